@@ -1,0 +1,50 @@
+# Two commands matter: `make demo` shows what the package does, `make test` checks it.
+# Python >= 3.11 is taken from python3, or from PYTHON=... ; tests run in one process, or in JOBS=... processes.
+
+PYTHON ?= python3
+JOBS ?= 0
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
+CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary
+
+.PHONY: help demo test test-all bench docs clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed  ## simulate the paper's two problems; tables, figures and a report in under a minute
+	@$(BIN)/risingbandits demo
+
+test: $(VENV)/.installed  ## style, types, then all tests but the slow ones
+	@$(CHECKS)
+	@$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+test-all: $(VENV)/.installed  ## the same with the slow tests
+	@$(CHECKS)
+	@$(BIN)/pytest -q -n $(JOBS)
+
+bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
+	@$(BIN)/python benchmarks/speed.py
+
+docs: $(VENV)/.installed  ## write the generated parts of docs/
+	@$(BIN)/python docs/generate.py
+
+clean:  ## remove what make and the tools have made
+	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) must be Python 3.11 or newer; name another one with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing into $(VENV) (once)"
+	@$(INSTALL) ".[dev]"
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	@$(INSTALL) ".[dev,bench]"
+	@touch $@

@@ -1,0 +1,120 @@
+"""What is written on the command line, as objects: policies with settings, noise, checkpoints.
+
+Values are read as Python literals and never run.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from risingbandits.errors import RisingBanditsError, check_choice
+from risingbandits.instances import Bernoulli, Beta, Gaussian, Noise, NoNoise
+from risingbandits.policies import Policy, policy_class
+
+__all__ = ["parse_checkpoints", "parse_noise", "parse_policies"]
+
+
+def parse_policies(text: str) -> dict[str, Policy]:
+    """Policies from names with optional settings, separated by commas; their labels are what was written.
+
+    >>> parse_policies("red-ucb(eps=0.1, ties='random'), round-robin")
+    {"red-ucb(eps=0.1, ties='random')": REdUCB(eps=0.1, ties='random'), 'round-robin': RoundRobin()}
+    """
+    parts = _split(text)
+    for part in parts:
+        if parts.count(part) > 1:
+            raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
+    return {part: _policy(part) for part in parts}
+
+
+def parse_noise(text: str) -> Noise:
+    """Noise from its name and, after a colon, its number.
+
+    >>> parse_noise("gaussian:0.2"), parse_noise("beta:2"), parse_noise("none")
+    (Gaussian(sigma=0.2), Beta(b=2.0), NoNoise())
+    """
+    name, colon, number = text.strip().partition(":")
+    check_choice("noise", name, ("gaussian", "bernoulli", "beta", "none"))
+    if colon and name in ("bernoulli", "none"):
+        raise RisingBanditsError(f"noise {name} takes no number, got {text!r}.")
+    try:
+        value = float(number) if colon else None
+    except ValueError:
+        raise RisingBanditsError(
+            f"noise must be like gaussian:0.1, with a number after the colon, got {text!r}."
+        ) from None
+    if name == "gaussian":
+        return Gaussian(0.1 if value is None else value)
+    if name == "beta":
+        return Beta(b=value)
+    return Bernoulli() if name == "bernoulli" else NoNoise()
+
+
+def parse_checkpoints(text: str) -> int | list[int]:
+    """A number of checkpoints, or the rounds themselves, separated by commas.
+
+    >>> parse_checkpoints("100"), parse_checkpoints("10, 1_000")
+    (100, [10, 1000])
+    """
+    try:
+        rounds = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise RisingBanditsError(
+            f"checkpoints must be a number of them or rounds separated by commas, got {text!r}."
+        ) from None
+    return rounds[0] if len(rounds) == 1 else rounds
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that lie outside parentheses and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        else:
+            depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    stripped = [part.strip() for part in parts]
+    if not all(stripped):
+        raise RisingBanditsError(f"policies must be names separated by commas, got {text!r}.")
+    return stripped
+
+
+def _policy(text: str) -> Policy:
+    name, parenthesis, settings = text.partition("(")
+    kind = policy_class(name.strip())
+    if not parenthesis:
+        return kind()
+    values = _settings(text, settings)
+    known = list(inspect.signature(kind).parameters)
+    for setting in values:
+        if setting not in known:
+            allowed = f"it has {', '.join(known)}" if known else "it has none"
+            raise RisingBanditsError(f"policies: {name.strip()} has no setting {setting!r}; {allowed}.")
+    return kind(**values)
+
+
+def _settings(text: str, settings: str) -> dict[str, Any]:
+    """``eps=0.1, sigma=0.2)`` as a dict, read by Python's own parser."""
+    try:
+        call = ast.parse(f"f({settings}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
+            raise ValueError(settings)
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if _named(keyword)}
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise RisingBanditsError(
+            f"policies: settings must be like red-ucb(eps=0.1, sigma=None), with plain values, got {text!r}."
+        ) from None
+
+
+def _named(keyword: ast.keyword) -> bool:
+    if keyword.arg is None:  # **something
+        raise ValueError(keyword)
+    return True

@@ -1,0 +1,167 @@
+"""Compilation: the only place of the package that calls Numba's ``njit``.
+
+Three words are used everywhere else.
+
+``@kernel`` marks a small function of numbers and arrays that may run compiled. Kernels call each other freely, across
+files; they are inlined into the entry point that calls them and are not cached on their own. ``@rare_kernel`` is the
+same, but called instead of inlined.
+
+``compiled(function, **names)`` makes an entry point: the machine code of ``function`` with some of its global names
+re-bound, kept in Numba's disk cache. Numba looks only at the time stamp of the file that holds ``function``, so it
+would serve old code after an edit of a kernel in another file. The qualified name of an entry point therefore carries
+a stamp of every source it can reach, of the constants that were compiled in, and of Numba's flags.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+__all__ = ["compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CONSTANT_TYPES = (bool, int, float, complex, str, bytes, tuple, np.generic)
+_FLAGS_IN_MACHINE_CODE = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "ENABLE_AVX")
+
+
+# Kernels never allocate, so Numba's reference counting is switched off (`_nrt`): where it cannot prove the counts
+# away it would cost two atomic operations per array and call, many times the work of a round.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def kernel(function: F) -> F:
+    """Mark ``function`` as a kernel: compiled, inlined where it is called, without the interpreter's lock."""
+    return numba.njit(**_OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
+
+
+def rare_kernel(function: F) -> F:
+    """Mark ``function`` as a kernel that is called rather than inlined: large code that a hot loop seldom reaches."""
+    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """The Python function behind a kernel (the function itself where compilation is disabled)."""
+    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
+
+
+def compiled(function: Any, **names: Any) -> Callable[..., Any]:
+    """Machine code of ``function`` with the global ``names`` re-bound, cached on disk and never stale.
+
+    Numba's cache files refer to the classes of the arguments by module and name. A class among ``names`` therefore
+    becomes part of the stamp, so that a class of a module that is gone never stands in a file that others read.
+    """
+    classes = [value for value in names.values() if isinstance(value, type)]
+    bound = _rebind(plain(function), names)
+    bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
+    return numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)  # type: ignore[no-any-return]
+
+
+def interpreted(function: Any, **names: Any) -> Callable[..., Any]:
+    """The same function in plain Python, with every kernel below it in plain Python too: slow and debuggable."""
+    function = _rebind(plain(function), names)
+    below = {name: interpreted(value) for name, value in _used_globals(function) if _is_kernel(value)}
+    return _rebind(function, below)
+
+
+def source_stamp(function: Any, *classes: type) -> str:
+    """A short hash of all that decides the machine code of ``function`` for arguments of ``classes``.
+
+    It covers the files of all kernels that the function can reach, the values of the constants they use and Numba's
+    flags. Two functions have the same stamp only if they reach the same kernels in the same files.
+    """
+    digest = hashlib.sha256(_file_hash(__file__))
+    for flag in _FLAGS_IN_MACHINE_CODE:
+        digest.update(f"{flag}={getattr(numba.config, flag, None)};".encode())
+    for known in classes:
+        digest.update(f"{known.__module__}.{known.__qualname__};".encode())
+    for reached in _reachable(plain(function)):
+        digest.update(f"{reached.__module__}.{reached.__name__}:{reached.__code__.co_firstlineno};".encode())
+        digest.update(_file_hash(reached.__code__.co_filename))
+        for name, value in _used_globals(reached):
+            if isinstance(value, _CONSTANT_TYPES):
+                digest.update(f"{name}={value!r};".encode())
+            elif isinstance(value, np.ndarray):
+                digest.update(value.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _rebind(function: Callable[..., Any], names: dict[str, Any]) -> types.FunctionType:
+    assert isinstance(function, types.FunctionType)
+    namespace = {**function.__globals__, **names}
+    bound = types.FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+    )
+    bound.__module__ = function.__module__
+    bound.__qualname__ = function.__qualname__
+    bound.__doc__ = function.__doc__
+    return bound
+
+
+def _is_kernel(value: Any) -> bool:
+    """Compiled functions, and the package's own plain ones where compilation is disabled."""
+    if hasattr(value, "py_func"):
+        return True
+    return bool(numba.config.DISABLE_JIT) and isinstance(value, types.FunctionType) and hasattr(value, "__code__")
+
+
+def _reachable(function: Callable[..., Any]) -> list[types.FunctionType]:
+    """The function and every kernel below it, in a fixed order."""
+    found: dict[int, types.FunctionType] = {}
+    waiting: list[Any] = [function]
+    while waiting:
+        candidate = plain(waiting.pop())
+        if id(candidate) in found or not isinstance(candidate, types.FunctionType):
+            continue
+        found[id(candidate)] = candidate
+        waiting.extend(value for _, value in _used_globals(candidate) if _is_kernel(value))
+    return sorted(found.values(), key=lambda f: (f.__module__ or "", f.__name__, f.__code__.co_firstlineno))
+
+
+def _used_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Global names (also ``module.name``) and closure variables that the function's code refers to."""
+    namespace = function.__globals__
+    names = {i.argval for i in dis.get_instructions(function) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    attributes = {i.argval for i in dis.get_instructions(function) if i.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+    for name in sorted(n for n in names if n in namespace):
+        value = namespace[name]
+        if isinstance(value, types.ModuleType):
+            if value.__name__.split(".")[0] in ("numpy", "math"):
+                continue
+            for attribute in sorted(a for a in attributes if hasattr(value, a)):
+                yield f"{name}.{attribute}", getattr(value, attribute)
+        else:
+            yield name, value
+    closed = inspect.getclosurevars(function).nonlocals
+    yield from sorted(closed.items())
+
+
+def _file_hash(filename: str) -> bytes:
+    path = Path(filename)
+    try:
+        status = path.stat()
+    except OSError:
+        return filename.encode()
+    return _hash_of_version(filename, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=512)
+def _hash_of_version(filename: str, _mtime_ns: int, _size: int) -> bytes:
+    return hashlib.sha256(Path(filename).read_bytes()).digest()
+
+
+def _can_be_cached(function: types.FunctionType, classes: list[type]) -> bool:
+    """Only code of importable modules with source files: anything else would miss and leave files behind."""
+    return all(known.__module__ != "__main__" and "<locals>" not in known.__qualname__ for known in classes) and all(
+        reached.__module__ not in (None, "__main__") and Path(reached.__code__.co_filename).is_file()
+        for reached in _reachable(function)
+    )

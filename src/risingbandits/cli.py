@@ -1,0 +1,244 @@
+"""The command ``risingbandits``: demo, simulate, policies, instances.
+
+A command takes its arguments, calls the library and prints. Errors of the user end in one sentence on standard error
+and exit code 2. What takes long to load is loaded inside the commands, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits._version import __version__
+from risingbandits.errors import RisingBanditsError
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+    from risingbandits.reporting.report import Study
+    from risingbandits.reporting.tables import TextTable
+
+__all__ = ["app", "main", "run"]
+
+# What the demo shows, where registered: policies for the sum of the rewards, and the yardsticks below and above.
+_DEMO_POLICIES = ("red-ucb", "round-robin", "oracle")
+_DEMO_INSTANCES = ("paper-15arms", "paper-2arms")
+_DEMO_NOTE = """\
+Regret is what the best constant arm earns beyond the policy: 0 is perfect, and
+round robin is what you get without deciding anything."""
+_DEMO_FINDING = """\
+On paper-2arms R-ed-UCB finds the slow arm that is better in the end; on
+paper-15arms its confidence widths hide the differences between the arms, and it
+explores almost evenly."""
+
+app = typer.Typer(
+    name="risingbandits",
+    help="Which of several learners should get the next piece of the budget, when each gets better with use.",
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with [bold]risingbandits demo[/], or see [bold]risingbandits simulate --help[/].",
+)
+
+_SIMULATE_EXAMPLES = """\
+Examples:
+
+risingbandits simulate --instance paper-2arms --runs 20 --out study
+
+risingbandits simulate --instance random-3 --policies "red-ucb(eps=0.1,sigma=0.2),round-robin"
+
+risingbandits simulate --curves my.csv --noise bernoulli --horizon 5000
+"""
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"risingbandits {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
+    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
+    horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+) -> None:
+    """Play the paper's two problems and write a report: what this package does, in under a minute."""
+    from risingbandits.instances import get_instance
+    from risingbandits.policies import get_policy, policy_names
+    from risingbandits.reporting.report import Study, prepare_folder
+    from risingbandits.simulation import simulate
+
+    prepare_folder(out)
+    policies = [get_policy(name) for name in _DEMO_POLICIES if name in policy_names()]
+    studies = []
+    for name in _DEMO_INSTANCES:
+        instance = get_instance(name)
+        with _progress(name, runs * len(policies)) as advance:
+            studies.append(Study(instance, simulate(policies, instance, horizon, runs, jobs=jobs, progress=advance)))
+    command = ["risingbandits", "demo", "--runs", str(runs), *([] if horizon is None else ["--horizon", str(horizon)])]
+    _present(studies, out, shlex.join(command), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
+
+
+@app.command(epilog=_SIMULATE_EXAMPLES)
+def simulate(
+    instance: Annotated[
+        str | None, typer.Option(help="Named problem, see [bold]risingbandits instances[/]; paper-2arms if none.")
+    ] = None,
+    curves: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of learning curves instead: a column per arm, its name first, a row per pull."),
+    ] = None,
+    policies: Annotated[
+        str, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
+    ] = "red-ucb,round-robin",
+    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
+    horizon: Annotated[
+        int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; by default the problem's own.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    checkpoints: Annotated[
+        str, typer.Option(help="How many rounds to record regret at, or these rounds: 100,1000,5000.")
+    ] = "200",
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
+) -> None:
+    """Play policies on a problem; print a table and write results, figures and a report."""
+    from risingbandits import _arguments
+    from risingbandits.reporting.report import Study, prepare_folder
+    from risingbandits.simulation import simulate as play
+
+    chosen = _arguments.parse_policies(policies)
+    rounds = _arguments.parse_checkpoints(checkpoints)
+    problem = _problem(instance, curves, noise)
+    if out is not None:
+        prepare_folder(out)
+    with _progress(problem.name or "", runs * len(chosen)) as advance:
+        result = play(chosen, problem, horizon, runs, seed, jobs, rounds, advance)
+    options = {
+        "instance": instance,
+        "curves": curves,
+        "policies": policies,
+        "runs": runs,
+        "horizon": result.horizon,
+        "noise": noise,
+        "seed": seed,
+        "checkpoints": checkpoints,
+    }
+    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    _present([Study(problem, result)], out, " ".join(["risingbandits simulate", *given]))
+
+
+@app.command()
+def policies(name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None) -> None:
+    """List the policies, or show the settings of one."""
+    from risingbandits.policies import policy_class
+    from risingbandits.reporting import tables
+
+    if name is None:
+        _show(tables.policies_table())
+        return
+    policy = policy_class(name)
+    typer.echo(f"{name} ({policy.__name__})\n\n{tables.docstring_head(policy)}")
+    settings = tables.parameters_table(policy)
+    if settings.rows:
+        _show(settings)
+
+
+@app.command()
+def instances() -> None:
+    """List the named problems."""
+    from risingbandits.reporting.tables import instances_table
+
+    _show(instances_table())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with ``arguments`` (by default the process's own) and return its exit code."""
+    try:
+        code = app(args=arguments, prog_name="risingbandits", standalone_mode=False)
+    except (RisingBanditsError, typer.TyperException) as error:
+        sentence = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        return _fail(sentence)
+    except OSError as error:
+        return _fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+    if code == 130:
+        print("Interrupted; no unfinished file was left.", file=sys.stderr)
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """Entry point of the console command."""
+    sys.exit(run())
+
+
+def _fail(sentence: str) -> int:
+    print(f"risingbandits: {sentence}", file=sys.stderr)
+    return 2
+
+
+def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
+    from risingbandits._arguments import parse_noise
+    from risingbandits.instances import RisingBandit, get_instance
+
+    if name is not None and curves is not None:
+        raise RisingBanditsError(f"only one of instance and curves may be given, got {name!r} and {str(curves)!r}.")
+    if curves is not None:
+        problem = RisingBandit.from_csv(curves)
+    else:
+        problem = get_instance("paper-2arms" if name is None else name)
+    return problem if noise is None else problem.with_noise(parse_noise(noise))
+
+
+def _present(studies: Sequence[Study], out: Path | None, command: str, note: str = "") -> None:
+    """Tables on the terminal, files in ``out``, and at the end where they are."""
+    from risingbandits.reporting.tables import summary_table
+
+    page = None
+    if out is not None:
+        from risingbandits.reporting.report import write_report
+
+        page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}")
+    for study in studies:
+        _show(summary_table(study.result))
+    if note:
+        typer.echo(f"{note}\n")
+    typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
+
+
+def _show(table: TextTable) -> None:
+    """A table as wide as the terminal, or as wide as it needs to be where there is none."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    console.print(table.rich())
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar on standard error while runs are played; nothing where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{what}: compiling", total=total)
+        yield lambda label, _finished: bar.update(task, advance=1, description=f"{what}: {label}")

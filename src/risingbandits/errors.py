@@ -1,0 +1,116 @@
+"""Errors of the package and the checks of arguments that raise them.
+
+Every complaint about input is one sentence that names the argument, the value it got and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "RisingBanditsError",
+    "check_choice",
+    "check_counts",
+    "check_finite",
+    "check_positive_int",
+    "shown",
+]
+
+
+class RisingBanditsError(ValueError):
+    """Input that the package cannot use; the base of all its errors about arguments and files."""
+
+
+def shown(value: object) -> str:
+    """A short text for ``value`` in an error message, with numbers of NumPy printed as plain numbers."""
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def check_positive_int(name: str, value: Any, minimum: int = 1) -> int:
+    """``value`` as an int, if it is an integer of at least ``minimum`` (a bool is no integer).
+
+    >>> check_positive_int("horizon", 0)
+    Traceback (most recent call last):
+        ...
+    risingbandits.errors.RisingBanditsError: horizon must be an integer >= 1, got 0.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise RisingBanditsError(f"{name} must be an integer >= {minimum}, got {shown(value)}.")
+    return int(value)
+
+
+def check_finite(
+    name: str,
+    value: Any,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> float:
+    """``value`` as a float, if it is a finite number within the given closed or open limits.
+
+    >>> check_finite("rate", 0.5, above=0)
+    0.5
+    >>> check_finite("rate", 0, above=0)
+    Traceback (most recent call last):
+        ...
+    risingbandits.errors.RisingBanditsError: rate must be a finite number > 0, got 0.
+    """
+    if not isinstance(value, (bool, np.bool_)) and isinstance(value, numbers.Real):
+        try:
+            number = float(value)
+        except OverflowError:  # an int beyond the largest float
+            number = math.inf
+        if (
+            math.isfinite(number)
+            and (minimum is None or number >= minimum)
+            and (maximum is None or number <= maximum)
+            and (above is None or number > above)
+            and (below is None or number < below)
+        ):
+            return number
+    limits = ((">=", minimum), (">", above), ("<=", maximum), ("<", below))
+    allowed = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+    raise RisingBanditsError(f"{name} must be a finite number {allowed}".rstrip() + f", got {shown(value)}.")
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+    """``value``, if it is one of the ``allowed`` texts; otherwise an error that suggests the closest one.
+
+    >>> check_choice("backend", "thread", ["threads", "ray"])
+    Traceback (most recent call last):
+        ...
+    risingbandits.errors.RisingBanditsError: backend must be one of threads, ray; got 'thread', did you mean 'threads'?
+    """
+    choices = list(allowed)
+    if isinstance(value, str) and value in choices:
+        return value
+    close = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+    ending = f", did you mean {close[0]!r}?" if close else "."
+    raise RisingBanditsError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}{ending}")
+
+
+def check_counts(name: str, value: Any, minimum: int = 0) -> npt.NDArray[np.int64]:
+    """``value`` (an integer or an array of integers, none below ``minimum``) as an int64 array of the same shape.
+
+    >>> check_counts("n", [1, 2, 3])
+    array([1, 2, 3])
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise RisingBanditsError(f"{name} must be an array of integers >= {minimum}, got {shown(value)}.") from error
+    if array.size == 0:
+        return np.zeros(array.shape, np.int64)
+    if array.dtype.kind not in "iu" or array.min() < minimum or array.max() > np.iinfo(np.int64).max:
+        raise RisingBanditsError(f"{name} must hold integers >= {minimum}, got {shown(value)}.")
+    return np.ascontiguousarray(array, dtype=np.int64).reshape(array.shape)

@@ -1,0 +1,136 @@
+"""From curves to the arrays of an ``Environment``, and the compiled entry points that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import compiled
+from risingbandits.instances import _sums
+from risingbandits.instances._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
+
+__all__ = [
+    "TABLE_BYTES",
+    "Encodable",
+    "best_sums",
+    "clipped_sums",
+    "curve_sums",
+    "curves_at",
+    "data_sums",
+    "encode",
+    "increments_at",
+    "means_at",
+    "with_table",
+]
+
+# A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
+TABLE_BYTES = 32 * 2**20
+
+_fill_curves = compiled(_sums.fill_curves)
+_fill_increments = compiled(_sums.fill_increments)
+_fill_means = compiled(_sums.fill_means)
+_fill_sums = compiled(_sums.fill_sums)
+_cumulate_data = compiled(_sums.cumulate_data)
+_cumulate_means = compiled(_sums.cumulate_means)
+_cumulate_best = compiled(_sums.cumulate_best)
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class Encodable(Protocol):
+    """What a curve tells about itself to become a row of an ``Environment``."""
+
+    @property
+    def code(self) -> int: ...
+
+    @property
+    def parameters(self) -> tuple[float, ...]: ...
+
+    @property
+    def table(self) -> Floats | None: ...
+
+
+def encode(
+    curves: Sequence[Encodable], noise: int = NO_NOISE, noise_scale: float = 0.0, restless: bool = False
+) -> Environment:
+    """The environment of ``curves``, without a table of means."""
+    n_arms = len(curves)
+    params = np.zeros((n_arms, N_PARAMETERS))
+    for row, curve in zip(params, curves, strict=True):
+        row[: len(curve.parameters)] = curve.parameters
+    tables = [curve.table for curve in curves]
+    length = np.array([0 if table is None else table.size for table in tables], np.int64)
+    # Compiled code wants an array that is never empty; nothing reads the one value of an instance without tables.
+    data = np.concatenate([table for table in tables if table is not None] or [np.zeros(1)])
+    if noise >= BERNOULLI:
+        data = np.clip(data, 0.0, 1.0)
+    return Environment(
+        family=np.array([curve.code for curve in curves], np.int64),
+        params=params,
+        data=data,
+        data_start=np.cumsum(length) - length,
+        data_length=length,
+        table=np.empty((n_arms, 0)),
+        noise=int(noise),
+        noise_scale=float(noise_scale),
+        restless=int(restless),
+    )
+
+
+def with_table(env: Environment, horizon: int) -> Environment:
+    """The same environment with the means of the first pulls tabulated, as many as the memory budget allows."""
+    n_columns = min(horizon, TABLE_BYTES // (8 * env.family.size))
+    return env._replace(table=means_at(env, np.arange(1, n_columns + 1)))
+
+
+def _filled(fill: Callable[..., Any], env: Environment, pulls: Integers) -> Floats:
+    out = np.empty((env.family.size, pulls.size))
+    fill(env, pulls, out)
+    return out
+
+
+def curves_at(env: Environment, pulls: Integers) -> Floats:
+    """Curves, (K, len(pulls))."""
+    return _filled(_fill_curves, env, pulls)
+
+
+def increments_at(env: Environment, pulls: Integers) -> Floats:
+    """Increments of the curves, (K, len(pulls))."""
+    return _filled(_fill_increments, env, pulls)
+
+
+def means_at(env: Environment, pulls: Integers) -> Floats:
+    """Effective means, (K, len(pulls))."""
+    return _filled(_fill_means, env, pulls)
+
+
+def data_sums(env: Environment) -> Floats:
+    """Running sums of the tabulated curves, in the layout of ``env.data``."""
+    out = np.zeros(env.data.size)
+    _cumulate_data(env, out)
+    return out
+
+
+def curve_sums(env: Environment, sums: Floats, counts: Integers) -> Floats:
+    """Sums of the first ``counts`` values of the curves; ``counts`` is (any, K), ``sums`` is ``data_sums(env)``."""
+    out = np.empty(counts.shape)
+    _fill_sums(env, sums, counts, out)
+    return out
+
+
+def clipped_sums(env: Environment, arm: int, n: int) -> Floats:
+    """Sums of the first 1..n effective means of one arm."""
+    out = np.empty(n)
+    _cumulate_means(env, arm, out)
+    return out
+
+
+def best_sums(env: Environment, n: int) -> Floats:
+    """Sums of the best effective means of rounds 1..n, where all arms move with the round."""
+    out = np.empty(n)
+    _cumulate_best(env, out)
+    return out

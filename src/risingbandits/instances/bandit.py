@@ -1,0 +1,313 @@
+"""A bandit instance: one curve for each arm, and the noise of the rewards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.errors import RisingBanditsError, check_counts, check_positive_int, shown
+from risingbandits.instances import _encoding
+from risingbandits.instances._kernels import Environment
+from risingbandits.instances.base import Curve, Floats, Pull, Pulls
+from risingbandits.instances.curves import Tabulated
+from risingbandits.instances.files import read_curves
+from risingbandits.instances.noise import Gaussian, Noise
+from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck
+
+__all__ = ["RisingBandit"]
+
+_DEFAULT_NOISE = Gaussian(0.1)
+
+
+@dataclass(frozen=True, repr=False)
+class RisingBandit:
+    """Arms whose mean reward moves with their pulls (rested), or with the rounds (restless).
+
+    Immutable. Under Bernoulli and Beta noise the mean of a pull is the curve clipped to [0, 1]; ``means``,
+    ``mean_sums`` and the oracle are those of the clipped means, because they are what a policy is paid.
+
+    Parameters
+    ----------
+    curves : iterable of Curve
+        One for each arm, at least one.
+    noise : Noise
+        `Gaussian` (0.1 by default), `Bernoulli`, `Beta` or `NoNoise`.
+    horizon : int, optional
+        Rounds T that the instance is meant for; used where a method gets no other.
+    name : str, optional
+        For tables and figures.
+    restless : bool
+        Whether all arms move with the round, whichever is pulled.
+    arm_names : iterable of str, optional
+        All different; "arm 1", "arm 2", ... by default.
+
+    Examples
+    --------
+    >>> from risingbandits.instances import LinearCapped, Polynomial
+    >>> bandit = RisingBandit([Polynomial(0.4, 500, 1), LinearCapped(1 / 25_000, 1)], horizon=200_000)
+    >>> bandit
+    RisingBandit(2 arms, noise=Gaussian(sigma=0.1), horizon=200000)
+    >>> bandit.means(9_500)
+    array([0.38, 0.38])
+    >>> bandit.oracle_arm(), bandit.oracle_arm(10_000)
+    (1, 0)
+    >>> bandit.is_non_decreasing()
+    ShapeCheck(non-decreasing: holds)
+    """
+
+    curves: tuple[Curve, ...]
+    noise: Noise
+    horizon: int | None
+    name: str | None
+    restless: bool
+    arm_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        curves: Iterable[Curve],
+        noise: Noise = _DEFAULT_NOISE,
+        horizon: int | None = None,
+        name: str | None = None,
+        restless: bool = False,
+        arm_names: Iterable[str] | None = None,
+    ) -> None:
+        checked = _checked_curves(curves)
+        if not isinstance(noise, Noise):
+            raise RisingBanditsError(f"noise must be NoNoise, Gaussian, Bernoulli or Beta, got {shown(noise)}.")
+        if not isinstance(restless, (bool, np.bool_)):
+            raise RisingBanditsError(f"restless must be True or False, got {shown(restless)}.")
+        if name is not None and not isinstance(name, str):
+            raise RisingBanditsError(f"name must be a text or None, got {shown(name)}.")
+        values = {
+            "curves": checked,
+            "noise": noise,
+            "horizon": None if horizon is None else check_positive_int("horizon", horizon),
+            "name": name,
+            "restless": bool(restless),
+            "arm_names": _checked_names(arm_names, len(checked)),
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def from_array(
+        cls,
+        values: npt.ArrayLike | Sequence[npt.ArrayLike],
+        noise: Noise = _DEFAULT_NOISE,
+        horizon: int | None = None,
+        name: str | None = None,
+        restless: bool = False,
+        arm_names: Iterable[str] | None = None,
+    ) -> RisingBandit:
+        """Instance of tabulated curves, one row for each arm; rows may differ in length.
+
+        Pulls beyond the end of a row have its last value. The horizon is by default the length of the longest row.
+
+        Examples
+        --------
+        >>> RisingBandit.from_array([[0.1, 0.2, 0.3], [0.2, 0.25]]).means([1, 2, 3])
+        array([[0.1 , 0.2 , 0.3 ],
+               [0.2 , 0.25, 0.25]])
+        """
+        if isinstance(values, np.ndarray) and values.ndim != 2:
+            raise RisingBanditsError(f"values must have one row for each arm, got shape {values.shape}.")
+        if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, (str, bytes)):
+            raise RisingBanditsError(f"values must be an array with one row for each arm, got {shown(values)}.")
+        curves = [Tabulated(row) for row in values]
+        if horizon is None and curves:
+            horizon = max(curve.values.size for curve in curves)
+        return cls(curves, noise, horizon, name, restless, arm_names)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        noise: Noise = _DEFAULT_NOISE,
+        horizon: int | None = None,
+        name: str | None = None,
+        restless: bool = False,
+    ) -> RisingBandit:
+        """Instance of the learning curves in a CSV file.
+
+        The first row holds the names of the arms, every further row one pull; shorter columns end in empty cells.
+        Horizon as in `from_array`; the name is by default that of the file.
+        """
+        columns = read_curves(path)
+        if name is None:
+            name = os.path.splitext(os.path.basename(path))[0]
+        return cls.from_array(list(columns.values()), noise, horizon, name, restless, list(columns))
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return len(self.curves)
+
+    @property
+    def sigma(self) -> float:
+        """Sub-Gaussian scale of the noise, which policies use that are given none."""
+        return self.noise.sigma
+
+    def means(self, n: Pull | Pulls) -> Floats:
+        """Mean rewards of pull ``n`` of all arms: (K,), or (K, len(n)) for an array."""
+        pulls = check_counts("n", n, max(curve.first_pull for curve in self.curves))
+        if pulls.ndim > 1:
+            raise RisingBanditsError(f"n must be an integer or have one dimension, got shape {pulls.shape}.")
+        values = _encoding.means_at(self._encoded, pulls.reshape(-1))
+        return values[:, 0] if pulls.ndim == 0 else values
+
+    def mean_sums(self, pulls: Pull | Pulls | None = None) -> Floats:
+        """Sums of the first means of every arm.
+
+        Parameters
+        ----------
+        pulls : int or array of int, optional
+            How many of them: one number for all arms (by default the horizon), or an array whose last dimension is
+            the arm, such as the pull counts of many runs.
+
+        Returns
+        -------
+        array
+            Shape (K,) for one number, else the shape of ``pulls``.
+        """
+        counts = check_counts("pulls", self._horizon(None) if pulls is None else pulls)
+        if counts.ndim == 0:
+            counts = np.full(self.n_arms, counts)
+        if counts.shape[-1] != self.n_arms:
+            raise RisingBanditsError(
+                f"the last dimension of pulls must be the number of arms, {self.n_arms}, got shape {counts.shape}."
+            )
+        rows = counts.reshape(-1, self.n_arms)
+        sums = _encoding.curve_sums(self._encoded, self._data_sums, rows)
+        if rows.size and self.noise.mean_range is not None:
+            for arm in self._clipped_arms(int(rows.max())):
+                sums[:, arm] = _running_sums(self._encoded, arm, rows[:, arm].max())[rows[:, arm]]
+        return sums.reshape(counts.shape)
+
+    def oracle_arm(self, horizon: int | None = None) -> int:
+        """Index of the arm with the largest sum of means over the horizon, the lowest one among equals."""
+        return int(np.argmax(self.mean_sums(self._horizon(horizon))))
+
+    def oracle_value(self, horizon: int | None = None) -> float:
+        """Largest sum of means that can be had in ``horizon`` rounds: J*, that of the last `oracle_prefix`."""
+        horizon = self._horizon(horizon)
+        return float(self.oracle_prefix([horizon], horizon)[0])
+
+    def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
+        """Sums of the means that the best policy for ``horizon`` rounds has got after each of ``checkpoints`` rounds.
+
+        With rising rested arms it pulls the oracle arm in every round; with restless ones the best arm of each round.
+        """
+        horizon = self._horizon(horizon)
+        rounds = check_counts("checkpoints", checkpoints)
+        if rounds.ndim != 1 or (rounds.size and rounds.max() > horizon):
+            raise RisingBanditsError(
+                f"checkpoints must be a list of rounds up to the horizon, {horizon}, got {shown(checkpoints)}."
+            )
+        if self.restless:
+            return np.concatenate([[0.0], _encoding.best_sums(self._encoded, horizon)])[rounds]
+        best = self._only(self.oracle_arm(horizon))
+        return best.mean_sums(rounds[:, None])[:, 0]
+
+    def is_non_decreasing(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+        """Whether no curve falls; the result tells the first arm that does. See `Curve.is_non_decreasing`.
+
+        The curves are looked at as given, before any clipping.
+        """
+        checks = (curve.is_non_decreasing(horizon, tolerance=tolerance) for curve in self.curves)
+        return self._first(NON_DECREASING, checks)
+
+    def is_concave(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+        """Whether all curves are concave; the result tells the first arm that is not. See `Curve.is_concave`."""
+        checks = (curve.is_concave(horizon, tolerance=tolerance) for curve in self.curves)
+        return self._first(CONCAVE, checks)
+
+    def environment(self, horizon: int | None = None) -> Environment:
+        """What the compiled loop needs to play ``horizon`` rounds; the last one made is kept."""
+        horizon = self._horizon(horizon)
+        kept: tuple[int, Environment] | None = self.__dict__.get("_kept")
+        if kept is None or kept[0] != horizon:
+            kept = (horizon, _encoding.with_table(self._encoded, horizon))
+            self.__dict__["_kept"] = kept
+        return kept[1]
+
+    def with_noise(self, noise: Noise) -> RisingBandit:
+        """The same instance with another noise."""
+        return replace(self, noise=noise)
+
+    def with_horizon(self, horizon: int) -> RisingBandit:
+        """The same instance with another horizon."""
+        return replace(self, horizon=horizon)
+
+    @cached_property
+    def _encoded(self) -> Environment:
+        return _encoding.encode(self.curves, self.noise.code, self.noise.scale, self.restless)
+
+    @cached_property
+    def _data_sums(self) -> Floats:
+        return _encoding.data_sums(self._encoded)
+
+    def _horizon(self, horizon: int | None) -> int:
+        if horizon is None and self.horizon is None:
+            raise RisingBanditsError("horizon must be given, because the instance has none of its own.")
+        return check_positive_int("horizon", self.horizon if horizon is None else horizon)
+
+    def _only(self, arm: int) -> RisingBandit:
+        return replace(self, curves=self.curves[arm : arm + 1], arm_names=self.arm_names[arm : arm + 1])
+
+    def _clipped_arms(self, last: int) -> npt.NDArray[np.int64]:
+        """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
+
+        Tabulated arms need no care, their values are clipped when they are encoded.
+        """
+        ends = _encoding.curves_at(self._encoded, np.array([1, max(last, 1)]))
+        return np.flatnonzero(((ends < 0.0) | (ends > 1.0)).any(axis=1))
+
+    def _first(self, shape: str, checks: Iterable[ShapeCheck]) -> ShapeCheck:
+        for arm, check in enumerate(checks):
+            if not check:
+                return replace(check, arm=arm, arm_name=self.arm_names[arm])
+        return ShapeCheck(shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the caches: a table of means is faster made than sent to another process.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        named = "" if self.name is None else f"{self.name!r}, "
+        arms = f"{self.n_arms} arm{'' if self.n_arms == 1 else 's'}"
+        moving = ", restless=True" if self.restless else ""
+        return f"RisingBandit({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"
+
+
+def _checked_curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:
+    if isinstance(curves, Curve) or not isinstance(curves, Iterable):
+        raise RisingBanditsError(f"curves must be a list of curves, got {shown(curves)}.")
+    checked = tuple(curves)
+    if not checked:
+        raise RisingBanditsError("curves must hold at least one curve, got none.")
+    for arm, curve in enumerate(checked):
+        if not isinstance(curve, Curve):
+            raise RisingBanditsError(f"curves must hold curves only, got {shown(curve)} at index {arm}.")
+    return checked
+
+
+def _checked_names(names: Iterable[str] | None, n_arms: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"arm {arm}" for arm in range(1, n_arms + 1))
+    checked = tuple(names)
+    if any(not isinstance(name, str) for name in checked):
+        raise RisingBanditsError(f"arm_names must be texts, got {shown(list(checked))}.")
+    if len(checked) != n_arms or len(set(checked)) != n_arms:
+        raise RisingBanditsError(f"arm_names must be {n_arms} different texts, got {shown(list(checked))}.")
+    return checked
+
+
+def _running_sums(env: Environment, arm: int, n: int) -> Floats:
+    """Sums of the first 0..n effective means."""
+    return np.concatenate([[0.0], _encoding.clipped_sums(env, arm, n)])

@@ -1,0 +1,119 @@
+"""What all learning curves have in common: values, increments, sums and checks of the shape."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.errors import check_counts, check_positive_int
+from risingbandits.instances import _encoding
+from risingbandits.instances._kernels import Environment
+from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck
+
+__all__ = ["Curve", "Floats", "Pull", "Pulls", "last_pull"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Pull: TypeAlias = int | np.integer[Any]
+Pulls: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
+
+
+class Curve(ABC):
+    """A learning curve mu(n), n = 1 for the first pull; the families are in ``curves``.
+
+    All methods take one pull number or an array of them. Values come from the kernel that the simulation runs, so
+    they are equal to it in every bit.
+    """
+
+    code: ClassVar[int]
+    first_pull: ClassVar[int] = 0
+    """Smallest n at which the curve is defined: 0, the value before any pull, or 1."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[float, ...]:
+        """Parameters of the compiled form (see ``_kernels``)."""
+
+    @property
+    def table(self) -> Floats | None:
+        """Values of pulls 1, 2, ... of a tabulated curve, None for a closed form."""
+        return None
+
+    @property
+    def _rises(self) -> bool:
+        """Closed forms rise and are concave, or, where a family can, fall and are convex."""
+        return True
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return _encoding.encode([self])
+
+    @cached_property
+    def _data_sums(self) -> Floats:
+        return _encoding.data_sums(self._environment)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies are made by the constructor: checked, read-only again, and without the caches above.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    @overload
+    def __call__(self, n: Pull) -> float: ...
+    @overload
+    def __call__(self, n: Pulls) -> Floats: ...
+    def __call__(self, n: Pull | Pulls) -> float | Floats:
+        """Mean reward of pull ``n``."""
+        pulls = check_counts("n", n, self.first_pull)
+        return _like(pulls, _encoding.curves_at(self._environment, pulls.ravel()))
+
+    @overload
+    def increment(self, n: Pull) -> float: ...
+    @overload
+    def increment(self, n: Pulls) -> Floats: ...
+    def increment(self, n: Pull | Pulls) -> float | Floats:
+        """gamma(n) = mu(n + 1) - mu(n), to full precision where the two values agree in most digits."""
+        pulls = check_counts("n", n, self.first_pull)
+        return _like(pulls, _encoding.increments_at(self._environment, pulls.ravel()))
+
+    @overload
+    def prefix_sum(self, n: Pull) -> float: ...
+    @overload
+    def prefix_sum(self, n: Pulls) -> Floats: ...
+    def prefix_sum(self, n: Pull | Pulls) -> float | Floats:
+        """mu(1) + ... + mu(n); for closed forms in time that does not grow with n."""
+        counts = check_counts("n", n)
+        return _like(counts, _encoding.curve_sums(self._environment, self._data_sums, counts.reshape(-1, 1)))
+
+    def is_non_decreasing(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+        """Whether mu(n + 1) >= mu(n) for all pulls n >= 1, up to mu(``horizon``).
+
+        Parameters
+        ----------
+        horizon : int, optional
+            Last pull looked at; by default all pulls, for a table all of its values.
+        tolerance : float
+            Used for tables only: what is not counted as a violation, relative to the largest absolute value. Closed
+            forms decide by their parameters.
+        """
+        if last_pull(horizon, 2) < 2 or self._rises:
+            return ShapeCheck(NON_DECREASING)
+        return ShapeCheck(NON_DECREASING, 1, -self.increment(1))
+
+    def is_concave(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+        """Whether mu(n + 2) - mu(n + 1) <= mu(n + 1) - mu(n) for all n >= 1; parameters as in `is_non_decreasing`."""
+        if last_pull(horizon, 3) < 3 or self._rises:
+            return ShapeCheck(CONCAVE)
+        return ShapeCheck(CONCAVE, 1, self.increment(2) - self.increment(1))
+
+
+def _like(pulls: npt.NDArray[np.int64], values: Floats) -> float | Floats:
+    return float(values.item()) if pulls.ndim == 0 else values.reshape(pulls.shape)
+
+
+def last_pull(horizon: int | None, default: int) -> int:
+    """The checked horizon of a shape check."""
+    return default if horizon is None else check_positive_int("horizon", horizon)

@@ -1,0 +1,11 @@
+"""Short names for the types that kernels share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_] | None  # which arms may be chosen; None: all
+Rng = np.random.Generator | None  # None for runs that draw nothing

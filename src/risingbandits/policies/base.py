@@ -1,0 +1,331 @@
+"""The policy contract: settings in the constructor, ``reset`` begins a run, then ``ask`` and ``tell``.
+
+A policy file holds a ``State`` of numbers and arrays, two kernels that read and change it, and a class that builds it.
+The same kernels serve ``ask``/``tell`` from Python and the compiled loop of `simulate`, with the same decisions, bit
+for bit.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import compiled, kernel
+from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.policies._types import Ints, Mask, Rng
+from risingbandits.policies.explanation import Explanation
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+
+_FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
+_GROWTH = 1.25
+
+
+@kernel
+def most_pulled(state: Any, t: int, pulls: Ints) -> int:
+    """The arm pulled most often, the lowest number where several are."""
+    best = 0
+    for arm in range(1, pulls.shape[0]):
+        if pulls[arm] > pulls[best]:
+            best = arm
+    return best
+
+
+class Kernels(NamedTuple):
+    """The compiled pieces of a policy. None allocates, raises or returns an unavailable arm."""
+
+    select: Callable[..., int]  # (state, t, available or None, rng or None) -> arm for round t = 1, 2, ...
+    update: Callable[..., None]  # (state, t, arm, reward, rng or None)
+    recommend: Callable[..., int] = most_pulled  # (state, rounds played, pulls of each arm) -> arm to keep
+
+
+# Templates of the calls that Python makes. A plain tuple reaches compiled code about 1 us sooner than a NamedTuple, so
+# the state travels as one and gets its names back inside. `_calls` re-binds the names.
+State: Any = None
+select: Any = None
+update: Any = None
+recommend: Any = None
+
+
+def _ask(fields: tuple[Any, ...], t: int, available: Mask, rng: Rng) -> int:
+    return select(State(*fields), t, available, rng)
+
+
+def _tell(fields: tuple[Any, ...], t: int, arm: int, reward: float, rng: Rng) -> None:
+    update(State(*fields), t, arm, reward, rng)
+
+
+def _recommend(fields: tuple[Any, ...], t: int, pulls: Ints) -> int:
+    return recommend(State(*fields), t, pulls)
+
+
+class _Calls(NamedTuple):
+    ask: Callable[..., int]
+    tell: Callable[..., None]
+    recommend: Callable[..., int]
+
+
+@cache
+def _calls(kernels: Kernels, state_class: type) -> _Calls:
+    names = {**kernels._asdict(), "State": state_class}
+    return _Calls(compiled(_ask, **names), compiled(_tell, **names), compiled(_recommend, **names))
+
+
+class Policy:
+    """Base class of all policies. Subclasses say what follows; everything public is here.
+
+    A subclass has a constructor that only stores its arguments under their own names, ``name``, ``kernels``,
+    ``validate`` (checks the settings) and ``new_state``. State fields in ``scratch`` keep their contents from run to
+    run of a simulation because a run never reads what it has not written, or because they are constants.
+    """
+
+    name: ClassVar[str]
+    kernels: ClassVar[Kernels]
+    scratch: ClassVar[frozenset[str]] = frozenset()
+
+    # Tags: what the policy needs and does. They drive the tests and the table in the documentation.
+    summary: ClassVar[str] = ""
+    randomised: ClassVar[bool] = False
+    needs_horizon: ClassVar[bool] = False
+    reward_range: ClassVar[tuple[float, float] | None] = None
+    batched: ClassVar[bool] = False
+    objective: ClassVar[str] = "cumulative"
+
+    _state: Any = None
+    _rng: Rng = None
+
+    # -- what subclasses say ------------------------------------------------------------------------------------
+
+    def validate(self) -> None:
+        """Raise `RisingBanditsError` for a setting that is not allowed."""
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        """The state before the first round, with room for ``capacity`` pulls."""
+        raise TypeError(f"{type(self).__name__} does not define new_state.")
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        """The kernels for so many arms; a policy may have others that are faster for many."""
+        return self.kernels
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        """Grow buffers of ``state`` in place so that ``capacity`` pulls fit, however they are spread."""
+
+    def parts(self, state: Any, t: int) -> dict[str, npt.NDArray[np.float64]]:
+        """The parts of each arm's index at round t, for `explain`; empty where there is no index."""
+        return {}
+
+    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+        """This policy with what it may take from a simulated problem: here the noise level where sigma is None."""
+        if "sigma" in self.params() and self.params()["sigma"] is None:
+            return self.with_params(sigma=instance.sigma)
+        return self
+
+    @property
+    def draws(self) -> bool:
+        """Whether runs with these settings use the policy's random generator."""
+        return self.randomised
+
+    # -- settings -----------------------------------------------------------------------------------------------
+
+    def params(self) -> dict[str, Any]:
+        """The settings, as given to the constructor."""
+        return {
+            name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
+        }
+
+    def with_params(self, **changes: Any) -> Self:
+        """A new policy with some settings changed."""
+        return type(self)(**{**self.params(), **changes})
+
+    def clone(self) -> Self:
+        """An exact copy: settings and, in the middle of a run, the run. Both continue independently."""
+        copy = type(self)(**self.params())
+        if self._state is not None:
+            copy._begin(
+                self.n_arms, self.horizon, _copy_state(self._state), self._capacity, self._pulls, self._copy_generator()
+            )
+        return copy
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [f"{k}={v!r}" for k, v in self.params().items() if not _same(v, defaults[k].default)]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    # -- a run --------------------------------------------------------------------------------------------------
+
+    def reset(self, n_arms: int, horizon: int | None = None, seed: Any = None) -> Self:
+        """Begin a run with ``n_arms`` arms; return self.
+
+        ``horizon`` is the number of rounds, if known; ``seed`` (anything `numpy.random.default_rng` takes) makes a
+        randomised policy reproducible.
+        """
+        n_arms = check_positive_int("n_arms", n_arms)
+        if horizon is not None:
+            horizon = check_positive_int("horizon", horizon)
+        elif self.needs_horizon:
+            raise RisingBanditsError(f"{type(self).__name__} needs horizon, the number of rounds, got None.")
+        self.validate()
+        try:
+            rng = np.random.default_rng(seed) if self.draws else None
+        except (TypeError, ValueError) as error:
+            raise RisingBanditsError(f"seed must be what numpy.random.default_rng takes, got {seed!r}.") from error
+        state = self.new_state(n_arms, horizon, _FIRST_CAPACITY)
+        self._begin(n_arms, horizon, state, _FIRST_CAPACITY, [0] * n_arms, rng)
+        return self
+
+    def _begin(
+        self,
+        n_arms: int,
+        horizon: int | None,
+        state: Any,
+        capacity: int,
+        pulls: list[int],
+        rng: np.random.Generator | None,
+    ) -> None:
+        self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
+        self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
+        self._fields = tuple(state)
+        self._calls = _calls(self.kernels_for(n_arms), type(state))
+
+    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+        """The arm to pull next, among the ``available`` ones (one boolean per arm; None: all)."""
+        self._check_begun("ask")
+        if available is None:
+            return int(self._calls.ask(self._fields, self.rounds + 1, None, self._rng))
+        mask = np.asarray(available)
+        if mask.shape != (self.n_arms,) or mask.dtype != np.bool_:
+            raise RisingBanditsError(
+                f"available must be {self.n_arms} booleans, one per arm, got {mask.dtype} of shape {mask.shape}."
+            )
+        if not mask.any():
+            raise RisingBanditsError("available must leave at least one arm, got none.")
+        return int(self._calls.ask(self._fields, self.rounds + 1, np.ascontiguousarray(mask), self._rng))
+
+    def tell(self, arm: int, reward: float) -> None:
+        """Report the reward of one pull of ``arm``, whether it was asked for or not."""
+        self._check_begun("tell")
+        try:
+            arm = operator.index(arm)
+            finite = math.isfinite(reward)
+        except TypeError as error:
+            raise RisingBanditsError(f"tell takes an arm number and a number, got {arm!r} and {reward!r}.") from error
+        if not 0 <= arm < self.n_arms:
+            raise RisingBanditsError(f"arm must be 0 to {self.n_arms - 1}, got {arm}.")
+        if not finite:
+            raise RisingBanditsError(f"reward must be a finite number, got {reward}.")
+        if self.rounds >= self._capacity:
+            self._capacity = int(_GROWTH * self._capacity) + 1
+            self.make_room(self._state, self._capacity)
+        self.rounds += 1
+        self._pulls[arm] += 1
+        self._calls.tell(self._fields, self.rounds, arm, float(reward), self._rng)
+
+    @property
+    def pulls(self) -> npt.NDArray[np.int64]:
+        """How often each arm was pulled in this run."""
+        self._check_begun("pulls")
+        return np.array(self._pulls, dtype=np.int64)
+
+    def recommend(self) -> int:
+        """The arm to keep if the run ended now."""
+        self._check_begun("recommend")
+        return int(self._calls.recommend(self._fields, self.rounds, self.pulls))
+
+    def explain(self) -> Explanation:
+        """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
+        self._check_begun("explain")
+        return Explanation(
+            repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
+        from risingbandits.policies import storage
+
+        return storage.save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Policy:
+        """Read a policy back; it continues exactly where it was saved."""
+        from risingbandits.policies import storage
+
+        return storage.load(Path(path))
+
+    def _check_begun(self, verb: str) -> None:
+        if self._state is None:
+            raise RisingBanditsError(f"{verb} needs a run: call reset(n_arms) first.")
+
+    def _copy_generator(self) -> np.random.Generator | None:
+        if self._rng is None:
+            return None
+        copy = np.random.Generator(type(self._rng.bit_generator)())
+        copy.bit_generator.state = self._rng.bit_generator.state
+        return copy
+
+
+def _copy_state(state: Any) -> Any:
+    return state._replace(**{k: v.copy() for k, v in state._asdict().items() if isinstance(v, np.ndarray)})
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or bool(type(value) is type(default) and np.all(value == default))
+
+
+# -- registry ---------------------------------------------------------------------------------------------------
+
+P = TypeVar("P", bound=type[Policy])
+
+
+class _Registry:
+    """Policies by name."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, type[Policy]] = {}
+
+
+_registry = _Registry()
+
+
+def register(policy: P) -> P:
+    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
+    known = _registry.classes.get(policy.name)
+    if known is not None and known.__qualname__ != policy.__qualname__:
+        raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
+    _registry.classes[policy.name] = policy
+    return policy
+
+
+def policy_names() -> list[str]:
+    """The names of all registered policies, sorted."""
+    return sorted(_registry.classes)
+
+
+def get_policy(name: str, **params: Any) -> Policy:
+    """A new policy by its registered name.
+
+    Examples
+    --------
+    >>> get_policy("red-ucb", eps=0.1)
+    REdUCB(eps=0.1)
+    """
+    return policy_class(name)(**params)
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The class registered under ``name``."""
+    import difflib
+
+    if name not in _registry.classes:
+        near = difflib.get_close_matches(str(name), policy_names(), n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise RisingBanditsError(f"policy {name!r} is not known; known are {', '.join(policy_names())}.{hint}")
+    return _registry.classes[name]

@@ -1,0 +1,109 @@
+"""One arm for ever: a fixed one, or the one that an oracle knows to be best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from risingbandits._jit import kernel
+from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.policies._types import Ints, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+
+
+class State(NamedTuple):
+    """The arm."""
+
+    arm: int
+    n_arms: int
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    arm = state.arm
+    if available is not None:
+        while not available[arm]:
+            arm = (arm + 1) % state.n_arms
+    return arm
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    pass
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    return state.arm
+
+
+@register
+class Constant(Policy):
+    """Always the same arm; while it is not available, the next one that is.
+
+    Parameters
+    ----------
+    arm : int
+        The arm, counted from 0.
+
+    Examples
+    --------
+    >>> Constant(arm=2).reset(n_arms=3).ask()
+    2
+    """
+
+    name = "constant"
+    summary = "always the arm given"
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+
+    def __init__(self, arm: int = 0) -> None:
+        self.arm = arm
+
+    def validate(self) -> None:
+        check_positive_int("arm", self.arm, minimum=0)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        if self.arm >= n_arms:
+            raise RisingBanditsError(f"arm must be 0 to {n_arms - 1}, got {self.arm}.")
+        return State(arm=int(self.arm), n_arms=n_arms)
+
+
+@register
+class OracleConstant(Constant):
+    """The arm with the largest sum of means over the horizon, always: the optimal policy (Heidari et al., 2016).
+
+    It has to be told the truth: `simulate` fills in ``arm`` from the instance; elsewhere give it.
+
+    Parameters
+    ----------
+    arm : int or None
+        The best arm; None: to be taken from the simulated instance.
+
+    References
+    ----------
+    H. Heidari, M. Kearns, A. Roth. Tight Policy Regret Bounds for Improving and Decaying Bandits. IJCAI 2016.
+
+    Examples
+    --------
+    >>> from risingbandits import get_instance
+    >>> OracleConstant().for_instance(get_instance("paper-2arms"), horizon=200_000)
+    OracleConstant(arm=1)
+    """
+
+    name = "oracle"
+    summary = "the constant arm with the largest sum of means (knows the truth)"
+
+    arm: int | None  # type: ignore[assignment]
+
+    def __init__(self, arm: int | None = None) -> None:
+        self.arm = arm
+
+    def validate(self) -> None:
+        if self.arm is None:
+            raise RisingBanditsError("arm must be given to the oracle outside simulate, got None.")
+        super().validate()
+
+    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+        return self if self.arm is not None else self.with_params(arm=instance.oracle_arm(horizon))

@@ -1,0 +1,89 @@
+"""A folder with everything about a simulation: results, figures and a page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from risingbandits._version import __version__
+from risingbandits.errors import RisingBanditsError
+from risingbandits.instances import RisingBandit
+from risingbandits.reporting import figures
+from risingbandits.reporting.tables import summary_table
+from risingbandits.simulation.result import Result, write_whole
+
+__all__ = ["Study", "prepare_folder", "write_report"]
+
+_HOW_TO_READ = (
+    "Policy regret is what the best constant arm would have earned beyond the policy, in units of reward; "
+    "J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t)."
+)
+
+
+class Study(NamedTuple):
+    """A simulated problem and what came out."""
+
+    instance: RisingBandit
+    result: Result
+
+
+def prepare_folder(folder: Path) -> Path:
+    """Make the folder, or say why it cannot be made, before work is spent on what should go there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RisingBanditsError(f"out must be a folder that can be made, got {folder} ({error.strerror}).") from error
+    return folder
+
+
+def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> Path:
+    """Write results, figures and ``report.md``; return the path of the page.
+
+    With one study its files lie in ``folder``, with several each has a folder of its own below. Equal studies give
+    equal bytes.
+
+    Parameters
+    ----------
+    studies : sequence of Study
+        What to report.
+    folder : path
+        Where; made if needed. Files of an earlier report with the same names are replaced.
+    command : str
+        How to get the same report again, for the reader.
+    """
+    folder = prepare_folder(Path(folder))
+    parts = [
+        "# risingbandits report\n",
+        f"Version {__version__}. Made by:\n",
+        f"```\n{command}\n```\n",
+        _HOW_TO_READ + "\n",
+    ]
+    for study in studies:
+        below = "" if len(studies) == 1 else f"{study.result.instance}/"
+        target = folder / below
+        study.result.save(target)
+        drawn = {
+            "regret": figures.plot_regret(study.result),
+            "pulls": figures.plot_pulls(study.result, instance=study.instance),
+            "curves": figures.plot_curves(study.instance, study.result.horizon),
+        }
+        for stem, ax in drawn.items():
+            figures.save_figure(ax, target, stem)
+        parts += _section(study, below)
+    page = folder / "report.md"
+    write_whole(page, "\n".join(parts).encode())
+    return page
+
+
+def _section(study: Study, below: str) -> list[str]:
+    instance, result = study
+    table = summary_table(result)
+    settings = "".join(f"- {label}: `{policy}`\n" for label, policy in result.settings.items())
+    return [
+        f"## {table.title}\n",
+        f"{instance.n_arms} arms, noise `{instance.noise!r}`.\n",
+        table.markdown(),
+        settings,
+        *(f"![{stem} of {result.instance}]({below}{stem}.png)\n" for stem in ("regret", "pulls", "curves")),
+    ]

@@ -1,0 +1,172 @@
+"""Tables, made once as rows of text and shown by Rich on a terminal or as Markdown in a file."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from risingbandits.instances import get_instance, instance_names
+from risingbandits.instances.presets import instance_description
+from risingbandits.policies import Policy, policy_class, policy_names
+from risingbandits.simulation.result import Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["TextTable", "docstring_head", "instances_table", "parameters_table", "policies_table", "summary_table"]
+
+
+class TextTable(NamedTuple):
+    """A header, rows of text, and which columns hold numbers."""
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    numeric: frozenset[int] = frozenset()
+    title: str = ""
+
+    def rich(self) -> Table:
+        """For a terminal."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=self.title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        for column, name in enumerate(self.header):
+            right = column in self.numeric
+            table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def markdown(self) -> str:
+        """For a Markdown file; ends with a line break."""
+        rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
+        lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def summary_table(result: Result) -> TextTable:
+    """The outcome of a simulation, the least regret first.
+
+    Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
+    the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
+    """
+    rows = []
+    for row in result.summary():
+        half = row["half_width"]
+        rows.append(
+            (
+                str(row["policy"]),
+                _amount(row["regret"], result) + ("" if math.isnan(half) else f" ± {_amount(half, result)}"),
+                "-" if math.isnan(row["sd"]) else _amount(row["sd"], result),
+                f"{_no_minus_zero(row['percent'], 1)} %",
+                f"{100 * row['top_arm_share']:.1f} %",
+            )
+        )
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
+    return TextTable(
+        ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share"),
+        rows,
+        frozenset({1, 2, 3, 4}),
+        f"{result.instance}, {result.horizon:,} rounds, {runs}, seed {result.seed}",
+    )
+
+
+def policies_table() -> TextTable:
+    """All registered policies with their tags."""
+    rows = []
+    for name in policy_names():
+        policy = policy_class(name)
+        rows.append((name, policy.__name__, policy.summary or _first_sentence(policy), policy.objective, _tags(policy)))
+    return TextTable(("name", "class", "what it does", "objective", "tags"), rows)
+
+
+def parameters_table(policy: type[Policy]) -> TextTable:
+    """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
+    meanings = _documented_parameters(policy)
+    rows = [
+        (name, _default(parameter), *meanings.get(name, ("", "")))
+        for name, parameter in inspect.signature(policy).parameters.items()
+    ]
+    return TextTable(("setting", "default", "type", "meaning"), rows)
+
+
+def instances_table() -> TextTable:
+    """All named instances."""
+    rows = []
+    for name in instance_names():
+        instance = get_instance(name)
+        best = instance.arm_names[instance.oracle_arm()]
+        noise = f"{type(instance.noise).__name__} {instance.sigma:g}"
+        rows.append((name, str(instance.n_arms), f"{instance.horizon:,}", noise, best, instance_description(name)))
+    return TextTable(("name", "K", "T", "noise", "best arm", "what it is"), rows, frozenset({1, 2}))
+
+
+def _amount(value: float, result: Result) -> str:
+    """A regret with as many decimals as its size deserves; rounding errors of sums show as 0."""
+    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
+    return _no_minus_zero(value, decimals)
+
+
+def _no_minus_zero(value: float, decimals: int) -> str:
+    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def _tags(policy: type[Policy]) -> str:
+    """The tags that differ from an ordinary policy's, in words."""
+    tags = []
+    if policy.randomised:
+        tags.append("randomised")
+    tags.append("needs the horizon" if policy.needs_horizon else "anytime")
+    if policy.reward_range is not None:
+        tags.append("rewards in [{:g}, {:g}]".format(*policy.reward_range))
+    if policy.batched:
+        tags.append("batched")
+    return ", ".join(tags)
+
+
+def _first_sentence(policy: type[Policy]) -> str:
+    return inspect.cleandoc(policy.__doc__ or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "required" if parameter.default is inspect.Parameter.empty else repr(parameter.default)
+
+
+def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
+    """Type and meaning of each parameter in the "Parameters" section of a numpydoc docstring."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    current: list[str] = []
+    for line in _section(inspect.getdoc(policy) or "", "Parameters"):
+        if line and not line.startswith(" "):
+            name, _, kind = line.partition(" : ")
+            current = []
+            found[name] = (kind, current)
+        elif line.strip():
+            current.append(line.strip())
+    return {name: (kind, " ".join(text)) for name, (kind, text) in found.items()}
+
+
+def _section(text: str, title: str) -> Sequence[str]:
+    """The lines between a title underlined with dashes and the next such title."""
+    lines = text.splitlines()
+    ruled = [i for i, line in enumerate(lines) if i and line and set(line) == {"-"}]
+    for number, i in enumerate(ruled):
+        if lines[i - 1] == title:
+            end = ruled[number + 1] - 1 if number + 1 < len(ruled) else len(lines)
+            return lines[i + 1 : end]
+    return []
+
+
+def docstring_head(policy: Any) -> str:
+    """A docstring up to its first section, without the paragraphs of formulas, which a terminal cannot show."""
+    lines: list[str] = []
+    for line in (inspect.getdoc(policy) or "").splitlines():
+        if line and set(line) == {"-"}:
+            lines.pop()
+            break
+        lines.append(line)
+    paragraphs = "\n".join(lines).split("\n\n")
+    return "\n\n".join(part.strip() for part in paragraphs if "math:" not in part).replace("``", "").strip()

@@ -1,0 +1,217 @@
+"""What a simulation leaves: regret and pulls of every run, with means and intervals, tables, files and a figure."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._version import __version__
+from risingbandits.errors import RisingBanditsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_FORMAT = 1
+_DATA, _HEADER = "result.npz", "result.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Regret, pulls and recommendations of every run of every policy.
+
+    Attributes
+    ----------
+    instance, horizon, seed, settings
+        What was simulated; ``settings`` maps each label to the policy's repr.
+    checkpoints : (C,) int array
+        The rounds at which regret was recorded; the last is the horizon.
+    oracle : (C,) array
+        What the best constant arm has gained by each checkpoint.
+    regret : dict of (runs, C) arrays
+        Policy regret at each checkpoint.
+    pulls : dict of (runs, K) int arrays
+        Pulls of each arm at the horizon.
+    recommended : dict of (runs,) int arrays
+        The arm that the policy would keep at the horizon.
+    """
+
+    instance: str
+    horizon: int
+    seed: int
+    settings: dict[str, str]
+    checkpoints: Ints
+    oracle: Floats
+    regret: dict[str, Floats]
+    pulls: dict[str, Ints]
+    recommended: dict[str, Ints]
+
+    @property
+    def policies(self) -> list[str]:
+        """The labels, in the order given."""
+        return list(self.regret)
+
+    @property
+    def runs(self) -> int:
+        return len(next(iter(self.regret.values())))
+
+    @property
+    def final_regret(self) -> dict[str, Floats]:
+        """Regret at the horizon, one value per run."""
+        return {label: values[:, -1] for label, values in self.regret.items()}
+
+    def mean(self, label: str) -> Floats:
+        """Mean regret over the runs at each checkpoint."""
+        return self._of(label).mean(axis=0)
+
+    def half_width(self, label: str, level: float = 0.95) -> Floats:
+        """Half the width of the Student-t confidence interval of `mean`; NaN for a single run."""
+        from scipy.special import stdtrit  # far quicker to import than scipy.stats
+
+        values = self._of(label)
+        runs = len(values)
+        if runs < 2:
+            return np.full(values.shape[1], np.nan)
+        spread: Floats = values.std(axis=0, ddof=1) / np.sqrt(runs)
+        return spread * float(stdtrit(runs - 1, 0.5 + level / 2))
+
+    def interval(self, label: str, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper end of the confidence interval of `mean` at each checkpoint."""
+        mean, half = self.mean(label), self.half_width(label, level)
+        return mean - half, mean + half
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One row per policy, least final regret first."""
+        rows = []
+        for label, final in self.final_regret.items():
+            rows.append(
+                {
+                    "policy": label,
+                    "regret": float(final.mean()),
+                    "half_width": float(self.half_width(label)[-1]),
+                    "sd": float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
+                    "percent": 100 * float(final.mean()) / float(self.oracle[-1]) if self.oracle[-1] else float("nan"),
+                    "top_arm_share": float((self.pulls[label].max(axis=1) / self.horizon).mean()),
+                }
+            )
+        return sorted(rows, key=lambda row: float(row["regret"]))
+
+    def _of(self, label: str) -> Floats:
+        if label not in self.regret:
+            raise RisingBanditsError(f"label must be one of {', '.join(self.policies)}, got {label!r}.")
+        return self.regret[label]
+
+    # -- files and frames ---------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``result.npz`` and ``result.json`` to ``folder``. Equal results give equal bytes."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, np.ndarray] = {"checkpoints": self.checkpoints, "oracle": self.oracle}
+        for number, label in enumerate(self.policies):
+            arrays[f"regret.{number}"] = self.regret[label]
+            arrays[f"pulls.{number}"] = self.pulls[label]
+            arrays[f"recommended.{number}"] = self.recommended[label]
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)
+        data = buffer.getvalue()
+        header = {
+            "format": _FORMAT,
+            "version": __version__,
+            "instance": self.instance,
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "seed": self.seed,
+            "policies": [{"label": label, "policy": self.settings[label]} for label in self.policies],
+            "summary": [{k: None if v != v else v for k, v in row.items()} for row in self.summary()],
+            "data_sha256": hashlib.sha256(data).hexdigest(),
+        }
+        write_whole(folder / _DATA, data)
+        write_whole(folder / _HEADER, (json.dumps(header, indent=1, allow_nan=False) + "\n").encode())
+        return folder
+
+    @staticmethod
+    def load(folder: str | Path) -> Result:
+        """Read what `save` wrote."""
+        folder = Path(folder)
+        try:
+            header = json.loads((folder / _HEADER).read_text())
+            data = (folder / _DATA).read_bytes()
+            if header["format"] != _FORMAT:
+                raise RisingBanditsError(f"{folder} has format {header['format']}, this version reads {_FORMAT}.")
+            if hashlib.sha256(data).hexdigest() != header["data_sha256"]:
+                raise RisingBanditsError(f"{folder / _DATA} does not belong to {_HEADER} beside it, or is damaged.")
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                arrays = dict(file)
+            labels = [entry["label"] for entry in header["policies"]]
+            by_label = {
+                kind: {label: arrays[f"{kind}.{number}"] for number, label in enumerate(labels)}
+                for kind in ("regret", "pulls", "recommended")
+            }
+            return Result(
+                instance=header["instance"],
+                horizon=header["horizon"],
+                seed=header["seed"],
+                settings={entry["label"]: entry["policy"] for entry in header["policies"]},
+                checkpoints=arrays["checkpoints"],
+                oracle=arrays["oracle"],
+                **by_label,
+            )
+        except FileNotFoundError as error:
+            raise RisingBanditsError(f"{error.filename} does not exist.") from None
+        except RisingBanditsError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise RisingBanditsError(f"{folder} holds no readable result ({type(error).__name__}).") from error
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per policy, run and checkpoint: policy, run, round, regret (needs pandas)."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise RisingBanditsError(
+                "to_dataframe needs pandas; install it with: pip install 'risingbandits[pandas]'."
+            ) from None
+        frames = [
+            pd.DataFrame(
+                {
+                    "policy": label,
+                    "run": np.repeat(np.arange(self.runs), self.checkpoints.size),
+                    "round": np.tile(self.checkpoints, self.runs),
+                    "regret": values.ravel(),
+                }
+            )
+            for label, values in self.regret.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Mean cumulative regret with 95 % bands, on ``ax`` or a new figure."""
+        from risingbandits.reporting.figures import plot_regret
+
+        return plot_regret(self, ax)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name and rename it: readers see the old one or the new one, never a part."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,160 @@
+"""Named instances have the facts that are known of them; generated ones follow their recipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from risingbandits.errors import RisingBanditsError
+from risingbandits.instances import (
+    Exponential,
+    Gaussian,
+    Polynomial,
+    PowerLaw,
+    RisingBandit,
+    exponential_instance,
+    get_instance,
+    instance_description,
+    instance_names,
+    power_law_instance,
+    random_instance,
+)
+
+
+@pytest.mark.parametrize("name", instance_names())
+def test_every_instance_rises_and_is_concave(name: str) -> None:
+    bandit = get_instance(name)
+    assert bandit.name == f"{name}-v1"
+    assert bandit == get_instance(f"{name}-v1")
+    assert bandit.is_non_decreasing()
+    assert bandit.is_concave()
+    assert instance_description(name) == instance_description(f"{name}-v1")
+    assert "\n" not in instance_description(name)
+
+
+def test_sizes() -> None:
+    sizes = {name: (get_instance(name).n_arms, get_instance(name).horizon) for name in instance_names()}
+    assert sizes == {
+        "paper-15arms": (15, 200_000),
+        "paper-2arms": (2, 200_000),
+        "random-2": (14, 50_000),
+        "random-3": (15, 50_000),
+        "random-4": (11, 50_000),
+        "random-5": (12, 50_000),
+        "random-6": (10, 50_000),
+        "mussi-5arms": (5, 1_000),
+    }
+    assert instance_names(versions=True) == tuple(f"{name}-v1" for name in instance_names())
+    assert {get_instance(name).sigma for name in instance_names()} == {0.1, 0.01}
+    assert get_instance("mussi-5arms").sigma == 0.01
+
+
+def test_paper_15arms() -> None:
+    bandit = get_instance("paper-15arms")
+    thirteen = bandit.curves[12]
+    assert thirteen(6_420) <= 1 < thirteen(6_421)
+    assert thirteen(200_000) == pytest.approx(1.0747, abs=5e-5)
+    assert np.argsort(bandit.mean_sums())[:-3:-1].tolist() == [12, 0]
+    assert bandit.curves[5](0) == pytest.approx(0.0086, abs=5e-5)
+    assert bandit.means(0)[[i for i in range(15) if i != 5]].tolist() == [0.0] * 14
+
+
+def test_paper_2arms() -> None:
+    bandit = get_instance("paper-2arms")
+    fast, slow = bandit.curves
+    assert fast(9_499) > slow(9_499)
+    assert fast(9_500) == pytest.approx(slow(9_500), rel=1e-14)
+    assert fast(9_501) < slow(9_501)
+    # Exact sums differ by +0.2963 and -0.0342.
+    assert bandit.oracle_arm(17_992) == 0
+    assert bandit.oracle_arm(17_993) == 1
+    for n, lead in ((17_992, 0.296328), (17_993, -0.034207)):
+        assert fast.prefix_sum(n) - slow.prefix_sum(n) == pytest.approx(lead, abs=1e-6)
+
+
+def test_mussi_5arms() -> None:
+    bandit = get_instance("mussi-5arms")
+    assert bandit.means(1) == pytest.approx([1 / 38, 0.88 / 11, 0.39, 0.7 / 11, 0.5 / 21])
+    assert np.argmax(bandit.means(187)) == 1
+    assert np.argmax(bandit.means(189)) == 0
+    assert bandit.means(188)[0] == pytest.approx(bandit.means(188)[1], rel=1e-14)
+
+
+def test_random_instances_are_those_published() -> None:
+    last = get_instance("random-2").curves[-1]
+    assert last == Exponential(0.921302, 4 / 11322)
+    assert get_instance("random-3").curves[9] == Polynomial(0.01, 12449, 0.4109)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("paper-15arm", "did you mean 'paper-15arms'?"),
+        ("paper-2arms-v7", "did you mean 'paper-2arms'?"),
+        ("zzz", "instance must be one of paper-15arms, paper-2arms, random-2,"),
+        (3, "got 3."),
+    ],
+)
+def test_unknown_names(name: Any, message: str) -> None:
+    with pytest.raises(RisingBanditsError) as caught:
+        get_instance(name)
+    assert message in str(caught.value)
+
+
+def test_generator_follows_its_recipe() -> None:
+    rng = np.random.default_rng(11)
+    n_arms = int(rng.integers(2, 16))
+    bandit = random_instance(horizon=1_000, seed=11)
+    assert bandit.n_arms == n_arms
+    for curve in bandit.curves:
+        c, b, heads = np.clip(rng.random(), 0.01, 0.99), rng.integers(2, 1_001), rng.random() < 0.5
+        if heads:
+            assert curve == Exponential(float(c), int(rng.integers(2, 6)) / int(b))
+        else:
+            assert curve == Polynomial(float(c), int(b), max(0.4, rng.random()))
+
+
+def test_generated_instances_are_reproducible() -> None:
+    assert random_instance(seed=3) == random_instance(seed=3)
+    assert random_instance(seed=3) != random_instance(seed=4)
+    assert random_instance(7, seed=3).name == "random-7arms-seed3"
+    assert random_instance(7, seed=np.random.default_rng(3)).curves == random_instance(7, seed=3).curves
+    assert random_instance(7, seed=np.random.SeedSequence(3)).name == "random-7arms"
+    assert random_instance(2, seed=1, noise=Gaussian(1)).sigma == 1
+
+
+def test_ranges_of_the_random_parameters() -> None:
+    curves = random_instance(2_000, 100, seed=5).curves
+    exponential = [curve for curve in curves if isinstance(curve, Exponential)]
+    polynomial = [curve for curve in curves if isinstance(curve, Polynomial)]
+    assert len(exponential) + len(polynomial) == 2_000
+    # A fair coin: five standard deviations of 22.4.
+    assert abs(len(exponential) - 1_000) < 112
+    assert all(2 / 100 <= curve.rate <= 5 / 2 for curve in exponential)
+    assert {curve.scale for curve in polynomial} == set(range(2, 101))
+    assert min(curve.exponent for curve in polynomial) == 0.4
+    limits = [curve.limit for curve in exponential] + [curve.limit for curve in polynomial]
+    assert (min(limits), max(limits)) == (0.01, 0.99)
+
+
+def test_learning_curve_families() -> None:
+    for curve in power_law_instance(500, 1_000, seed=1).curves:
+        assert isinstance(curve, PowerLaw)
+        assert 0.3 <= curve.limit <= 0.95
+        assert 0.2 <= curve.exponent <= 1
+        assert 0.3 * curve.limit <= curve.amplitude <= curve.limit
+    for curve in exponential_instance(500, 1_000, seed=1).curves:
+        assert isinstance(curve, Exponential)
+        assert 50 <= 1 / curve.rate <= 250.001
+        assert 0 <= curve.start <= 0.7 * curve.limit + 1e-12
+
+
+@pytest.mark.parametrize("make", [random_instance, power_law_instance, exponential_instance])
+def test_generators_refuse(make: Any) -> None:
+    assert isinstance(make(3, 1_000, seed=0), RisingBandit)
+    with pytest.raises(RisingBanditsError, match=r"^n_arms must be an integer >= 1, got 0\.$"):
+        make(0, 1_000)
+    with pytest.raises(RisingBanditsError, match="horizon must be an integer >= "):
+        make(3, 0)

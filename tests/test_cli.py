@@ -1,0 +1,227 @@
+"""The command line: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import risingbandits
+from risingbandits import Result, policy_names
+from risingbandits.cli import app, run
+
+SMALL = ["simulate", "--instance", "paper-2arms", "--horizon", "300", "--runs", "3"]
+FILES = {"result.npz", "result.json", "report.md"} | {
+    f"{stem}.{kind}" for stem in ("regret", "pulls", "curves") for kind in ("png", "svg")
+}
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(arguments)
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture
+def curves(tmp_path: Path) -> Path:
+    path = tmp_path / "my curves.csv"
+    path.write_text("small,large\n0.3,0.1\n0.35,0.3\n0.36,0.5\n,0.6\n,0.65\n")
+    return path
+
+
+def test_help_of_every_command_and_the_version() -> None:
+    runner = CliRunner()
+    for command in ([], ["demo"], ["simulate"], ["policies"], ["instances"]):
+        shown = runner.invoke(app, [*command, "--help"])
+        assert shown.exit_code == 0
+        assert "Usage: risingbandits" in shown.output
+    assert "--curves my.csv" in runner.invoke(app, ["simulate", "--help"], terminal_width=100).output
+    assert runner.invoke(app, ["--version"]).output == f"risingbandits {risingbandits.__version__}\n"
+    assert "Usage: risingbandits" in runner.invoke(app, []).output
+
+
+def test_lists_of_policies_and_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "policies")
+    assert (code, err) == (0, "")
+    assert all(name in out for name in policy_names())
+    code, out, err = outcome(capsys, "instances")
+    assert (code, err) == (0, "")
+    (line,) = [line for line in out.splitlines() if "paper-15arms" in line]
+    assert line.split()[:7] == ["paper-15arms", "15", "200,000", "Gaussian", "0.1", "arm", "13"]
+
+
+def test_one_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "policies", "red-ucb")
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if line.strip().startswith("alpha")]
+    assert line.split()[:3] == ["alpha", "3.0", "float"]
+    assert "math:" not in out
+
+
+def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in policy_names():
+        code, out, _ = outcome(capsys, "policies", name)
+        assert code == 0
+        assert out.startswith(f"{name} (")
+
+
+def test_simulate_prints_a_table_and_writes_everything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out_folder = tmp_path / "deep" / "study"
+    policies = "red-ucb(eps=0.1, sigma=0.2), round-robin"
+    code, out, err = outcome(capsys, *SMALL, "--policies", policies, "--seed", "4", "--out", str(out_folder))
+    assert (code, err) == (0, "")
+    assert "paper-2arms-v1, 300 rounds, 3 runs, seed 4" in out
+    assert out.rstrip().endswith(str(out_folder / "report.md"))
+    assert set(os.listdir(out_folder)) == FILES
+    result = Result.load(out_folder)
+    assert result.policies == ["red-ucb(eps=0.1, sigma=0.2)", "round-robin"]
+    assert result.settings["red-ucb(eps=0.1, sigma=0.2)"] == "REdUCB(eps=0.1, sigma=0.2)"
+    assert (result.runs, result.horizon, result.seed) == (3, 300, 4)
+    page = (out_folder / "report.md").read_text()
+    assert "risingbandits simulate --instance paper-2arms --policies 'red-ucb(eps=0.1, sigma=0.2), round-robin'" in page
+    assert "| round-robin |" in page
+
+
+def test_same_command_same_bytes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = [*SMALL, "--out", str(tmp_path / "study")]
+    seen = []
+    for jobs in ("1", "2"):
+        assert outcome(capsys, *command, "--jobs", jobs)[0] == 0
+        seen.append(hashes(tmp_path / "study"))
+    assert seen[0] == seen[1]
+    assert set(seen[0]) == FILES
+
+
+def test_without_out_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = outcome(capsys, *SMALL, "--checkpoints", "10,200", "--policies", "round-robin")
+    assert code == 0
+    assert "--out DIR" in out
+    assert os.listdir(tmp_path) == []
+
+
+def test_curves_from_a_file(capsys: pytest.CaptureFixture[str], curves: Path, tmp_path: Path) -> None:
+    arguments = ["simulate", "--curves", str(curves), "--noise", "none", "--policies", "oracle,round-robin"]
+    code, out, err = outcome(capsys, *arguments, "--out", str(tmp_path / "study"))
+    assert (code, err) == (0, "")
+    result = Result.load(tmp_path / "study")
+    assert result.horizon == 5  # the longest column
+    assert result.oracle[-1] == pytest.approx(0.1 + 0.3 + 0.5 + 0.6 + 0.65)
+    assert result.final_regret["round-robin"][0] == pytest.approx(2.15 - (0.3 + 0.1 + 0.35 + 0.3 + 0.36))
+    assert "my curves" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["simulate", "--instance", "paper-2arm"], "did you mean 'paper-2arms'?"),
+        (["simulate", "--curves", "missing.csv"], "missing.csv cannot be read: No such file or directory."),
+        (["simulate", "--instance", "paper-2arms", "--curves", "x.csv"], "only one of instance and curves"),
+        (["simulate", "--policies", "red-ubc"], "policy 'red-ubc' is not known"),
+        (["simulate", "--policies", "oracle,oracle"], "policies must differ from each other, got 'oracle' twice."),
+        (["simulate", "--policies", "red-ucb,"], "names separated by commas"),
+        (["simulate", "--policies", "red-ucb(epsilon=0.1)"], "has no setting 'epsilon'"),
+        (["simulate", "--policies", "round-robin(x=1)"], "it has none"),
+        (["simulate", "--policies", "red-ucb(eps=0.7)"], "eps must lie strictly between 0 and 1/2, got 0.7."),
+        (["simulate", "--policies", "red-ucb(0.1)"], "settings must be like"),
+        (["simulate", "--policies", "red-ucb(eps=open('x'))"], "settings must be like"),
+        (["simulate", "--policies", "red-ucb(**{'eps': 0.1})"], "settings must be like"),
+        (["simulate", "--policies", "red-ucb(eps=0.1)+1"], "settings must be like"),
+        (["simulate", "--policies", "red-ucb(eps=0.1"], "settings must be like"),
+        (["simulate", "--policies", "constant(arm=2)"], "arm must be 0 to 1, got 2."),
+        (["simulate", "--noise", "cauchy"], "noise must be one of gaussian, bernoulli, beta, none"),
+        (["simulate", "--noise", "gaussian:wide"], "with a number after the colon"),
+        (["simulate", "--noise", "gaussian:-1"], "sigma must be a finite number >= 0"),
+        (["simulate", "--noise", "bernoulli:1"], "noise bernoulli takes no number"),
+        (["simulate", "--checkpoints", "1,x"], "checkpoints must be"),
+        (["simulate", "--checkpoints", "0"], "checkpoints must be"),
+        (["simulate", "--runs", "0"], "runs must be an integer >= 1, got 0."),
+        (["simulate", "--runs", "many"], "Invalid value for '--runs'"),
+        (["simulate", "--horizon", "-5"], "horizon must be an integer >= 1, got -5."),
+        (["simulate", "--out", __file__], "out must be a folder"),
+        (["demo", "--runs", "0"], "runs must be an integer >= 1, got 0."),
+        (["policies", "ucb-red"], "policy 'ucb-red' is not known"),
+        (["simulat"], "Did you mean 'simulate'?"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = outcome(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert err.startswith("risingbandits: ")
+    assert err.count("\n") == 1
+
+
+def test_damaged_curves_name_the_cell(capsys: pytest.CaptureFixture[str], curves: Path) -> None:
+    curves.write_text("small,large\n0.3,0.1\nx,0.3\n")
+    code, _, err = outcome(capsys, "simulate", "--curves", str(curves))
+    assert code == 2
+    assert "row 3, column 'small'" in err
+
+
+def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = outcome(capsys, "demo", "--runs", "2", "--horizon", "500", "--out", str(tmp_path / "demo"))
+    assert (code, err) == (0, "")
+    assert out.count("final regret") == 2
+    assert out.rstrip().endswith("report.md")
+    assert set(os.listdir(tmp_path / "demo")) == {"paper-15arms-v1", "paper-2arms-v1", "report.md"}
+    page = (tmp_path / "demo" / "report.md").read_text()
+    figures = [line.split("(")[1].rstrip(")") for line in page.splitlines() if line.startswith("![")]
+    assert len(figures) == 6
+    assert all((tmp_path / "demo" / figure).is_file() for figure in figures)
+
+
+def test_process_exit_codes_and_streams(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "risingbandits"]
+    good = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path)
+    assert (good.returncode, good.stdout, good.stderr) == (0, f"risingbandits {risingbandits.__version__}\n", "")
+    bad = subprocess.run([*command, "simulate", "--runs", "0"], capture_output=True, text=True, cwd=tmp_path)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == "risingbandits: runs must be an integer >= 1, got 0.\n"
+
+
+def test_interrupt_leaves_one_line_and_no_half_written_file(tmp_path: Path) -> None:
+    arguments = ["simulate", "--runs", "100000", "--policies", "round-robin", "--out", str(tmp_path / "study")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "risingbandits", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "study").exists() and time.monotonic() < deadline:  # made just before the runs start
+        time.sleep(0.02)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "Interrupted; no unfinished file was left.\n"
+    assert os.listdir(tmp_path / "study") == []
+
+
+def test_import_loads_no_heavy_library() -> None:
+    heavy = "{'matplotlib', 'rich', 'typer', 'pandas', 'scipy.stats', 'scipy.special'}"
+    program = f"import sys, risingbandits; print(sorted({heavy} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"
