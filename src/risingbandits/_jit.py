@@ -36,7 +36,7 @@ _FLAGS_IN_MACHINE_CODE = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE
 
 # Kernels never allocate, so Numba's reference counting is switched off (`_nrt`): where it cannot prove the counts
 # away it would cost two atomic operations per array and call, many times the work of a round.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def kernel(function: F) -> F:
@@ -111,7 +111,11 @@ def _is_kernel(value: Any) -> bool:
     """Compiled functions, and the package's own plain ones where compilation is disabled."""
     if hasattr(value, "py_func"):
         return True
-    return bool(numba.config.DISABLE_JIT) and isinstance(value, types.FunctionType) and hasattr(value, "__code__")
+    return (
+        bool(getattr(numba.config, "DISABLE_JIT", 0))
+        and isinstance(value, types.FunctionType)
+        and hasattr(value, "__code__")
+    )
 
 
 def _reachable(function: Callable[..., Any]) -> list[types.FunctionType]:

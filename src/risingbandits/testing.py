@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +62,19 @@ def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int,
         assert run.recommended == compiled_run.recommended, f"{policy!r}: the {mode} run recommends another arm."
 
 
-def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int) -> Run:
+def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """A run in plain Python, every kernel included."""
     slow = interpreted(loop, **policy.kernels_for(problem.n_arms)._asdict())
     runner = Runner(policy, problem, horizon, np.arange(1, horizon + 1), loop=slow)
     with np.errstate(all="ignore"):
-        return runner.play(np.random.SeedSequence(seed))
+        return runner.play(_sequence(seed))
 
 
-def play_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int) -> Run:
+def play_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """The same run by asking and telling."""
     mean_of: Callable[..., float] = interpreted(mean_at)
     draw: Callable[..., float] = interpreted(draw_reward)
-    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
+    noise_seed, policy_seed = _sequence(seed).spawn(2)
     noise = np.random.default_rng(noise_seed)
     environment = problem.environment(horizon)
     policy = policy.clone().reset(problem.n_arms, horizon, policy_seed)
@@ -86,6 +87,10 @@ def play_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int)
         total += mean
         gained[t - 1] = total
     return Run(gained, policy.pulls, policy.recommend())
+
+
+def _sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
+    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
 
 
 def _problem(n_arms: int) -> RisingBandit:
@@ -183,12 +188,10 @@ def _check_refusals(policy: Policy) -> None:
     untouched = running.clone()
     wrong: list[tuple[Any, Any]] = [(0, np.nan), (0, np.inf), (0, "x"), (-1, 0.5), (5, 0.5), (1.5, 0.5), (None, 0.5)]
     for arm, reward in wrong:
-        _must_refuse(
-            lambda arm=arm, reward=reward: running.tell(arm, reward), what=f"{policy!r}: tell({arm}, {reward})"
-        )
+        _must_refuse(partial(running.tell, arm, reward), what=f"{policy!r}: tell({arm}, {reward})")
     masks: list[Any] = [[True] * 4, np.zeros(5, dtype=bool), [1, 1, 1, 1, 1]]
     for mask in masks:
-        _must_refuse(lambda mask=mask: running.ask(mask), what=f"{policy!r}: ask({mask})")
+        _must_refuse(partial(running.ask, mask), what=f"{policy!r}: ask({mask})")
     same = _play(running, 20, np.random.default_rng(11)) == _play(untouched, 20, np.random.default_rng(11))
     assert same, f"{policy!r}: refused input changed the run."
 

@@ -194,7 +194,7 @@ class Policy:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
-        self._calls = _calls(self.kernels_for(n_arms), type(state))
+        self._calls = _calls(self.kernels_for(n_arms), state.__class__)
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         """The arm to pull next, among the ``available`` ones (one boolean per arm; None: all)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ class Explanation:
         return "\n".join([f"{self.policy}, round {self.round}", *lines])
 
 
-def _text(value: float) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, np.integer):
         return str(value)
     return "-" if np.isnan(value) else f"{value:.4g}"

@@ -52,14 +52,14 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     """The arm with the highest index, by looking at every arm."""
     time = float(t)
     root = _sqrt_log(state, t)
-    width = time * root
     best = -math.inf
-    chosen = 0 if available is None else np.argmax(available)
+    chosen = 0 if available is None else int(np.argmax(available))
     ties = 0
     for arm in range(state.line.shape[0]):
         if available is not None and not available[arm]:
             continue
-        value = _index_of(state, arm, time, width, root)
+        p, q, r, s, level = _parts_of_line(state, arm)
+        value = _index(state, p, q, r, s, level, time, root)
         if rng is None:
             better = value > best
             best = value if better else best
@@ -98,15 +98,17 @@ def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
             _copy_line(state, _pruning.candidate(block, place), place)
     time = float(t)
     root = _sqrt_log(state, t)
-    width = time * root
     near = state.bounds
+    count = _pruning.number_of_candidates(block)
+    for i in range(count):  # three plain passes: the first runs four arms at a time, unlike one pass for all
+        near[2, i] = _index(state, near[3, i], near[4, i], near[5, i], near[6, i], near[7, i], time, root)
     best = -math.inf
+    for i in range(count):
+        value = near[2, i]
+        best = value if value > best else best
     chosen = 0
-    for i in range(_pruning.number_of_candidates(block)):
-        value = _index(state, near[3, i], near[4, i], near[5, i], near[6, i], near[7, i], time, width, root)
-        better = value > best
-        best = value if better else best
-        chosen = i if better else chosen
+    while chosen < count - 1 and near[2, chosen] != best:
+        chosen += 1
     return _pruning.candidate(block, chosen)
 
 
@@ -192,45 +194,54 @@ def _sqrt_log(state: State, t: int) -> float:
 
 
 @kernel
-def _index(
-    state: State, p: float, q: float, r: float, s: float, level: float, time: float, width: float, early: float
-) -> float:
-    """P + Q t + R t sqrt(log t) - S sqrt(log t), with ``width`` for t sqrt(log t) and ``early`` for sqrt(log t)."""
-    value = p + q * time
-    if state.nonneg_slope:
-        value = max(value, level)
-    value += r * width - s * early
-    if state.clip_index:
-        value = min(value, 1.0)
-    return value
+def _parts_of_line(state: State, arm: int) -> tuple[float, float, float, float, float]:
+    line = state.line
+    return line[arm, 0], line[arm, 1], line[arm, 2], line[arm, 3], line[arm, 4]
 
 
 @kernel
-def _index_of(state: State, arm: int, time: float, width: float, early: float) -> float:
-    line = state.line
-    return _index(state, line[arm, 0], line[arm, 1], line[arm, 2], line[arm, 3], line[arm, 4], time, width, early)
+def _index(state: State, p: float, q: float, r: float, s: float, level: float, time: float, root: float) -> float:
+    """P + Q t + (R t - S) sqrt(log t), with the options."""
+    value = p + q * time
+    if state.nonneg_slope:
+        value = max(value, level)
+    value += (r * time - s) * root
+    if state.clip_index and value < math.inf:
+        value = min(value, 1.0)
+    return value
 
 
 @kernel
 def _bound_indexes(state: State, t: int) -> None:
     """Lower and upper values of every index over the rounds of the block that begins at t, rounding included.
 
-    The linear part is extreme at one of the two ends; the width only grows with t.
+    Only the order of the indexes matters, so all are divided by t sqrt(log t), which takes out most of their common
+    growth. Each part is then extreme at one of the two ends: P / (t sqrt(log t)), Q / sqrt(log t), and R - S / t, which
+    only grows. Clipped indexes stay as they are, so that equal ones are seen to be equal.
     """
     first = float(t)
     last = float(t + _pruning.block_length(state.line.shape[0]) - 1)
     root_first = _sqrt_log(state, t)
     root_last = _sqrt_log(state, int(last))
+    divide = t > 1 and not state.clip_index
+    scale_first = 1.0 / (first * root_first) if divide else 1.0
+    scale_last = 1.0 / (last * root_last) if divide else 1.0
     for arm in range(state.line.shape[0]):
-        slope = state.line[arm, 1]
-        low_time = first if slope >= 0.0 else last
-        high_time = last if slope >= 0.0 else first
-        low = _index_of(state, arm, low_time, first * root_first, root_first)
-        high = _index_of(state, arm, high_time, last * root_last, root_last)
+        p, q, r, s, level = _parts_of_line(state, arm)
+        low = min(p * scale_first, p * scale_last) + min(q * first * scale_first, q * last * scale_last)
+        high = max(p * scale_first, p * scale_last) + max(q * first * scale_first, q * last * scale_last)
+        if state.nonneg_slope:
+            low = max(low, min(level * scale_first, level * scale_last))
+            high = max(high, max(level * scale_first, level * scale_last))
+        low += (r * first - s) * root_first * scale_first
+        high += (r * last - s) * root_last * scale_last
         if high < math.inf:
-            size = abs(state.line[arm, 0]) + abs(slope) * last + state.line[arm, 2] * last * root_last
+            size = (abs(p) + abs(level) + abs(q) * last) * scale_first + r * last * root_last * scale_last
             low -= 1e-13 * size
             high += 1e-13 * size
+            if state.clip_index:
+                low = min(low, 1.0)
+                high = min(high, 1.0)
         state.bounds[0, arm] = low
         state.bounds[1, arm] = high
 
@@ -273,7 +284,7 @@ class REdUCB(Policy):
     bonus_scale : float
         Multiplies the width; 1 is the paper. At 0.1 and below the policy locks on a random arm.
     clip_index : bool
-        Replace an index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for long.
+        Replace a finite index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for long.
     nonneg_slope : bool
         Replace a negative extrapolated trend by 0 (means never fall). Not in the paper.
     ties : {"lowest", "random"}
@@ -374,5 +385,5 @@ class REdUCB(Policy):
             "level": level,
             "trend": np.where(np.isnan(level), np.nan, line - level),
             "width": np.where(np.isnan(level), np.nan, width),
-            "value": np.minimum(value, 1.0) if self.clip_index else value,
+            "value": np.where(np.isfinite(value), np.minimum(value, 1.0), value) if self.clip_index else value,
         }

@@ -27,7 +27,7 @@ def save(policy: Policy, path: Path) -> Path:
         "params": policy.params(),
         "run": None,
     }
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     if policy._state is not None:
         fields = policy._state._asdict()
         arrays = {f"state.{k}": v for k, v in fields.items() if isinstance(v, np.ndarray)}
@@ -40,13 +40,13 @@ def save(policy: Policy, path: Path) -> Path:
             "generator": None if policy._rng is None else policy._rng.bit_generator.state,
         }
     try:
-        text = json.dumps(header, default=_plain)
+        arrays[_HEADER] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
     except TypeError as error:
         raise RisingBanditsError(f"{policy!r} cannot be saved: {error}.") from error
     temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            np.savez(file, **{_HEADER: np.frombuffer(text.encode(), dtype=np.uint8)}, **arrays)
+            np.savez(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -58,7 +58,7 @@ def save(policy: Policy, path: Path) -> Path:
 def load(path: Path) -> Policy:
     """Read what `save` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(file[_HEADER].tobytes().decode())
             arrays = {name: file[name] for name in file.files if name != _HEADER}
         if header["format"] != _FORMAT:

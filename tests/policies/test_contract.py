@@ -1,0 +1,186 @@
+"""The contract, over every registered policy, and the parts of it that are the base class's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from risingbandits import (
+    Constant,
+    OracleConstant,
+    Policy,
+    REdUCB,
+    RisingBanditsError,
+    get_instance,
+    get_policy,
+    policy_names,
+    random_instance,
+    register,
+)
+from risingbandits._jit import kernel
+from risingbandits.policies import Kernels
+from risingbandits.testing import check_policy, check_same_in_all_modes
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_every_registered_policy_keeps_the_contract(name: str) -> None:
+    check_policy(get_policy(name))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [REdUCB(sigma=0.0), REdUCB(ties="random"), REdUCB(eps=1 / 3, clip_index=True, nonneg_slope=True)],
+    ids=repr,
+)
+def test_settings_keep_the_contract(policy: Policy) -> None:
+    check_policy(policy)
+
+
+def test_many_arms_are_the_same_in_all_modes() -> None:
+    problem = random_instance(150, horizon=1_500, seed=2)
+    check_same_in_all_modes(REdUCB(sigma=0.05), problem, 1_500, seed=1)
+
+
+# -- check_policy finds what is wrong -----------------------------------------------------------------------------
+
+
+class CountState(NamedTuple):
+    told: np.ndarray
+    n_arms: int
+
+
+@kernel
+def select_any(state: CountState, t: int, available: Any, rng: Any) -> int:
+    return int(state.told[0]) % state.n_arms
+
+
+@kernel
+def select_beyond(state: CountState, t: int, available: Any, rng: Any) -> int:
+    return t // 3
+
+
+@kernel
+def update_count(state: CountState, t: int, arm: int, reward: float, rng: Any) -> None:
+    state.told[0] += 1
+
+
+class Broken(Policy):
+    """Ignores masks."""
+
+    name = "broken"
+    summary = "a policy with a fault"
+    kernels = Kernels(select=select_any, update=update_count)
+
+    def __init__(self) -> None:
+        pass
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> CountState:
+        return CountState(np.zeros(1, dtype=np.int64), n_arms)
+
+
+class OutOfRange(Broken):
+    kernels = Kernels(select=select_beyond, update=update_count)
+
+
+@pytest.mark.parametrize(("policy", "fault"), [(Broken(), "not available"), (OutOfRange(), "returned arm")])
+def test_check_policy_finds_faults(policy: Policy, fault: str) -> None:
+    with pytest.raises(AssertionError, match=fault):
+        check_policy(policy)
+
+
+# -- settings, files, registry ------------------------------------------------------------------------------------
+
+
+def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
+    policy = REdUCB(eps=0.1, sigma=2)
+    assert policy.params()["sigma"] == 2
+    assert repr(policy) == "REdUCB(eps=0.1, sigma=2)"
+    assert repr(policy.with_params(eps=0.25)) == "REdUCB(sigma=2)"
+    assert repr(get_policy("constant", arm=3)) == "Constant(arm=3)"
+
+
+def test_unknown_names_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(RisingBanditsError, match="Did you mean 'red-ucb'"):
+        get_policy("reducb")
+
+
+def test_a_name_belongs_to_one_class() -> None:
+    with pytest.raises(RisingBanditsError, match="taken by REdUCB"):
+
+        @register
+        class Other(Broken):
+            name = "red-ucb"
+
+
+@pytest.mark.parametrize("arm", [-1, 2, 1.5])
+def test_constant_refuses_an_arm_that_is_not_there(arm: Any) -> None:
+    with pytest.raises(RisingBanditsError, match="arm must"):
+        Constant(arm).reset(2)
+
+
+def test_oracle_needs_the_truth() -> None:
+    with pytest.raises(RisingBanditsError, match="arm must be given to the oracle"):
+        OracleConstant().reset(2)
+    assert OracleConstant().for_instance(get_instance("paper-15arms"), 200_000).arm == 12
+
+
+def saved(tmp_path: Path) -> Path:
+    policy = REdUCB(sigma=0.1, ties="random").reset(3, horizon=50, seed=1)
+    for _ in range(20):
+        policy.tell(policy.ask(), 0.5)
+    return policy.save(tmp_path / "run.npz")
+
+
+def test_a_policy_without_a_run_can_be_saved(tmp_path: Path) -> None:
+    loaded = Policy.load(REdUCB(eps=0.2).save(tmp_path / "settings.npz"))
+    assert repr(loaded) == "REdUCB(eps=0.2)"
+    assert list(tmp_path.iterdir()) == [tmp_path / "settings.npz"]
+
+
+def test_damaged_and_foreign_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    sentences = []
+    for _ in range(200):
+        broken = bytearray(whole)
+        for _ in range(int(rng.integers(1, 20))):
+            broken[int(rng.integers(len(broken)))] = int(rng.integers(256))
+        path.write_bytes(bytes(broken[: int(rng.integers(1, len(broken) + 1))]))
+        try:
+            Policy.load(path)
+        except RisingBanditsError as error:
+            sentences.append(str(error))
+    assert len(sentences) > 150
+    assert not any("\n" in sentence for sentence in sentences)
+    for content in (b"", b"PK", b"not a file of ours"):
+        path.write_bytes(content)
+        with pytest.raises(RisingBanditsError, match="not a saved policy"):
+            Policy.load(path)
+    with pytest.raises(RisingBanditsError, match="does not exist"):
+        Policy.load(tmp_path / "nothing.npz")
+
+
+def test_a_file_of_a_newer_format_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(arrays.pop("header").tobytes())
+    header["format"] = 99
+    np.savez(path, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    with pytest.raises(RisingBanditsError, match="format 99"):
+        Policy.load(path)
+
+
+def test_explanation_reads_well() -> None:
+    policy = REdUCB(sigma=0.1).reset(2)
+    for reward in (0.1, 0.2, 0.3, 0.4):
+        policy.tell(0, reward)
+    text = str(policy.explain())
+    assert text.splitlines()[0] == "REdUCB(sigma=0.1), round 5"
+    assert text.splitlines()[1].split() == ["arm", "pulls", "level", "trend", "width", "value"]
+    assert text.splitlines()[3].split() == ["1", "0", "-", "-", "-", "inf"]

@@ -1,0 +1,208 @@
+"""`simulate` and `Result`: regret against a slow account, seeds, threads, files."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from risingbandits import (
+    Bernoulli,
+    Constant,
+    ConstantCurve,
+    NoNoise,
+    Polynomial,
+    REdUCB,
+    Result,
+    RisingBandit,
+    RisingBanditsError,
+    RoundRobin,
+    get_instance,
+    simulate,
+)
+from risingbandits.simulation.run import checkpoint_rounds
+from risingbandits.testing import play_by_hand
+
+
+def test_regret_is_the_sum_of_the_definition() -> None:
+    problem = get_instance("paper-15arms")
+    horizon = 600
+    result = simulate(REdUCB(), problem, horizon=horizon, runs=2, seed=5, checkpoints=[1, 10, 599])
+    means = problem.means(np.arange(1, horizon + 1))
+    best = means[means.sum(axis=1).argmax()]
+    for run in range(2):
+        seed = np.random.SeedSequence(5, spawn_key=(run,))
+        by_hand = play_by_hand(REdUCB(sigma=0.1), problem, horizon, seed)
+        regret = np.cumsum(best) - by_hand.gained
+        np.testing.assert_allclose(result.regret["red-ucb"][run], regret[[0, 9, 598, 599]], rtol=1e-10, atol=1e-10)
+        np.testing.assert_array_equal(result.pulls["red-ucb"][run], by_hand.pulls)
+
+
+def test_optimum_has_no_regret_and_a_constant_arm_the_difference_of_sums() -> None:
+    problem = get_instance("paper-2arms")
+    result = simulate({"best": "oracle", "first": Constant(0)}, problem, horizon=50_000)
+    sums = problem.mean_sums(50_000)
+    assert abs(result.final_regret["best"][0]) < 1e-6
+    assert result.final_regret["first"][0] == pytest.approx(sums[1] - sums[0], rel=1e-12)
+
+
+def test_results_do_not_depend_on_threads_or_company() -> None:
+    alone = simulate("red-ucb", "random-3", horizon=2_000, runs=7, seed=3, jobs=1)
+    crowd = simulate(["round-robin", "red-ucb", "oracle"], "random-3", horizon=2_000, runs=7, seed=3, jobs=4)
+    np.testing.assert_array_equal(alone.regret["red-ucb"], crowd.regret["red-ucb"])
+    np.testing.assert_array_equal(alone.pulls["red-ucb"], crowd.pulls["red-ucb"])
+    other = simulate("red-ucb", "random-3", horizon=2_000, runs=7, seed=4, jobs=1)
+    assert not np.array_equal(alone.regret["red-ucb"], other.regret["red-ucb"])
+    assert len({tuple(run) for run in alone.regret["red-ucb"].tolist()}) == 7
+
+
+def test_first_runs_are_the_same_whatever_the_number_of_runs() -> None:
+    few, many = (simulate("red-ucb", "random-3", horizon=500, runs=runs, seed=1) for runs in (2, 9))
+    np.testing.assert_array_equal(few.regret["red-ucb"], many.regret["red-ucb"][:2])
+
+
+def test_bernoulli_regret_counts_clipped_means() -> None:
+    problem = RisingBandit([ConstantCurve(1.5), Polynomial(0.9, 10.0, 1.0)], noise=Bernoulli())
+    result = simulate(Constant(1), problem, horizon=100)
+    clipped = 100 - problem.means(np.arange(1, 101))[1].sum()
+    assert result.final_regret["constant"][0] == pytest.approx(clipped, rel=1e-12)
+
+
+def test_policies_may_be_given_in_many_ways() -> None:
+    ways: list[Any] = ["red-ucb", REdUCB(), ["red-ucb", RoundRobin()], {"mine": "red-ucb"}, [REdUCB(), REdUCB(eps=0.1)]]
+    labels = [simulate(given, "paper-2arms", horizon=20).policies for given in ways]
+    assert labels == [["red-ucb"], ["red-ucb"], ["red-ucb", "round-robin"], ["mine"], ["REdUCB()", "REdUCB(eps=0.1)"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"policies": []}, "policies"),
+        ({"policies": ["red-ucb", "red-ucb"]}, "twice"),
+        ({"policies": [3]}, "policies"),
+        ({"policies": "no-such"}, "no-such"),
+        ({"instance": "no-such"}, "no-such"),
+        ({"instance": 3}, "instance"),
+        ({"horizon": 0}, "horizon"),
+        ({"runs": 0}, "runs"),
+        ({"runs": True}, "runs"),
+        ({"seed": -1}, "seed"),
+        ({"jobs": 0}, "jobs"),
+        ({"checkpoints": 0}, "checkpoints"),
+        ({"checkpoints": [0, 5]}, "checkpoints"),
+        ({"checkpoints": [1.5]}, "checkpoints"),
+        ({"policies": REdUCB(eps=3)}, "eps"),
+        ({"instance": RisingBandit([ConstantCurve(1.0)]), "horizon": None}, "horizon"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], word: str) -> None:
+    with pytest.raises(RisingBanditsError, match=word):
+        simulate(**{"policies": "red-ucb", "instance": "paper-2arms", "horizon": 50, **arguments})
+
+
+def test_checkpoints_rise_and_end_at_the_horizon() -> None:
+    assert checkpoint_rounds(4, 10).tolist() == [3, 5, 8, 10]
+    assert checkpoint_rounds(100, 7).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert checkpoint_rounds([5, 2, 5], 9).tolist() == [2, 5, 9]
+
+
+def test_mean_and_interval_are_students() -> None:
+    result = simulate("red-ucb", "paper-2arms", horizon=500, runs=5, seed=2)
+    values = result.final_regret["red-ucb"]
+    half = 2.7764451051977987 * values.std(ddof=1) / np.sqrt(5)  # t quantile 0.975 with 4 degrees of freedom
+    low, high = result.interval("red-ucb")
+    assert low[-1] == pytest.approx(values.mean() - half, rel=1e-12)
+    assert high[-1] == pytest.approx(values.mean() + half, rel=1e-12)
+    assert np.isnan(simulate("red-ucb", "paper-2arms", horizon=50).half_width("red-ucb")).all()
+    with pytest.raises(RisingBanditsError, match="label must be one of red-ucb"):
+        result.mean("other")
+
+
+def test_progress_is_reported() -> None:
+    seen: list[tuple[str, int]] = []
+    simulate(["red-ucb", "oracle"], "paper-2arms", horizon=50, runs=3, jobs=2, progress=lambda *step: seen.append(step))
+    assert sorted(seen) == sorted((label, n) for label in ("red-ucb", "oracle") for n in (1, 2, 3))
+
+
+def test_an_error_in_a_thread_reaches_the_caller() -> None:
+    def fail(label: str, finished: int) -> None:
+        raise RuntimeError("stop here")
+
+    with pytest.raises(RuntimeError, match="stop here"):
+        simulate("red-ucb", "paper-2arms", horizon=50, runs=50, jobs=2, progress=fail)
+    assert threading.active_count() < 10
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def result() -> Result:
+    return simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5)
+
+
+def test_saved_results_come_back_and_equal_results_give_equal_bytes(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "one")
+    time.sleep(1.1)
+    again = simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5, jobs=1)
+    again.save(tmp_path / "two")
+    for name in ("result.npz", "result.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    loaded = Result.load(tmp_path / "one")
+    assert loaded.settings == result.settings
+    assert loaded.summary() == result.summary()
+    for label in result.policies:
+        np.testing.assert_array_equal(loaded.regret[label], result.regret[label])
+        np.testing.assert_array_equal(loaded.pulls[label], result.pulls[label])
+        np.testing.assert_array_equal(loaded.recommended[label], result.recommended[label])
+
+
+def test_damaged_results_are_refused(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    (tmp_path / "result.npz").write_bytes(b"something else")
+    with pytest.raises(RisingBanditsError, match="damaged"):
+        Result.load(tmp_path)
+    (tmp_path / "result.json").write_text("{")
+    with pytest.raises(RisingBanditsError, match="no readable result"):
+        Result.load(tmp_path)
+    with pytest.raises(RisingBanditsError, match="does not exist"):
+        Result.load(tmp_path / "nowhere")
+
+
+def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result) -> None:
+    frame = result.to_dataframe()
+    assert list(frame.columns) == ["policy", "run", "round", "regret"]
+    assert len(frame) == 2 * 3 * 5
+    last = frame[(frame["policy"] == "red-ucb") & (frame["round"] == 400)]
+    np.testing.assert_array_equal(last["regret"], result.final_regret["red-ucb"])
+
+
+def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
+    script = (
+        "from risingbandits import simulate\n"
+        "print('ready', flush=True)\n"
+        "simulate('red-ucb', 'paper-15arms', runs=10_000, seed=1).save('out')\n"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert ready == b"ready\n"
+    assert process.returncode != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_noise_free_problems_have_equal_runs() -> None:
+    problem = get_instance("paper-2arms").with_noise(NoNoise())
+    final = simulate("red-ucb", problem, horizon=1_000, runs=3).final_regret["red-ucb"]
+    assert len(set(final.tolist())) == 1
