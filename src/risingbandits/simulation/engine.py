@@ -36,7 +36,7 @@ def loop(  # type: ignore[no-untyped-def]
     total = 0.0
     c = 0
     for t in range(1, horizon + 1):
-        arm = select(state, t, None, policy_rng)
+        arm = max(0, select(state, t, None, policy_rng))  # never negative; the compiler then drops Python's a[-1]
         pulls[arm] += 1
         mean = mean_at(environment, arm, t if environment.restless else pulls[arm])
         update(state, t, arm, draw_reward(environment, mean, noise_rng), policy_rng)
@@ -77,7 +77,7 @@ class Runner:
         self.n_arms, self.horizon, self.checkpoints = instance.n_arms, horizon, checkpoints
         self.state = policy.new_state(instance.n_arms, horizon, horizon)
         kernels = policy.kernels_for(instance.n_arms)
-        self.loop = compiled_loop(kernels, type(self.state)) if loop is None else loop
+        self.loop = compiled_loop(kernels, self.state.__class__) if loop is None else loop
         self.at_start = {
             name: value.copy()
             for name, value in self.state._asdict().items()

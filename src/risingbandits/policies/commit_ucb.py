@@ -1,0 +1,403 @@
+"""CommitUCB: optimism about commitment, the policy that this library recommends.
+
+The best policy for arms that rise with use plays one arm for ever. So the optimistic question about an arm is not how
+good it could be at round t, but: if all remaining rounds went to it, what average could they bring at best? Arms are
+played in batches that grow with their pulls, which changes little and makes switches rare.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import interpreted, kernel, rare_kernel
+from risingbandits.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits.policies import _commit, _history, _lines, _risk, _widths
+from risingbandits.policies._types import Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+
+_RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
+_KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL, "bernstein": _widths.BERNSTEIN}
+_FIRST_HORIZON = 200  # pretended where none is known: at least this and 10 K rounds
+_HORIZON_GROWTH = 1.3
+
+# Columns of `pulled`, whole numbers per arm.
+_PULLS, _AT, _DUE, _LAST = 0, 1, 2, 3
+# Places of `batch`: the arm being played (-1: none) and whether the last batch was a second chance.
+_ARM, _SECOND_CHANCE = 0, 1
+# Places of `clock`: the horizon, z, and whether the horizon is pretended.
+_HORIZON, _Z, _PRETENDED = 0, 1, 2
+
+
+class State(NamedTuple):
+    """What CommitUCB knows."""
+
+    rule: int  # _risk: which risks count
+    kind: int  # _widths
+    sigma: float
+    cap: float
+    growth: float
+    max_odds: float
+    share: float
+    recheck: float
+    lookahead: float
+    pulled: np.ndarray  # (K, 4) pulls N, N when the line was drawn, N when it is due again, round of the last pull
+    lines: np.ndarray  # (K, 3) u, s and lo when the line was drawn
+    arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
+    batch: np.ndarray  # (2,)
+    clock: np.ndarray  # (3,)
+    pool: np.ndarray  # sums of each arm's first n rewards (_history)
+    pairs: np.ndarray  # sums of (r(2k) - r(2k-1))^2 / 2, where the widths need them
+    places: np.ndarray  # where they are
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    arm = state.batch[_ARM]
+    if arm >= 0 and (available is None or available[arm]):
+        return arm
+    return _decide(state, t, available)
+
+
+@rare_kernel
+def _decide(state: State, t: int, available: Mask) -> int:
+    """The arm of the next batch. With a mask nothing is begun: who is available may change with every call."""
+    for arm in range(state.pulled.shape[0]):
+        if state.pulled[arm, _PULLS] == 0 and (available is None or available[arm]):
+            return arm
+    for arm in range(state.pulled.shape[0]):
+        if state.pulled[arm, _PULLS] == 0:  # not available now: decide among the others as if it did not exist
+            state.arms[arm, _risk.N] = 1.0
+    remaining = _remaining(state, t)
+    _fill(state, remaining)
+    b = _risk.incumbent(state.arms)
+    arm = _risk.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
+    if available is None:
+        if arm == b and state.batch[_SECOND_CHANCE] == 0:
+            idle = _second_chance(state, t, remaining)
+            if idle >= 0:
+                state.batch[_ARM] = idle
+                state.batch[_SECOND_CHANCE] = 1
+                return idle
+        state.batch[_SECOND_CHANCE] = 0
+        state.batch[_ARM] = arm
+    return arm
+
+
+@kernel
+def _remaining(state: State, t: int) -> float:
+    return max(1.0, state.clock[_HORIZON] - t + 1.0)
+
+
+@kernel
+def _fill(state: State, remaining: float) -> None:
+    """The lines as they are now, each carried to the present number of pulls, and their commit values."""
+    for arm in range(state.pulled.shape[0]):
+        n = state.pulled[arm, _PULLS]
+        start = state.places[arm, 0]
+        u = state.lines[arm, 0] + state.lines[arm, 1] * (n - state.pulled[arm, _AT])
+        s = state.lines[arm, 1]
+        state.arms[arm, _risk.N] = max(1.0, float(n))
+        state.arms[arm, _risk.EARNED] = _lines.prefix(state.pool, start, n)
+        state.arms[arm, _risk.U] = u
+        state.arms[arm, _risk.S] = s
+        state.arms[arm, _risk.LO] = state.lines[arm, 2]
+        state.arms[arm, _risk.V] = _commit.value(u, s, state.cap, remaining)
+
+
+@kernel
+def _second_chance(state: State, t: int, remaining: float) -> int:
+    """The longest idle arm, if it deserves another look now; sets how many pulls it gets. -1: none."""
+    horizon = state.clock[_HORIZON]
+    if state.recheck <= 0.0 or remaining <= 0.25 * horizon:
+        return -1
+    idle = -1
+    since = 0.5 * t
+    for arm in range(state.pulled.shape[0]):
+        if state.pulled[arm, _LAST] < since:
+            since = float(state.pulled[arm, _LAST])
+            idle = arm
+    if idle < 0:
+        return -1
+    n = state.pulled[idle, _PULLS]
+    pulls = int(state.recheck * n)
+    if state.pulled.shape[0] <= horizon / 1000.0:
+        pulls = max(1, pulls)
+    if pulls == 0:
+        return -1
+    state.pulled[idle, _DUE] = n + pulls
+    return idle
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = state.pulled[arm, _PULLS] + 1
+    state.pulled[arm, _PULLS] = n
+    state.pulled[arm, _LAST] = t
+    old_start = state.places[arm, 0]
+    earned = _lines.prefix(state.pool, old_start, n - 1)
+    start = _history.append(state.pool, state.places, arm, n, earned + reward)
+    if state.kind == _widths.BERNSTEIN:
+        _append_pair(state, old_start, start, n, reward, earned)
+    if n >= state.pulled[arm, _DUE]:
+        _close_batch(state, t, arm, n)
+
+
+@rare_kernel
+def _append_pair(state: State, old_start: int, start: int, n: int, reward: float, earned: float) -> None:
+    """Sums of squared differences lie in `pairs` where `pool` has the sums of rewards; a move takes both along."""
+    if old_start != start:
+        for i in range(1, n):
+            state.pairs[start + i] = state.pairs[old_start + i]
+    spread = _lines.prefix(state.pairs, start, n - 1)
+    if n % 2 == 0:
+        difference = reward - (earned - _lines.prefix(state.pool, start, n - 2))
+        spread += 0.5 * difference * difference
+    state.pairs[start + n] = spread
+
+
+@rare_kernel
+def _close_batch(state: State, t: int, arm: int, n: int) -> None:
+    _draw_line(state, t, arm)
+    if state.batch[_ARM] == arm:
+        state.batch[_ARM] = -1
+    if state.clock[_PRETENDED] > 0.0 and t * state.lookahead >= state.clock[_HORIZON]:
+        state.clock[_HORIZON] = _HORIZON_GROWTH * max(state.clock[_HORIZON], state.lookahead * t)
+        state.clock[_Z] = math.sqrt(2.0 * math.log(state.clock[_HORIZON]))
+        for other in range(state.pulled.shape[0]):
+            if state.pulled[other, _PULLS] > 0:
+                _draw_line(state, t, other)
+
+
+@kernel
+def _draw_line(state: State, t: int, arm: int) -> None:
+    """The arm's line and pessimistic level from what is known now; due again after one more batch."""
+    n = state.pulled[arm, _PULLS]
+    u, s, lo = _lines.best_line(
+        state.pool,
+        state.pairs,
+        state.places[arm, 0],
+        n,
+        state.kind,
+        state.clock[_Z],
+        state.sigma,
+        state.cap,
+        _remaining(state, t + 1),
+    )
+    state.lines[arm, 0] = u
+    state.lines[arm, 1] = s
+    state.lines[arm, 2] = lo
+    state.pulled[arm, _AT] = n
+    state.pulled[arm, _DUE] = max(n + 1, int(state.growth * n))
+
+
+@kernel
+def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+    """The incumbent: the arm with the highest pessimistic level."""
+    best = 0
+    for arm in range(1, state.lines.shape[0]):
+        if state.lines[arm, 2] > state.lines[best, 2]:
+            best = arm
+    return best
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Warn once per process. Python's own rule forgets whenever a library touches the filters, as Numba does."""
+    warnings.warn(message, stacklevel=4)
+
+
+@register
+class CommitUCB(Policy):
+    r"""Optimism about commitment: play the arm whose commitment could pay most, if the chance is worth its price.
+
+    With R rounds left, the commit value of an arm is
+
+    .. math:: V = \frac1R \sum_{k=1}^{R} \min(\text{cap}, u + s k),
+
+    where (u, s) is the lowest of several lines that lie above the arm's future with high probability, drawn through
+    blocks of its past (docs/commit-ucb.md has the lemma). ``risk=None`` plays the highest commit value. The other
+    rules compare it with what it costs: while an arm climbs to the level that the incumbent surely has, reward is lost,
+    the more likely in vain the longer the climb is compared with the arm's past; and exploration so far has had its
+    price too, weighed once for all arms ("sunk-cost") or shared among those that may still win ("shared").
+
+    Use it whenever arms improve with use and rewards have a known ceiling. Where the best arm shows after a few dozen
+    pulls and never changes, KL-UCB is as good or better. What is proved is the validity of the lines; the risk rules
+    are heuristics.
+
+    Parameters
+    ----------
+    risk : {"shared", "sunk-cost", None}
+        Which price of exploration counts; see above. The default was chosen by the regret benchmark.
+    sigma : float, "auto" or None
+        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward in
+        [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths). Half of the truth is
+        dangerous, twice the truth is harmless.
+    widths : {"auto", "gaussian", "kl", "bernstein"}
+        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the instance's rewards lie
+        in [0, 1], "gaussian" elsewhere.
+    cap : float
+        What no mean exceeds. Essential: a cap far above the truth makes every arm look worth exploring.
+    recheck : float
+        Second chances: an arm that was idle for half of the time gets this share of its pulls again before the
+        incumbent goes on, in the first three quarters of the horizon. 0 turns them off.
+    growth : float
+        An arm is played until its pulls have grown by this factor; 1 decides after every pull.
+    max_odds : float
+        Ceiling of the odds that a trend breaks.
+    share : float
+        Weight of the shared cost in rule "shared"; smaller favours late bloomers, 1 is nearer to KL-UCB.
+    lookahead : float
+        Where the horizon is not known: plan for this many times the rounds so far, at least.
+
+    Examples
+    --------
+    >>> from risingbandits import simulate
+    >>> result = simulate(["commit-ucb", "red-ucb"], "paper-2arms", horizon=20_000, runs=2, seed=1)
+    >>> bool(result.mean("commit-ucb")[-1] < result.mean("red-ucb")[-1])
+    True
+    """
+
+    name = "commit-ucb"
+    summary = "commit to the arm that could pay most, if the chance is worth its price"
+    batched = True
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool", "pairs"})
+
+    def __init__(
+        self,
+        risk: str | None = "shared",
+        sigma: float | str | None = None,
+        widths: str = "auto",
+        cap: float = 1.0,
+        recheck: float = 0.03,
+        growth: float = 1.05,
+        max_odds: float = 8.0,
+        share: float = 0.7,
+        lookahead: float = 4.0,
+    ) -> None:
+        self.risk = risk
+        self.sigma = sigma
+        self.widths = widths
+        self.cap = cap
+        self.recheck = recheck
+        self.growth = growth
+        self.max_odds = max_odds
+        self.share = share
+        self.lookahead = lookahead
+
+    def validate(self) -> None:
+        if self.risk is not None:
+            check_choice("risk", self.risk, ("sunk-cost", "shared"))
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, ("auto",))
+        elif self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+        check_choice("widths", self.widths, ("auto", *_KINDS))
+        if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
+            raise RisingBanditsError(
+                f'widths must be "auto" or "bernstein" with sigma="auto", got {shown(self.widths)}.'
+            )
+        check_finite("cap", self.cap, above=0.0)
+        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
+        check_finite("growth", self.growth, minimum=1.0)
+        check_finite("max_odds", self.max_odds, minimum=0.0)
+        check_finite("share", self.share, minimum=0.0)
+        check_finite("lookahead", self.lookahead, above=1.0)
+        if self.cap > 1.0 and self._kind() != _widths.GAUSSIAN:
+            raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
+        if self.cap > 1.0:
+            _warn_once(
+                f"cap={self.cap} is above 1: where means stay below it, every arm looks worth exploring for long."
+            )
+
+    def _kind(self) -> int:
+        if self.widths != "auto":
+            return _KINDS[self.widths]
+        return _widths.BERNSTEIN if self.sigma == "auto" else _widths.GAUSSIAN
+
+    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+        changes: dict[str, Any] = {}
+        if self.sigma is None:
+            changes["sigma"] = instance.sigma
+        elif isinstance(self.sigma, int | float) and self.sigma < 0.75 * instance.sigma:
+            _warn_once(
+                f"sigma={self.sigma} is far below the instance's noise {instance.sigma}: it may lock on a bad arm."
+            )
+        if self.widths == "auto" and self.sigma != "auto" and instance.noise.mean_range is not None:
+            changes["widths"] = "kl"
+        return self.with_params(**changes) if changes else self
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        first = float(max(_FIRST_HORIZON, 10 * n_arms)) if horizon is None else float(horizon)
+        kind = self._kind()
+        pulled = np.zeros((n_arms, 4), dtype=np.int64)
+        pulled[:, _DUE] = 1
+        lines = np.zeros((n_arms, 3))
+        lines[:, 0] = np.inf
+        lines[:, 2] = -np.inf
+        places = _history.places_for(n_arms, capacity)
+        return State(
+            rule=_RULES[self.risk],
+            kind=kind,
+            sigma=0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
+            cap=float(self.cap),
+            growth=float(self.growth),
+            max_odds=float(self.max_odds),
+            share=float(self.share),
+            recheck=float(self.recheck),
+            lookahead=float(self.lookahead),
+            pulled=pulled,
+            lines=lines,
+            arms=np.zeros((n_arms, _risk.COLUMNS)),
+            batch=np.array([-1, 0], dtype=np.int64),
+            clock=np.array([first, math.sqrt(2.0 * math.log(first)), 1.0 if horizon is None else 0.0]),
+            pool=np.empty(places),
+            pairs=np.empty(places if kind == _widths.BERNSTEIN else 0),
+            places=_history.new_places(n_arms),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+        if state.kind == _widths.BERNSTEIN:
+            _history.make_room(state.pairs, self.n_arms, capacity)
+
+    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+        if available is None and self._state is not None:  # inside a batch the answer is known
+            arm = int(self._state.batch[_ARM])
+            if arm >= 0:
+                return arm
+        return super().ask(available)
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
+        could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
+        """
+        state = state._replace(arms=state.arms.copy())
+        remaining = interpreted(_remaining)(state, t)
+        with np.errstate(invalid="ignore"):
+            interpreted(_fill)(state, remaining)
+        b = interpreted(_risk.incumbent)(state.arms)
+        interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
+        known = state.pulled[:, _PULLS] > 0
+
+        def column(number: int, per: float = 1.0) -> np.ndarray:
+            return np.where(known, state.arms[:, number] / per, np.nan)
+
+        return {
+            "level": column(_risk.LO),
+            "line": column(_risk.U),
+            "slope": column(_risk.S),
+            "commit value": np.where(known, state.arms[:, _risk.V], np.inf),
+            "risk": column(_risk.RISK),
+            "cost": column(_risk.COST, remaining),
+        }

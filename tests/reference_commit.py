@@ -1,0 +1,185 @@
+"""CommitUCB straight from its definition: everything recomputed from the histories at every decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import brentq
+
+from risingbandits import RisingBandit
+from risingbandits._jit import interpreted
+from risingbandits.instances._kernels import draw_reward, mean_at
+
+
+def kl(p: float, q: float) -> float:
+    """Bernoulli divergence."""
+    first = p * math.log(p / q) if p > 0 else 0.0
+    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def kl_width(mean: float, x: float) -> float:
+    """d with kl(mean, mean + d) = x, by root finding."""
+    top = 1.0 - 2.0**-40
+    if mean >= top or kl(mean, top) <= x:
+        return 1.0 - mean
+    return float(brentq(lambda q: kl(mean, q) - x, mean, top, xtol=1e-15, rtol=1e-14)) - mean
+
+
+def commit_value(u: float, s: float, cap: float, remaining: int) -> float:
+    """The average, term by term."""
+    if u >= cap:
+        return cap + 1e-9 * min(u, 1e6)
+    if s <= 0 or (cap - u) / s >= remaining:
+        return math.fsum(u + s * k for k in range(1, remaining + 1)) / remaining
+    k_star = (cap - u) / s
+    return cap - (cap - u) * k_star / (2 * remaining)
+
+
+@dataclass
+class Reference:
+    """One run; the settings have the names and defaults of the definition."""
+
+    n_arms: int
+    horizon: int
+    sigma: float
+    rule: str | None
+    widths: str = "gaussian"
+    cap: float = 1.0
+    growth: float = 1.05
+    recheck: float = 0.0
+    share: float = 0.7
+    odds: float = 8.0
+    histories: list[list[float]] = field(default_factory=list)
+    lines: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    last_pull: dict[int, int] = field(default_factory=dict)
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        self.histories = [[] for _ in range(self.n_arms)]
+        self.z = math.sqrt(2 * math.log(self.horizon))
+
+    def half_width(self, block: Sequence[float], first: int, mean: float) -> float:
+        """Above ``mean``; for the width below, give 1 - mean."""
+        w, level = len(block), self.z**2 / 2
+        width = self.z * self.sigma / math.sqrt(w)
+        if self.widths == "gaussian":
+            return width
+        width = min(width, kl_width(mean, level / w))
+        if self.widths == "bernstein":
+            pulls = range(first + 1, first + w + 1)
+            pairs = [(pull - 1, pull) for pull in pulls if pull % 2 == 0 and pull - 1 in pulls]
+            if pairs:
+                inside = dict(zip(pulls, block, strict=True))
+                variance = sum((inside[b] - inside[a]) ** 2 / 2 for a, b in pairs) / len(pairs)
+                s = math.sqrt(variance + level / (2 * w)) + math.sqrt(level / (2 * w))
+                width = min(width, self.z * s / math.sqrt(w) + level / (3 * w))
+        return width
+
+    def mean(self, block: Sequence[float]) -> float:
+        mean = sum(block) / len(block)
+        return mean if self.widths == "gaussian" else min(max(mean, 0.0), 1.0)
+
+    def line(self, arm: int, remaining: int) -> tuple[float, float, float]:
+        r = self.histories[arm]
+        n = len(r)
+        candidates: list[tuple[float, float, float]] = []
+        levels = []
+        w = n
+        while w >= 1 and w >= 0.1 * n:
+            window = r[n - w :]
+            m = self.mean(window)
+            levels.append(m - self.half_width(window, n - w, 1 - m))
+            s = max(0.0, m + self.half_width(window, n - w, m)) / (n - (w - 1) / 2)
+            candidates.append((commit_value(s * n, s, self.cap, remaining), s * n, s))
+            q = w // 3
+            if q >= 1:
+                old, new = window[:q], window[w - q :]
+                m1, m2 = self.mean(old), self.mean(new)
+                down, up = self.half_width(old, n - w, 1 - m1), self.half_width(new, n - q, m2)
+                d = w - q
+                e = (q - 1) / (2 * d)
+                slope = (m2 - m1) / d
+                u = m2 + slope * (q - 1) / 2 + math.sqrt(((1 + e) * up) ** 2 + (e * down) ** 2)
+                s = slope + math.sqrt(up**2 + down**2) / d
+                if s >= 0:
+                    candidates.append((commit_value(u, s, self.cap, remaining), u, s))
+            w = min(w - 1, math.floor(0.7 * w))
+        _, u, s = min(candidates)
+        return u, s, max(levels)
+
+    def choose(self, remaining: int) -> tuple[int, int]:
+        """The arm to play and the incumbent."""
+        arms = range(self.n_arms)
+        pulls = [len(r) for r in self.histories]
+        earned = [sum(r) for r in self.histories]
+        u, s, lo = ({i: self.lines[i][k] for i in arms} for k in range(3))
+        values = {i: commit_value(u[i], s[i], self.cap, remaining) for i in arms}
+        b = max(arms, key=lambda i: (lo[i], -i))
+        v = max(0.0, lo[b])
+        cost = {i: 0.0 if i == b else max(0.0, pulls[i] * v - earned[i]) for i in arms}
+        if self.rule is None:
+            return max(arms, key=lambda i: (values[i], -i)), b
+
+        def climb(i: int) -> tuple[float, float]:
+            if u[i] >= v:
+                return 0.0, 0.0
+            k0 = min(remaining, (v - u[i]) / s[i]) if s[i] > 0 else remaining
+            return min(self.odds, k0 / pulls[i]), (v - u[i]) * k0 - s[i] * k0**2 / 2
+
+        if self.rule == "sunk-cost":
+            index = {
+                i: values[i] - (0.0 if i == b else (climb(i)[0] * climb(i)[1] + sum(cost.values())) / remaining)
+                for i in arms
+            }
+            return max(arms, key=lambda i: (index[i], -i)), b
+        active = [i for i in arms if i != b and (values[i] > values[b] or u[i] >= self.cap)]
+        eligible = {}
+        for i in active:
+            odds, lost = climb(i)
+            e = self.share * math.sqrt(len(active) * cost[i] * sum(cost[j] for j in active))
+            penalty = odds * lost
+            if e > 0:
+                shortfall = max(0.0, v - earned[i] / pulls[i])
+                penalty += e * (1 + 0.25 * odds + 0.25 * shortfall / (self.cap - v)) if v < self.cap else math.inf
+            if values[i] - penalty / remaining > min(self.cap, values[b]):
+                eligible[i] = values[i] - odds * lost / remaining
+        return (max(eligible, key=lambda i: (eligible[i], -i)) if eligible else b), b
+
+    def play(self, problem: RisingBandit, seed: int) -> list[int]:
+        """All arms of a run with the noise of the engine's run ``seed``."""
+        noise = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
+        environment = problem.environment(self.horizon)
+        mean, draw = interpreted(mean_at), interpreted(draw_reward)
+        arms: list[int] = []
+
+        def pull(arm: int, count: int) -> None:
+            for _ in range(min(count, self.horizon - self.rounds)):
+                n = len(self.histories[arm]) + 1
+                self.histories[arm].append(draw(environment, mean(environment, arm, n), noise))
+                self.rounds += 1
+                self.last_pull[arm] = self.rounds
+                arms.append(arm)
+            self.lines[arm] = self.line(arm, max(1, self.horizon - self.rounds))
+
+        for arm in range(min(self.n_arms, self.horizon)):
+            pull(arm, 1)
+        second_chance = False
+        while self.rounds < self.horizon:
+            remaining = self.horizon - self.rounds
+            arm, b = self.choose(remaining)
+            if arm == b and self.recheck > 0 and remaining > self.horizon / 4 and not second_chance:
+                idle = min(range(self.n_arms), key=lambda i: self.last_pull[i])
+                count = math.floor(self.recheck * len(self.histories[idle]))
+                if self.n_arms <= self.horizon / 1000:
+                    count = max(1, count)
+                if self.last_pull[idle] < (self.rounds + 1) / 2 and count > 0:
+                    pull(idle, count)
+                    second_chance = True
+                    continue
+            second_chance = False
+            n = len(self.histories[arm])
+            pull(arm, max(1, math.floor(self.growth * n) - n))
+        return arms
