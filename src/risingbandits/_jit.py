@@ -9,7 +9,7 @@ same, but called instead of inlined.
 ``compiled(function, **names)`` makes an entry point: the machine code of ``function`` with some of its global names
 re-bound, kept in Numba's disk cache. Numba looks only at the time stamp of the file that holds ``function``, so it
 would serve old code after an edit of a kernel in another file. The qualified name of an entry point therefore carries
-a stamp of every source it can reach, of the constants that were compiled in, and of Numba's flags.
+a stamp of the byte code of every kernel it can reach, of the constants that were compiled in, and of Numba's flags.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import hashlib
 import inspect
 import types
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,23 +75,35 @@ def interpreted(function: Any, **names: Any) -> Callable[..., Any]:
 def source_stamp(function: Any, *classes: type) -> str:
     """A short hash of all that decides the machine code of ``function`` for arguments of ``classes``.
 
-    It covers the files of all kernels that the function can reach, the values of the constants they use and Numba's
-    flags. Two functions have the same stamp only if they reach the same kernels in the same files.
+    It covers the byte code of all kernels that the function can reach, as loaded (a file may have changed since), the
+    options they are compiled with, the values of the constants they use and Numba's flags.
     """
-    digest = hashlib.sha256(_file_hash(__file__))
+    digest = hashlib.sha256(repr(sorted(_OPTIONS.items())).encode())
     for flag in _FLAGS_IN_MACHINE_CODE:
         digest.update(f"{flag}={getattr(numba.config, flag, None)};".encode())
     for known in classes:
         digest.update(f"{known.__module__}.{known.__qualname__};".encode())
-    for reached in _reachable(plain(function)):
-        digest.update(f"{reached.__module__}.{reached.__name__}:{reached.__code__.co_firstlineno};".encode())
-        digest.update(_file_hash(reached.__code__.co_filename))
+    for reached, options in _reachable(function):
+        digest.update(f"{reached.__module__}.{reached.__name__};{options};{reached.__defaults__};".encode())
+        _add_code(digest, reached.__code__)
         for name, value in _used_globals(reached):
             if isinstance(value, _CONSTANT_TYPES):
                 digest.update(f"{name}={value!r};".encode())
             elif isinstance(value, np.ndarray):
                 digest.update(value.tobytes())
     return digest.hexdigest()[:16]
+
+
+def _add_code(digest: Any, code: types.CodeType) -> None:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _add_code(digest, constant)
+        elif isinstance(constant, frozenset):  # its order changes from process to process
+            digest.update(repr(sorted(map(repr, constant))).encode())
+        else:
+            digest.update(repr(constant).encode())
 
 
 def _rebind(function: Callable[..., Any], names: dict[str, Any]) -> types.FunctionType:
@@ -118,17 +129,18 @@ def _is_kernel(value: Any) -> bool:
     )
 
 
-def _reachable(function: Callable[..., Any]) -> list[types.FunctionType]:
-    """The function and every kernel below it, in a fixed order."""
-    found: dict[int, types.FunctionType] = {}
+def _reachable(function: Any) -> list[tuple[types.FunctionType, str]]:
+    """The function and every kernel below it with its compilation options, in a fixed order."""
+    found: dict[int, tuple[types.FunctionType, str]] = {}
     waiting: list[Any] = [function]
     while waiting:
-        candidate = plain(waiting.pop())
-        if id(candidate) in found or not isinstance(candidate, types.FunctionType):
+        candidate = waiting.pop()
+        code = plain(candidate)
+        if id(code) in found or not isinstance(code, types.FunctionType):
             continue
-        found[id(candidate)] = candidate
-        waiting.extend(value for _, value in _used_globals(candidate) if _is_kernel(value))
-    return sorted(found.values(), key=lambda f: (f.__module__ or "", f.__name__, f.__code__.co_firstlineno))
+        found[id(code)] = (code, repr(sorted(getattr(candidate, "targetoptions", {}).items(), key=str)))
+        waiting.extend(value for _, value in _used_globals(code) if _is_kernel(value))
+    return sorted(found.values(), key=lambda pair: (pair[0].__module__ or "", pair[0].__qualname__, pair[1]))
 
 
 def _used_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -149,23 +161,9 @@ def _used_globals(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     yield from sorted(closed.items())
 
 
-def _file_hash(filename: str) -> bytes:
-    path = Path(filename)
-    try:
-        status = path.stat()
-    except OSError:
-        return filename.encode()
-    return _hash_of_version(filename, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=512)
-def _hash_of_version(filename: str, _mtime_ns: int, _size: int) -> bytes:
-    return hashlib.sha256(Path(filename).read_bytes()).digest()
-
-
 def _can_be_cached(function: types.FunctionType, classes: list[type]) -> bool:
     """Only code of importable modules with source files: anything else would miss and leave files behind."""
     return all(known.__module__ != "__main__" and "<locals>" not in known.__qualname__ for known in classes) and all(
         reached.__module__ not in (None, "__main__") and Path(reached.__code__.co_filename).is_file()
-        for reached in _reachable(function)
+        for reached, _ in _reachable(function)
     )

@@ -26,6 +26,7 @@ def made_up(final: list[float]) -> Result:
         regret={"a|b": np.array(final)[:, None]},
         pulls={"a|b": np.tile([900, 100], (runs, 1))},
         recommended={"a|b": np.zeros(runs, dtype=np.int64)},
+        final_means=np.array([0.9, 0.1]),
     )
 
 

@@ -20,10 +20,12 @@ from risingbandits.instances.curves import (
 )
 from risingbandits.instances.generate import exponential_instance, power_law_instance, random_instance
 from risingbandits.instances.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
+from risingbandits.instances.pairs import PAIRS, InstancePair, instance_pair
 from risingbandits.instances.presets import get_instance, instance_description, instance_names
 from risingbandits.instances.shape import ShapeCheck
 
 __all__ = [
+    "PAIRS",
     "Bernoulli",
     "Beta",
     "ConstantCurve",
@@ -31,6 +33,7 @@ __all__ = [
     "Environment",
     "Exponential",
     "Gaussian",
+    "InstancePair",
     "LinearCapped",
     "NoNoise",
     "Noise",
@@ -43,6 +46,7 @@ __all__ = [
     "get_instance",
     "instance_description",
     "instance_names",
+    "instance_pair",
     "power_law_instance",
     "random_instance",
 ]

@@ -9,7 +9,8 @@ from risingbandits.errors import check_choice
 from risingbandits.instances.bandit import RisingBandit
 from risingbandits.instances.base import Curve
 from risingbandits.instances.curves import Exponential, LinearCapped, Polynomial
-from risingbandits.instances.noise import Gaussian
+from risingbandits.instances.noise import Gaussian, NoNoise
+from risingbandits.instances.pairs import instance_pair
 
 __all__ = ["get_instance", "instance_description", "instance_names"]
 
@@ -33,7 +34,8 @@ def get_instance(name: str) -> RisingBandit:
     """
     full_name = _resolve(name)
     preset = _PRESETS[full_name]
-    return RisingBandit(preset.curves(), Gaussian(preset.sigma), preset.horizon, full_name)
+    noise = Gaussian(preset.sigma) if preset.sigma else NoNoise()
+    return RisingBandit(preset.curves(), noise, preset.horizon, full_name)
 
 
 def instance_names(versions: bool = False) -> tuple[str, ...]:
@@ -181,6 +183,34 @@ def _random_6() -> list[Curve]:
     ]
 
 
+def _side(kind: str, side: str, beta: float | None = None) -> Callable[[], list[Curve]]:
+    """The curves of one side of a pair, at the horizon of 50,000; its parameters are written out, being versioned."""
+
+    def curves() -> list[Curve]:
+        pair = instance_pair(kind, 50_000, beta=beta, cap=0.25, gmax=1.0)
+        return list((pair.a if side == "a" else pair.b).curves)
+
+    return curves
+
+
+def _pairs() -> dict[str, _Preset]:
+    """Both sides of every lower-bound pair."""
+    told = {
+        "concave": ("lines alike for T/2 pulls", None, 0.0),
+        "beta": ("lines alike for T^0.8 pulls", 0.8, 0.0),
+        "stochastic": ("lines alike for T^0.5 pulls, unit variance", 0.5, 1.0),
+        "increment": ("lines alike for T/4 pulls", None, 0.0),
+        "non-concave": ("nothing for T/3 pulls, then a step or nothing", None, 0.0),
+    }
+    return {
+        f"lower-bound-{kind}-{side}-v1": _Preset(
+            f"lower bound ({text}): side {side.upper()}, where {best} is best", _side(kind, side, beta), sigma, 50_000
+        )
+        for kind, (text, beta, sigma) in told.items()
+        for side, best in zip("ab", ("arm 2", "arm 1") if kind == "non-concave" else ("arm 1", "arm 2"), strict=True)
+    }
+
+
 _PRESETS = {
     "paper-15arms-v1": _Preset(
         "fifteen arms, exponential and polynomial: the regret comparison of the rising-bandits paper",
@@ -205,6 +235,7 @@ _PRESETS = {
         0.01,
         1_000,
     ),
+    **_pairs(),
 }
 
 # Versions of a name stand in ascending order above, so that the last one wins.

@@ -9,7 +9,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,14 @@ Ints = npt.NDArray[np.int64]
 
 _FORMAT = 1
 _DATA, _HEADER = "result.npz", "result.json"
+
+
+class Rate(NamedTuple):
+    """A share of the runs and the ends of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Result:
         Pulls of each arm at the horizon.
     recommended : dict of (runs,) int arrays
         The arm that the policy would keep at the horizon.
+    final_means : (K,) array
+        The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
     """
 
     instance: str
@@ -57,6 +67,7 @@ class Result:
     regret: dict[str, Floats]
     pulls: dict[str, Ints]
     recommended: dict[str, Ints]
+    final_means: Floats
 
     @property
     def policies(self) -> list[str]:
@@ -74,7 +85,7 @@ class Result:
 
     def mean(self, label: str) -> Floats:
         """Mean regret over the runs at each checkpoint."""
-        return self._of(label).mean(axis=0)
+        return np.asarray(self._of(label).mean(axis=0))
 
     def half_width(self, label: str, level: float = 0.95) -> Floats:
         """Half the width of the Student-t confidence interval of `mean`; NaN for a single run."""
@@ -91,6 +102,22 @@ class Result:
         """Lower and upper end of the confidence interval of `mean` at each checkpoint."""
         mean, half = self.mean(label), self.half_width(label, level)
         return mean - half, mean + half
+
+    def simple_regret(self, label: str) -> Floats:
+        """How far mu_i(T) of the recommended arm lies below that of the best arm, one value per run."""
+        self._of(label)
+        return np.asarray(self.final_means.max() - self.final_means[self.recommended[label]])
+
+    def error_rate(self, label: str, level: float = 0.95) -> Rate:
+        """The share of runs that did not recommend a best arm, argmax mu_i(T), with its Wilson interval."""
+        from scipy.special import ndtri
+
+        wrong = float((self.simple_regret(label) > 0.0).mean())
+        z = float(ndtri(0.5 + level / 2))
+        shrink = 1.0 + z * z / self.runs
+        middle = (wrong + z * z / (2 * self.runs)) / shrink
+        half = z * np.sqrt(wrong * (1 - wrong) / self.runs + (z / (2 * self.runs)) ** 2) / shrink
+        return Rate(wrong, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
 
     def summary(self) -> list[dict[str, Any]]:
         """One row per policy, least final regret first."""
@@ -119,7 +146,11 @@ class Result:
         """Write ``result.npz`` and ``result.json`` to ``folder``. Equal results give equal bytes."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, np.ndarray] = {"checkpoints": self.checkpoints, "oracle": self.oracle}
+        arrays: dict[str, Any] = {
+            "checkpoints": self.checkpoints,
+            "oracle": self.oracle,
+            "final_means": self.final_means,
+        }
         for number, label in enumerate(self.policies):
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]
@@ -167,6 +198,7 @@ class Result:
                 settings={entry["label"]: entry["policy"] for entry in header["policies"]},
                 checkpoints=arrays["checkpoints"],
                 oracle=arrays["oracle"],
+                final_means=arrays["final_means"],
                 **by_label,
             )
         except FileNotFoundError as error:

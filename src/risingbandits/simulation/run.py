@@ -87,6 +87,7 @@ def simulate(
         regret={label: best - np.array([run.gained for run in played]) for label, played in outcome.items()},
         pulls={label: np.array([run.pulls for run in played]) for label, played in outcome.items()},
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
+        final_means=problem.means(horizon),
     )
 
 

@@ -1,0 +1,137 @@
+"""Pairs of two-armed instances that look alike for a while and have different best arms: why regret is unavoidable.
+
+Arm 1 is constant in both instances of a pair and arm 2 gives the same rewards until its pull number ``alike``. They
+are the instances of the paper's lower bounds; `risingbandits.theory` has the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from risingbandits.errors import RisingBanditsError, check_choice, check_finite, check_positive_int
+from risingbandits.instances.bandit import RisingBandit
+from risingbandits.instances.curves import ConstantCurve, LinearCapped, Tabulated
+from risingbandits.instances.noise import Gaussian, Noise, NoNoise
+
+__all__ = ["PAIRS", "InstancePair", "instance_pair"]
+
+PAIRS = ("concave", "beta", "stochastic", "increment", "non-concave")
+
+_HORIZON = 50_000
+_BETA = {"beta": 0.8, "stochastic": 0.5}
+
+
+@dataclass(frozen=True)
+class InstancePair:
+    """Two instances for the same horizon whose arm 2 is the same for the first ``alike`` pulls.
+
+    Attributes
+    ----------
+    kind : str
+        One of ``PAIRS``.
+    a, b : RisingBandit
+        The two sides, as in the paper: A has the capped line and B the full one; for "non-concave" A has the step
+        and B nothing.
+    alike : int
+        Pulls of arm 2 during which the sides cannot be told apart but for the noise.
+    parameter : float
+        beta, the cap b or gmax, whichever the kind has; 1/2 for "concave".
+    """
+
+    kind: str
+    a: RisingBandit
+    b: RisingBandit
+    alike: int
+    parameter: float
+
+    @property
+    def horizon(self) -> int:
+        """T, for which the pair is made: with another horizon its best arms may be other ones."""
+        assert self.a.horizon is not None
+        return self.a.horizon
+
+    @property
+    def sides(self) -> tuple[RisingBandit, RisingBandit]:
+        """Both instances."""
+        return self.a, self.b
+
+    def with_noise(self, noise: Noise) -> InstancePair:
+        """The same pair with another noise: it stays a lower bound, because noise only hides the difference."""
+        return InstancePair(self.kind, self.a.with_noise(noise), self.b.with_noise(noise), self.alike, self.parameter)
+
+
+def instance_pair(
+    kind: str,
+    horizon: int = _HORIZON,
+    *,
+    beta: float | None = None,
+    cap: float = 0.25,
+    gmax: float = 1.0,
+    noise: Noise | None = None,
+) -> InstancePair:
+    """The pair behind one of the paper's lower bounds.
+
+    Parameters
+    ----------
+    kind : {"concave", "beta", "stochastic", "increment", "non-concave"}
+        Which theorem.
+    horizon : int
+        T >= 4.
+    beta : float, optional
+        For "beta" and "stochastic": alike for floor(T^beta) pulls, at most T/2; by default 0.8 and 0.5.
+    cap : float
+        For "increment": the cap b of side A, in (0, 1/2]; the paper's text leads to 1/2, the pair of "concave".
+    gmax : float
+        For "non-concave": the largest increment, in (0, 1].
+    noise : Noise, optional
+        By default none, and unit variance for "stochastic".
+
+    Examples
+    --------
+    >>> pair = instance_pair("concave", 1_000)
+    >>> pair.alike, pair.a.oracle_arm(), pair.b.oracle_arm()
+    (500, 0, 1)
+    >>> pair.a.means(500) == pair.b.means(500)
+    array([ True,  True])
+    """
+    check_choice("kind", kind, PAIRS)
+    last = check_positive_int("horizon", horizon, minimum=4)
+    if noise is None:
+        noise = Gaussian(1.0) if kind == "stochastic" else NoNoise()
+    if kind == "non-concave":
+        return _step_pair(last, check_finite("gmax", gmax, above=0, maximum=1), noise)
+    if kind in _BETA:
+        parameter = check_finite("beta", _BETA[kind] if beta is None else beta, minimum=0, below=1)
+        alike = math.floor(last**parameter + 1e-9)
+    else:
+        parameter = 0.5 if kind == "concave" else check_finite("cap", cap, above=0, maximum=0.5)
+        alike = math.floor(parameter * last + 1e-9)
+    if not 1 <= alike <= last / 2:
+        raise RisingBanditsError(f"the sides of a pair must be alike for 1 to T/2 = {last / 2:g} pulls, got {alike}.")
+    slope = 1.0 / last
+    line = LinearCapped(slope, 1.0)
+    capped = LinearCapped(slope, slope * alike)
+    middle = ConstantCurve(0.5 * (line.prefix_sum(last) + capped.prefix_sum(last)) / last)
+    return InstancePair(
+        kind,
+        RisingBandit([middle, capped], noise, last, f"lower-bound-{kind}-a"),
+        RisingBandit([middle, line], noise, last, f"lower-bound-{kind}-b"),
+        alike,
+        parameter,
+    )
+
+
+def _step_pair(horizon: int, gmax: float, noise: Noise) -> InstancePair:
+    alike = horizon // 3
+    half = ConstantCurve(gmax / 2)
+    step = Tabulated(np.append(np.zeros(alike), gmax))
+    return InstancePair(
+        "non-concave",
+        RisingBandit([half, step], noise, horizon, "lower-bound-non-concave-a"),
+        RisingBandit([half, ConstantCurve(0.0)], noise, horizon, "lower-bound-non-concave-b"),
+        alike,
+        gmax,
+    )

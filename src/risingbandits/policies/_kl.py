@@ -1,0 +1,213 @@
+"""Bernoulli KL upper confidence bounds: the arm with the highest one, without finding any of them.
+
+The bound of an arm with n pulls that earned s in all is the largest q with ``g(q) = n kl(s/n, q) <= f``, where
+
+    g(q) = h - s log q - (n - s) log(1 - q),      h = s log(s/n) + (n - s) log(1 - s/n).
+
+g is convex and rises from s/n on, so the bound is a concave function of f, and each of its tangents lies above it: a
+tangent taken at any q > s/n is a line ``a + b f`` that stays above the bound of the arm for all later f, until the
+arm's n or s change. A round looks for the two highest lines. The arm i of the highest one is the right arm if its bound
+exceeds the level q of the second one, and that is so iff g_i(q) < f: one test, two logarithms. If it fails, the tangent
+at q replaces the line of arm i, and the search goes on. Since both logarithms of the last level are kept, an arm gets
+its new line after a pull for two more; an arm whose mean exceeds the level needs none before it is tested.
+
+Levels are tested with a margin of 1e-11. Bounds that are closer than this, and those of equal arms above all, are
+solved to the last bit and compared, the lowest arm first. A bound above `TOP` counts as 1.
+
+``arms`` has a row per arm: n, s, h, a, b. ``level`` holds the last level q tested, log q, log(1 - q).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from risingbandits._jit import compiled, interpreted, kernel, rare_kernel
+from risingbandits.policies import _scan
+from risingbandits.policies._types import Floats, Mask, Rng
+
+TOP = 1.0 - 2.0**-40
+_MARGIN = 1e-11
+_N, _S, _H, _A, _B = 0, 1, 2, 3, 4
+_LONGEST_TABLE = 1 << 22
+_STEPS = 200  # Newton's method takes less than 50
+
+
+def new_arms(n_arms: int) -> Floats:
+    """No arm was seen: all bounds are infinite."""
+    arms = np.zeros((n_arms, 5))
+    arms[:, _A] = np.inf
+    return arms
+
+
+def new_level() -> Floats:
+    return np.array([0.5, math.log(0.5), math.log(0.5)])
+
+
+@kernel
+def threshold(t: int, c: float) -> float:
+    """f = log t + c log(max(1, log t))."""
+    first = math.log(float(t))
+    return first + c * math.log(max(1.0, first))
+
+
+def new_thresholds(rounds: int, c: float) -> Floats:
+    """f of the rounds below ``rounds``, a table that all runs of a simulation share."""
+    table = np.zeros(min(rounds, _LONGEST_TABLE))
+    _compiled_fill()(table, c)
+    return table
+
+
+def _fill(table: Floats, c: float) -> None:
+    for t in range(1, table.shape[0]):
+        table[t] = threshold(t, c)
+
+
+@cache
+def _compiled_fill() -> Callable[..., None]:
+    return compiled(_fill)
+
+
+@kernel
+def tabulated_threshold(table: Floats, t: int, c: float) -> float:
+    if t < table.shape[0]:
+        return table[t]
+    return threshold(t, c)
+
+
+@kernel
+def set_arm(arms: Floats, level: Floats, arm: int, n: float, s: float, f: float) -> None:
+    """The arm has n pulls that earned s in all, each in [0, 1]; no later f is below this one."""
+    arms[arm, _N] = n
+    arms[arm, _S] = s
+    if n == 0.0:
+        arms[arm, _A] = math.inf
+        arms[arm, _B] = 0.0
+        return
+    arms[arm, _H] = math.nan
+    if n * level[0] > s + 1e-6 * n:
+        _take_tangent(arms, arm, level[0], level[1], level[2], f)
+    else:
+        arms[arm, _A] = 1.0
+        arms[arm, _B] = 0.0
+
+
+@kernel
+def _entropy(arms: Floats, arm: int) -> float:
+    """h, computed when it is needed for the first time after a change of the arm (until then NaN)."""
+    h = arms[arm, _H]
+    if math.isnan(h):
+        n = arms[arm, _N]
+        s = arms[arm, _S]
+        rest = n - s
+        share = 1.0 / n
+        h = s * math.log(s * share) if s > 0.0 else 0.0
+        h += rest * math.log(rest * share) if rest > 0.0 else 0.0
+        arms[arm, _H] = h
+    return h
+
+
+@kernel
+def best_arm(arms: Floats, level: Floats, f: float, available: Mask, rng: Rng) -> int:
+    """The available arm with the highest bound."""
+    if rng is not None:
+        return _best_by_solving(arms, f, available, rng)
+    for _ in range(2 * arms.shape[0] + 8):
+        best = -math.inf
+        second = -math.inf
+        chosen = _scan.first(available)
+        for arm in range(arms.shape[0]):
+            if available is not None and not available[arm]:
+                continue
+            value = arms[arm, _A] + arms[arm, _B] * f
+            better = value > best
+            second = best if better else max(second, value)
+            chosen = arm if better else chosen
+            best = value if better else best
+        q = second + _MARGIN
+        if best == math.inf or arms[chosen, _N] * q <= arms[chosen, _S]:
+            return chosen
+        if q >= TOP:
+            break
+        level[0] = q
+        level[1] = math.log(q)
+        level[2] = math.log(1.0 - q)
+        if _take_tangent(arms, chosen, q, level[1], level[2], f) <= f:
+            return chosen
+        if arms[chosen, _A] + arms[chosen, _B] * f > second - _MARGIN:
+            break
+    return _best_by_solving(arms, f, available, rng)
+
+
+@kernel
+def _take_tangent(arms: Floats, arm: int, q: float, log_q: float, log_rest: float, f: float) -> float:
+    """Give the arm the tangent at q > s/n, or 1 if that is lower; return g(q)."""
+    n = arms[arm, _N]
+    s = arms[arm, _S]
+    g = _entropy(arms, arm) - s * log_q - (n - s) * log_rest
+    slope = q * (1.0 - q) / (n * q - s)
+    intercept = q - slope * g
+    capped = intercept + slope * f > 1.0
+    arms[arm, _A] = 1.0 if capped else intercept
+    arms[arm, _B] = 0.0 if capped else slope
+    return g
+
+
+@rare_kernel
+def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
+    """The same, solving for every arm whose line does not rule it out."""
+    best = -math.inf
+    chosen = _scan.first(available)
+    ties = 0
+    for arm in range(arms.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        if arms[arm, _A] + arms[arm, _B] * f < best - _MARGIN:
+            continue
+        value = bound(arms, arm, f)
+        if arms[arm, _N] * value > arms[arm, _S] and value < TOP:
+            _take_tangent(arms, arm, value, math.log(value), math.log(1.0 - value), f)
+        if rng is not None:
+            best, chosen, ties = _scan.among_ties(value, best, arm, chosen, ties, rng)
+        elif value > best:
+            best = value
+            chosen = arm
+    return chosen
+
+
+@kernel
+def bound(arms: Floats, arm: int, f: float) -> float:
+    """max{q in [s/n, 1]: n kl(s/n, q) <= f}, by Newton's method from above; +inf for n = 0, 1 above `TOP`."""
+    n = arms[arm, _N]
+    s = arms[arm, _S]
+    if n == 0.0:
+        return math.inf
+    h = _entropy(arms, arm)
+    mean = s / n
+    if mean >= TOP or h - s * math.log(TOP) - (n - s) * math.log(1.0 - TOP) <= f:
+        return 1.0
+    q = min(mean + math.sqrt(0.5 * f / n), TOP)  # kl(p, q) >= 2 (p - q)^2
+    for _ in range(_STEPS):
+        if not n * q > s:
+            return mean
+        g = h - s * math.log(q) - (n - s) * math.log(1.0 - q)
+        lower = q - (g - f) * q * (1.0 - q) / (n * q - s)
+        if not lower < q:
+            return q
+        q = lower
+    return q
+
+
+def bounds(arms: Floats, f: float) -> Floats:
+    """The bound of every arm, for `explain`."""
+    solve = interpreted(bound)
+    return np.array([solve(arms, arm, f) for arm in range(len(arms))])
+
+
+def means(arms: Floats) -> Floats:
+    """The mean of every arm, NaN where nothing was seen."""
+    seen = arms[:, _N] > 0
+    return np.where(seen, arms[:, _S] / np.where(seen, arms[:, _N], 1.0), np.nan)

@@ -1,0 +1,211 @@
+"""The room of best-arm identification by phases: successive rejects, R-SR and sequential halving.
+
+A schedule says for every phase how many pulls each arm of the phase has at its end (``pulls``), how many rounds have
+then been played in all (``ends``), how many arms go on (``kept``) and how many of an arm's last rewards its mean is
+taken over (``windows``). At the end of a phase the arms with the smallest means are dropped, of equal ones the highest
+number; after the last phase the arm that is left gets all further pulls.
+
+Phases end by the number of rewards, so that the budget is kept whatever happens: an arm that is not available for long
+cannot hold up a phase, and a reward for an arm that was not asked for counts as one of the phase. Within a phase the
+arm with the fewest pulls is next; where only dropped arms are available, the one of them with the fewest.
+
+Every arm keeps the running sums of its rewards (`_history`), so the mean of any of its last rewards is one subtraction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel, rare_kernel
+from risingbandits.policies import _history
+from risingbandits.policies._sweep import exchange
+from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy
+
+ACTIVE, PHASE, TURN = 0, 1, 2
+
+
+class Schedule(NamedTuple):
+    """Phases 1, 2, ... as columns of equal length."""
+
+    pulls: Ints
+    ends: Ints
+    kept: Ints
+    windows: Ints
+
+
+class State(NamedTuple):
+    """What a policy with phases knows."""
+
+    ends: np.ndarray  # (P,) rounds played when a phase ends
+    kept: np.ndarray  # (P,) arms that go on
+    windows: np.ndarray  # (P,) rewards in the mean
+    order: np.ndarray  # (K,) active arms by number, then the dropped ones
+    place: np.ndarray  # (K,) where each arm is
+    marks: np.ndarray  # (3,) active arms; the present phase, from 0; place in the order of the arm whose turn it is
+    pulls: np.ndarray  # (K,) pulls
+    total: np.ndarray  # (K,) sum of all rewards
+    mean: np.ndarray  # (K,) means of the last rewards when they were last compared
+    pool: np.ndarray  # running sums of the rewards (_history)
+    places: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    if available is None:
+        return state.order[state.marks[TURN]]
+    chosen = _fewest(state, 0, state.marks[ACTIVE], available)
+    if chosen < 0:
+        chosen = _fewest(state, state.marks[ACTIVE], state.order.shape[0], available)
+    return chosen
+
+
+@kernel
+def _fewest(state: State, first: int, last: int, available: Mask) -> int:
+    """The arm with the fewest pulls at places first..last-1 of the order, the lowest number of equals; -1: none."""
+    chosen = -1
+    for i in range(first, last):
+        arm = state.order[i]
+        if (available is None or available[arm]) and (chosen < 0 or state.pulls[arm] < state.pulls[chosen]):
+            chosen = arm
+    return chosen
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    state.pulls[arm] += 1
+    state.total[arm] += reward
+    _history.append(state.pool, state.places, arm, state.pulls[arm], state.total[arm])
+    marks = state.marks
+    asked = state.place[arm] == marks[TURN]
+    if marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
+        while marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
+            _end_phase(state)
+        asked = False
+    if asked:  # all went as asked: the next arm in the order has as few pulls as any
+        marks[TURN] += 1
+        if marks[TURN] < marks[ACTIVE]:
+            following = state.order[marks[TURN]]
+            if state.pulls[following] < state.pulls[arm]:
+                return
+    marks[TURN] = state.place[_fewest(state, 0, marks[ACTIVE], None)]
+
+
+@rare_kernel
+def _end_phase(state: State) -> None:
+    marks = state.marks
+    window = state.windows[marks[PHASE]]
+    for i in range(marks[ACTIVE]):
+        arm = state.order[i]
+        state.mean[arm] = mean_of_last(state, arm, window)
+    while marks[ACTIVE] > state.kept[marks[PHASE]]:
+        worst = 0
+        for i in range(1, marks[ACTIVE]):
+            if state.mean[state.order[i]] <= state.mean[state.order[worst]]:
+                worst = i
+        marks[ACTIVE] -= 1
+        for i in range(worst, marks[ACTIVE]):  # the others keep their order
+            exchange(state.order, state.place, i, i + 1)
+    marks[PHASE] += 1
+
+
+@kernel
+def mean_of_last(state: State, arm: int, window: int) -> float:
+    """The mean of the arm's last ``window`` rewards, of all if it has fewer; -inf if it has none."""
+    n = state.pulls[arm]
+    if n == 0:
+        return -math.inf
+    length = max(min(window, n), 1)
+    before = state.pool[state.places[arm, 0] + n - length] if n > length else 0.0
+    return (state.total[arm] - before) / length
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    """The active arm with the highest mean over the window of the present phase."""
+    if state.marks[ACTIVE] == 1:
+        return state.order[0]
+    window = state.windows[state.marks[PHASE]]
+    best = -math.inf
+    chosen = state.order[0]
+    for i in range(state.marks[ACTIVE]):
+        mean = mean_of_last(state, state.order[i], window)
+        if mean > best:
+            best = mean
+            chosen = state.order[i]
+    return chosen
+
+
+class PhasePolicy(Policy):
+    """Base of the policies with a schedule: subclasses say what it is."""
+
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool", "mean"})
+    needs_horizon = True
+    objective = "best-arm"
+
+    def schedule(self, n_arms: int, horizon: int) -> Schedule:
+        """The phases for so many arms and rounds."""
+        raise TypeError(f"{type(self).__name__} does not define schedule.")
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        phases = self.schedule(n_arms, horizon or 1)
+        return State(
+            ends=phases.ends,
+            kept=phases.kept,
+            windows=phases.windows,
+            order=np.arange(n_arms),
+            place=np.arange(n_arms),
+            marks=np.array([n_arms, 0, 0], dtype=np.int64),
+            pulls=np.zeros(n_arms, dtype=np.int64),
+            total=np.zeros(n_arms),
+            mean=np.zeros(n_arms),
+            pool=np.empty(_history.places_for(n_arms, capacity)),
+            places=_history.new_places(n_arms),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        phase = min(int(state.marks[PHASE]), len(state.windows) - 1)
+        window = int(state.windows[phase]) if phase >= 0 else 1
+        level = np.full(len(state.pulls), np.nan)
+        for arm in np.flatnonzero(state.pulls):
+            n, start = int(state.pulls[arm]), int(state.places[arm, 0])
+            length = max(1, min(window, n))
+            level[arm] = (state.total[arm] - (state.pool[start + n - length] if n > length else 0.0)) / length
+        return {"level": level, "active": (state.place < state.marks[ACTIVE]).astype(np.float64)}
+
+
+def rejects(n_arms: int, horizon: int, share: float) -> Schedule:
+    """One arm less after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
+
+    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j))) pulls, at least 1, with
+    lbar = 1/2 + 1/2 + 1/3 + ... + 1/K. In all that is at most T rounds if T >= K.
+    """
+    lbar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    pulls = np.array(
+        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j)))) for j in range(1, n_arms)], dtype=np.int64
+    )
+    left = np.arange(n_arms, 1, -1)  # arms in phase j
+    ends = np.cumsum(left * np.diff(pulls, prepend=0)).astype(np.int64)
+    windows = np.maximum(1, np.floor(share * pulls + 1e-12)).astype(np.int64)
+    return Schedule(pulls, ends, (left - 1).astype(np.int64), windows)
+
+
+def halvings(n_arms: int, horizon: int) -> Schedule:
+    """The better half goes on after each of ceil(log2 K) phases of equal length; means over the pulls of the phase."""
+    rows = []
+    left, pulls, end = n_arms, 0, 0
+    phases = (n_arms - 1).bit_length()
+    for _ in range(phases):
+        new = max(1, horizon // (left * phases))
+        pulls, end = pulls + new, end + new * left
+        left = (left + 1) // 2
+        rows.append((pulls, end, left, new))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    return Schedule(*(np.ascontiguousarray(columns[:, i]) for i in range(4)))

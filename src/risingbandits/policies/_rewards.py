@@ -1,0 +1,61 @@
+"""Rewards as policies for bounded rewards see them: numbers in [0, 1], or coins.
+
+``reward_range = (low, high)`` is mapped onto [0, 1] by one affine map, and what lies outside is clipped. With the
+default (0, 1) nothing is mapped, only clipped. Clipping is not innocent: noise N(0, 0.1^2) around a mean of 0 is seen
+with mean 0.040 and around 1 with mean 0.960. A wider range, for instance (-0.5, 1.5), clips nothing but makes all gaps,
+seen from the policy, smaller by its width.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from risingbandits._jit import kernel
+from risingbandits.errors import RisingBanditsError, check_finite, shown
+from risingbandits.policies._types import Rng
+from risingbandits.policies.base import Policy
+
+RAW = 0.0  # a width that says: no map, no clipping
+
+
+@kernel
+def unit(reward: float, low: float, width: float) -> float:
+    """(reward - low) / width, clipped to [0, 1]."""
+    return min(max((reward - low) / width, 0.0), 1.0)
+
+
+@kernel
+def seen(reward: float, low: float, width: float) -> float:
+    """The same, or the reward itself where the width is `RAW`."""
+    return reward if width == RAW else unit(reward, low, width)
+
+
+@kernel
+def coin(x: float, rng: Rng) -> int:
+    """One Bernoulli(x) draw: 1 with probability x."""
+    return 1 if rng.random() < x else 0  # type: ignore[union-attr]
+
+
+def as_pair(value: Any) -> Any:
+    """``value``, with a list (all that JSON knows) as the tuple that it was."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def low_and_width(reward_range: Any) -> tuple[float, float]:
+    """The lower end and the width of a range, if it is one."""
+    if not isinstance(reward_range, tuple | list) or len(reward_range) != 2:
+        raise RisingBanditsError(f"reward_range must be two numbers (low, high), got {shown(reward_range)}.")
+    low = check_finite("reward_range[0]", reward_range[0])
+    width = check_finite("reward_range[1]", reward_range[1]) - low
+    if not width > 0.0:
+        raise RisingBanditsError(f"reward_range must be (low, high) with low < high, got {shown(reward_range)}.")
+    return low, check_finite("the width of reward_range", width)
+
+
+class BoundedRewards(Policy):
+    """Base of the policies with a setting ``reward_range``."""
+
+    reward_range: tuple[float, float] = (0.0, 1.0)  # type: ignore[misc]  # the tag is the default of the setting
+
+    def validate(self) -> None:
+        low_and_width(self.reward_range)

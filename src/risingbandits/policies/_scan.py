@@ -1,0 +1,59 @@
+"""The arm with the highest of K numbers: the lowest arm number, or a random one, where several are highest.
+
+Without a generator no branch depends on the numbers, because it would be guessed wrong every few rounds. With one
+(``ties="random"``) the n-th of n equal candidates replaces the one before with probability 1/n, so that each is kept
+with the same probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from risingbandits._jit import kernel
+from risingbandits.errors import check_choice
+from risingbandits.policies._types import Floats, Mask, Rng
+
+TIES = ("lowest", "random")
+
+
+def check_ties(ties: str) -> None:
+    check_choice("ties", ties, TIES)
+
+
+@kernel
+def first(available: Mask) -> int:
+    """The lowest available arm."""
+    return 0 if available is None else np.argmax(available)  # type: ignore[return-value]
+
+
+@kernel
+def among_ties(value: float, best: float, arm: int, chosen: int, ties: int, rng: Rng) -> tuple[float, int, int]:
+    """The highest value, its arm and the number of ties, after one more candidate."""
+    if value > best:
+        return value, arm, 1
+    if value == best:
+        ties += 1
+        if rng.random() * ties < 1.0:  # type: ignore[union-attr]
+            return best, arm, ties
+    return best, chosen, ties
+
+
+@kernel
+def highest_line(level: Floats, slope: Floats, x: float, available: Mask, rng: Rng) -> int:
+    """argmax of level + slope x; an arm whose level is +inf has slope 0."""
+    best = -math.inf
+    chosen = first(available)
+    ties = 0
+    for arm in range(level.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        value = level[arm] + slope[arm] * x
+        if rng is None:
+            better = value > best
+            best = value if better else best
+            chosen = arm if better else chosen
+        else:
+            best, chosen, ties = among_ties(value, best, arm, chosen, ties, rng)
+    return chosen

@@ -1,0 +1,94 @@
+"""Thompson sampling with a Gaussian posterior."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel
+from risingbandits.errors import check_finite
+from risingbandits.policies import _means, _scan
+from risingbandits.policies._types import Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+
+class State(NamedTuple):
+    """What Gaussian Thompson sampling knows."""
+
+    sigma: float
+    counts: np.ndarray  # (K,), total, mean, root: the same (_means)
+    total: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    best = -math.inf
+    chosen = _scan.first(available)
+    for arm in range(state.mean.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        width = state.sigma * state.root[arm]
+        value = state.mean[arm] + width * rng.standard_normal()  # type: ignore[union-attr]
+        better = value > best
+        best = value if better else best
+        chosen = arm if better else chosen
+    return chosen
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    _means.add(state, arm, reward)
+
+
+@register
+class GaussianThompson(Policy):
+    r"""Thompson sampling for Gaussian noise of known scale: pull the arm with the best draw from its posterior.
+
+    Each round draws :math:`\theta_i \sim N(\bar x_i, \sigma^2 / N_i)`, the posterior under a flat prior, and pulls the
+    arm with the highest one. Every arm is pulled once before, the lowest number first. It sees the raw reward. One
+    normal number per available arm is drawn in every round; at 10 ns each this is faster than deciding which are
+    needed.
+
+    Use it for means that do not change. On rising arms it weighs the whole past.
+
+    Parameters
+    ----------
+    sigma : float or None
+        Standard deviation of the noise. None takes the instance's in `simulate` and 1/2 elsewhere. 0 is greedy.
+
+    References
+    ----------
+    N. Korda, E. Kaufmann, R. Munos. Thompson Sampling for 1-Dimensional Exponential Family Bandits. NeurIPS 2013.
+
+    Examples
+    --------
+    >>> policy = GaussianThompson(sigma=0.1).reset(n_arms=2, seed=1)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "gaussian-ts"
+    summary = "Thompson sampling with Gaussian posteriors"
+    randomised = True
+    kernels = Kernels(select=select, update=update)
+
+    def __init__(self, sigma: float | None = None) -> None:
+        self.sigma = sigma
+
+    def validate(self) -> None:
+        if self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        return State(sigma=0.5 if self.sigma is None else float(self.sigma), **_means.new_fields(n_arms))
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        spread = _means.parts(state, state.sigma)
+        return {"level": spread["level"], "width": spread["width"]}

@@ -1,0 +1,155 @@
+"""R-UCBE: optimism about where each arm will be after T pulls, to find the best one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel
+from risingbandits.errors import check_finite
+from risingbandits.policies import _history, _trend
+from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+
+class State(NamedTuple):
+    """What R-UCBE knows. The fields from ``eps`` on are those that R-ed-UCB's update works on."""
+
+    horizon: float  # T
+    value: np.ndarray  # (K,) estimate of mu(T) plus width, +inf while h = 0
+    estimate: np.ndarray  # (K,) estimate of mu(T), -inf while h = 0
+    eps: float
+    width: float  # sigma sqrt(a)
+    line: np.ndarray  # (K, 5) P, Q, R, S: the estimate is P + Q T, its width R T - S; then the level
+    tally: np.ndarray  # (K, 2) pulls N; window h of the next pull
+    sums: np.ndarray  # (K, 7) sums over the two last windows
+    pool: np.ndarray  # rewards of all arms (_history)
+    places: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    best = -math.inf
+    chosen = -1
+    for arm in range(state.value.shape[0]):
+        if available is None or available[arm]:
+            better = chosen < 0 or state.value[arm] > best
+            best = state.value[arm] if better else best
+            chosen = arm if better else chosen
+    return chosen
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = state.tally[arm, 0] + 1
+    state.tally[arm, 0] = n
+    ready = state.tally[arm, 1] > 0
+    _trend.line_through_windows(state, arm, n, reward)
+    if ready:
+        estimate = state.line[arm, 0] + state.line[arm, 1] * state.horizon
+        state.estimate[arm] = estimate
+        state.value[arm] = estimate + (state.line[arm, 2] * state.horizon - state.line[arm, 3])
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    """The arm with the highest estimate of mu(T), the width left out."""
+    best = 0
+    for arm in range(1, state.estimate.shape[0]):
+        if state.estimate[arm] > state.estimate[best]:
+            best = arm
+    return best
+
+
+@register
+class RUCBE(Policy):
+    r"""R-UCBE: pull the arm that may be highest after T pulls; in the end recommend the one that is estimated to be.
+
+    With N pulls of an arm and a window of :math:`h = \lfloor \epsilon N \rfloor` the estimate of its mean after T pulls
+    and the index are
+
+    .. math:: \check\mu = \frac1h \sum_{l=N-h+1}^{N} \Big( r(l) + (T - l) \frac{r(l) - r(l-h)}{h} \Big), \qquad
+              \check\mu + \sigma (T - N + h - 1) \sqrt{\frac{a}{h^3}},
+
+    :math:`+\infty` while h = 0 (Mussi et al., 2024, Algorithm 1). It is `REdUCB` aimed at round T. The recommendation
+    is the arm with the highest estimate.
+
+    Use it to find argmax mu_i(T) with a budget of T pulls when the noise level is known and small: the width, which
+    grows with T, must come below the differences between arms within the budget. Otherwise `RSR` is safer.
+
+    Parameters
+    ----------
+    a : float or None
+        Exploration, at least 0. The theory wants eps^3 / (4 sigma^2) times a square that depends on the instance; None:
+        2 log T, a practical choice.
+    eps : float
+        Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
+    sigma : float or None
+        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
+        in [0, 1], elsewhere.
+
+    References
+    ----------
+    M. Mussi, A. Montenegro, F. Trovo, M. Restelli, A. M. Metelli. Best Arm Identification for Stochastic Rising
+    Bandits. ICML 2024.
+
+    Examples
+    --------
+    >>> policy = RUCBE(sigma=0.0).reset(n_arms=2, horizon=100)
+    >>> for _ in range(100):
+    ...     arm = policy.ask()
+    ...     n = policy.pulls[arm] + 1
+    ...     policy.tell(arm, [0.5, n / (n + 20)][arm])  # overtakes at 20 pulls
+    >>> policy.recommend()
+    1
+    """
+
+    name = "r-ucbe"
+    summary = "optimism about the mean after T pulls, to find the best arm"
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool"})
+    needs_horizon = True
+    objective = "best-arm"
+
+    def __init__(self, a: float | None = None, eps: float = 0.25, sigma: float | None = None) -> None:
+        self.a = a
+        self.eps = eps
+        self.sigma = sigma
+
+    def validate(self) -> None:
+        if self.a is not None:
+            check_finite("a", self.a, minimum=0.0)
+        check_finite("eps", self.eps, above=0.0, below=0.5)
+        if self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        sigma = 0.5 if self.sigma is None else float(self.sigma)
+        a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
+        return State(
+            horizon=float(horizon or 1),
+            value=np.full(n_arms, np.inf),
+            estimate=np.full(n_arms, -np.inf),
+            eps=float(self.eps),
+            width=sigma * math.sqrt(a),
+            line=np.zeros((n_arms, 5)),
+            tally=np.zeros((n_arms, 2), dtype=np.int64),
+            sums=np.zeros((n_arms, 7)),
+            pool=np.empty(_history.places_for(n_arms, capacity)),
+            places=_history.new_places(n_arms),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        known = np.isfinite(state.value)
+        level = np.where(known, state.line[:, 4], np.nan)
+        return {
+            "level": level,
+            "trend": np.where(known, state.estimate, np.nan) - level,
+            "width": state.value - np.where(known, state.estimate, np.nan),
+            "value": state.value.copy(),
+        }

@@ -1,0 +1,146 @@
+"""SW-KL-UCB: KL-UCB on the last tau rounds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import interpreted, kernel
+from risingbandits.errors import check_finite
+from risingbandits.policies import _kl, _rewards, _scan, _windows
+from risingbandits.policies._types import Mask, Rng
+from risingbandits.policies.base import Kernels, register
+
+
+class State(NamedTuple):
+    """What SW-KL-UCB knows."""
+
+    c: float
+    last_threshold: float  # f(tau)
+    low: float
+    width: float
+    units: float  # of the amounts in the window
+    ring: np.ndarray  # (tau, 2), held: (K + 1, 2): the window (_windows)
+    held: np.ndarray
+    arms: np.ndarray  # (K, 5), level: (3,): the bounds (_kl)
+    level: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    return _kl.best_arm(state.arms, state.level, _threshold(state, t), available, rng)
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    x = _rewards.unit(reward, state.low, state.width)
+    leaving = _windows.push(state.ring, state.held, arm, _windows.in_units(x, state.units))
+    f = _threshold(state, t)
+    if leaving >= 0 and leaving != arm:
+        _refresh(state, leaving, f)
+    _refresh(state, arm, f)
+
+
+@kernel
+def _refresh(state: State, arm: int, f: float) -> None:
+    n = float(state.held[arm, 0])
+    _kl.set_arm(state.arms, state.level, arm, n, state.held[arm, 1] / state.units, f)
+
+
+@kernel
+def _threshold(state: State, t: int) -> float:
+    if t >= state.ring.shape[0]:
+        return state.last_threshold
+    return _kl.threshold(t, state.c)
+
+
+@register
+class SWKLUCB(_rewards.BoundedRewards):
+    r"""SW-KL-UCB: KL upper confidence bounds on the last tau rounds only.
+
+    With the pulls N_i and the mean m_i of arm i within the last :math:`\tau` rounds, the index at round t is
+
+    .. math:: \max\{q \in [m_i, 1] : N_i\, \mathrm{kl}(m_i, q) \le \log(\min(t,\tau)) + c \log \log(\min(t,\tau))\},
+
+    and :math:`+\infty` if N_i = 0 (Combes and Proutiere, 2014).
+
+    Use it for means that drift slowly with time. A short window makes it explore for ever.
+
+    Parameters
+    ----------
+    c : float
+        Factor of log log. Default 3, as in KL-UCB.
+    drift : float
+        Lipschitz constant of the means over the rounds (not the noise), which sets the window: tau = drift^(-4/5),
+        rounded up. Default 0.001, tau = 252, as in the experiments of the paper on rising bandits.
+    tau : int or None
+        Rounds in the window, instead of ``drift``.
+    reward_range : (float, float)
+        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
+        to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
+    ties : {"lowest", "random"}
+        Which of several arms with the same index, also of those at infinity.
+
+    References
+    ----------
+    R. Combes, A. Proutiere. Unimodal Bandits: Regret Lower Bounds and Optimal Algorithms. ICML 2014.
+
+    Examples
+    --------
+    >>> policy = SWKLUCB().reset(n_arms=2)
+    >>> for _ in range(600):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "sw-kl-ucb"
+    summary = "KL-UCB on the last tau rounds"
+    kernels = Kernels(select=select, update=update)
+
+    def __init__(
+        self,
+        c: float = 3.0,
+        drift: float = 0.001,
+        tau: int | None = None,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        ties: str = "lowest",
+    ) -> None:
+        self.c = c
+        self.drift = drift
+        self.tau = tau
+        self.reward_range = _rewards.as_pair(reward_range)
+        self.ties = ties
+
+    @property
+    def draws(self) -> bool:
+        return self.ties == "random"
+
+    def validate(self) -> None:
+        super().validate()
+        check_finite("c", self.c, minimum=0.0)
+        check_finite("drift", self.drift, minimum=1e-9)
+        _windows.check_tau(self.tau)
+        _scan.check_ties(self.ties)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)
+        low, width = _rewards.low_and_width(self.reward_range)
+        return State(
+            c=float(self.c),
+            last_threshold=interpreted(_kl.threshold)(tau, float(self.c)),
+            low=low,
+            width=width,
+            units=_windows.units_per_reward(tau),
+            ring=_windows.new_ring(tau),
+            held=_windows.new_held(n_arms),
+            arms=_kl.new_arms(n_arms),
+            level=_kl.new_level(),
+        )
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        level = _kl.means(state.arms)
+        value = _kl.bounds(state.arms, interpreted(_threshold)(state, t))
+        return {"level": level, "width": value - level, "value": value}

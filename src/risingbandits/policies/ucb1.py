@@ -1,0 +1,90 @@
+"""UCB1: the mean plus a width that shrinks with the pulls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel
+from risingbandits.policies import _means, _rewards, _scan
+from risingbandits.policies._types import Mask, Rng
+from risingbandits.policies.base import Kernels, register
+
+
+class State(NamedTuple):
+    """What policies with an index mean + scale sqrt(log t / n) know."""
+
+    scale: float  # sqrt(2)
+    low: float
+    width: float
+    counts: np.ndarray  # (K,), total, mean, root: the same (_means)
+    total: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    width = state.scale * math.sqrt(math.log(float(t)))
+    return _scan.highest_line(state.mean, state.root, width, available, rng)
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    _means.add(state, arm, _rewards.seen(reward, state.low, state.width))
+
+
+@register
+class UCB1(_rewards.BoundedRewards):
+    r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
+
+    Every arm is pulled once before. Use it as the plainest of confidence bounds, for rewards in [0, 1] whose means do
+    not change. Its width is right for any such reward and far too wide for noise of 0.1: see `GaussianUCB`.
+
+    Parameters
+    ----------
+    reward_range : (float, float)
+        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
+        to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
+    ties : {"lowest", "random"}
+        Which of several arms with the same index, also of those at infinity.
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, P. Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine Learning 47,
+    2002.
+
+    Examples
+    --------
+    >>> policy = UCB1().reset(n_arms=2)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "ucb1"
+    summary = "mean plus sqrt(2 log t / n)"
+    kernels = Kernels(select=select, update=update)
+
+    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
+        self.reward_range = _rewards.as_pair(reward_range)
+        self.ties = ties
+
+    @property
+    def draws(self) -> bool:
+        return self.ties == "random"
+
+    def validate(self) -> None:
+        super().validate()
+        _scan.check_ties(self.ties)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        low, width = _rewards.low_and_width(self.reward_range)
+        return State(scale=math.sqrt(2.0), low=low, width=width, **_means.new_fields(n_arms))
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        return _means.parts(state, state.scale * math.sqrt(math.log(t)))

@@ -1,0 +1,181 @@
+"""Tables and figures about theory: bounds of an instance, policies on the lower-bound pairs, checks of measured curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from risingbandits.instances import RisingBandit
+from risingbandits.reporting.style import look, styled, thousands
+from risingbandits.reporting.tables import TextTable
+from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
+from risingbandits.theory.measured import CurveReport, ShapeTest
+from risingbandits.theory.pair_study import PairStudy
+from risingbandits.theory.rates import regret_rate
+from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
+
+__all__ = [
+    "bounds_table",
+    "check_table",
+    "complexity_table",
+    "pairs_csv",
+    "pairs_table",
+    "plot_pairs",
+    "rates_table",
+]
+
+_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_MOST_ARMS = 20
+
+
+def complexity_table(instance: RisingBandit, horizon: int) -> TextTable:
+    """What makes the instance hard, as name and value."""
+    best, value = oracle(instance, horizon)
+    averages, below = average_rewards(instance, horizon), gaps(instance, horizon)
+    order = np.argsort(below, kind="stable")
+    increments = cumulative_increment(instance, horizon, np.array(_POWERS))
+    rows = [
+        ("arms K, noise sigma", f"{instance.n_arms}, {instance.sigma:g}"),
+        ("best arm, J*", f"{instance.arm_names[best]}, {value:,.1f}"),
+        ("total variation V_T", f"{increments[-1]:.6g}"),
+        *((f"cumulative increment U(T, {q:g})", f"{u:,.6g}") for q, u in zip(_POWERS, increments, strict=True)),
+    ]
+    if instance.n_arms > 1:
+        second = int(order[1])
+        rows.append(("smallest gap", f"{below[second]:.6g} ({instance.arm_names[second]})"))
+    rows += [
+        (f"average reward of {instance.arm_names[arm]}", f"{averages[arm]:.6g}, gap {below[arm]:.6g}")
+        for arm in order[:_MOST_ARMS]
+    ]
+    return TextTable(("quantity", "value"), rows, title=f"{instance.name or 'instance'}, T = {horizon:,}")
+
+
+def bounds_table(instance: RisingBandit, horizon: int, eps: float, alpha: float) -> TextTable:
+    """Both theorems on R-ed-UCB at their best q."""
+    bounds = {
+        "without noise": deterministic_bound(instance, horizon),
+        f"sigma {instance.sigma:g}, eps {eps:g}, alpha {alpha:g}": stochastic_bound(instance, horizon, eps, alpha),
+    }
+    rows = [
+        (name, f"{bound.value:,.0f}", f"{bound.q:.3f}", _terms(bound), f"{bound.trivial:,.0f}", _word(bound))
+        for name, bound in bounds.items()
+    ]
+    header = ("theorem on R-ed-UCB", "regret <=", "best q", "of which", "of any policy <=", "verdict")
+    return TextTable(header, rows, frozenset({1, 2, 4}), "Upper bounds")
+
+
+def _terms(bound: Bound) -> str:
+    return ", ".join(f"{name} {value:,.0f}" for name, value in bound.terms.items())
+
+
+def _word(bound: Bound) -> str:
+    word = "vacuous" if bound.vacuous else f"{100 * bound.value / bound.trivial:.1f} % of the trivial one"
+    return word + (f"; not met: {', '.join(bound.broken)}" if bound.broken else "")
+
+
+def rates_table(instance: RisingBandit, horizon: int) -> TextTable:
+    """Predicted rates of R-ed-UCB's regret, for the decay of the increments where they matter, at T/K pulls."""
+    pulls = max(2, horizon // instance.n_arms)
+    c = decay_exponent(instance, pulls)
+    rows = []
+    for setting in ("deterministic", "stochastic"):
+        if math.isinf(c) or c <= 0.0:
+            rate, shape = regret_rate("exponential", 1.0, setting), "nothing rises any more"
+            if c <= 0.0:
+                rate, shape = regret_rate("polynomial", 1.0, setting), "straight lines"
+        else:
+            rate, shape = regret_rate("polynomial", c, setting), f"l^-{c:.2f}"
+        rows.append((setting, shape, rate.text, f"{rate.exponent:.3f}"))
+    header = ("setting", "largest increment", "regret of order", "exponent of T")
+    return TextTable(header, rows, frozenset({3}), f"Rates, from the increments around pull T/K = {pulls:,}")
+
+
+def pairs_table(studies: Sequence[PairStudy]) -> TextTable:
+    """The worse of the two mean regrets of each policy on each pair, below the bounds."""
+    header = ["worse mean regret (side)", *(study.pair.kind for study in studies)]
+    rows: list[tuple[str, ...]] = []
+    for name in ("printed", "value", "sharp"):
+        shown = {"printed": "bound as printed", "value": "bound as proved", "sharp": "best bound for this pair"}[name]
+        rows.append((shown, *(_short(getattr(study.bound, name)) for study in studies)))
+    for label in studies[0].policies:
+        cells = []
+        for study in studies:
+            worse = study.worse(label)
+            mark = "" if study.holds(label) else " BELOW THE BOUND"
+            cells.append(f"{_short(worse.regret)} ± {_short(worse.error)} ({worse.side}){mark}")
+        rows.append((label, *cells))
+    first = studies[0]
+    title = f"Lower bounds, T = {first.pair.horizon:,}, {first.results[0].runs} runs; ± one standard error"
+    return TextTable(tuple(header), rows, frozenset(range(1, len(header))), title)
+
+
+def pairs_csv(studies: Sequence[PairStudy]) -> str:
+    """The same as text, one row for each pair and policy."""
+    lines = ["pair,horizon,runs,policy,side,worse_regret,standard_error,printed,proved,sharp,holds"]
+    for study in studies:
+        for label in study.policies:
+            worse, bound = study.worse(label), study.bound
+            numbers = (worse.regret, worse.error, bound.printed, bound.value, bound.sharp)
+            cells = (study.pair.kind, study.pair.horizon, study.results[0].runs, f'"{label}"', worse.side)
+            lines.append(",".join(map(str, (*cells, *(f"{x:.6g}" for x in numbers), study.holds(label)))))
+    return "\n".join(lines) + "\n"
+
+
+def plot_pairs(studies: Sequence[PairStudy]) -> Figure:
+    """Worse mean regret of every policy on every pair as a multiple of the proved bound."""
+    labels = sorted(studies[0].policies, key=lambda label: _mean_log(studies, label), reverse=True)
+    with styled():
+        figure = Figure(figsize=(1.3 + 1.25 * len(studies), 0.9 + 0.15 * len(labels)), layout="constrained")
+        axes: Sequence[Axes] = np.atleast_1d(figure.subplots(1, len(studies), sharey=True)).tolist()
+        for ax, study in zip(axes, studies, strict=True):
+            proved = study.bound.value
+            multiples = [study.worse(label).regret / proved for label in labels]
+            errors = [study.worse(label).error / proved for label in labels]
+            ax.errorbar(multiples, range(len(labels)), xerr=errors, fmt="o", markersize=3, color=look(0).color)
+            ax.axvline(1.0, color=look(1).color)
+            ax.axvline(study.bound.sharp / proved, color=look(2).color, linestyle=(0, (4, 2)))
+            ax.set_xscale("log")
+            ax.set_xlim(0.7, 1.6 * max([*multiples, study.bound.sharp / proved]))
+            ax.xaxis.set_major_formatter(thousands)
+            ax.xaxis.set_minor_formatter("")
+            ax.grid(True, color="0.9", linewidth=0.5)
+            ax.set_title(f"{study.pair.kind}\nbound {_short(proved)}")
+        axes[0].set_yticks(range(len(labels)), labels)
+        axes[0].set_ylim(-0.7, len(labels) - 0.3)
+        figure.supxlabel(
+            "worse mean regret of the pair / proved bound (solid line: proved, dashed: best known for the pair)",
+            fontsize=8,
+        )
+    return figure
+
+
+def check_table(reports: Sequence[CurveReport]) -> TextTable:
+    """One row for each measured curve and shape."""
+    rows = []
+    for report in reports:
+        sd = f"{report.noise:.3g}{' (estimated)' if report.noise_estimated else ''}"
+        for test in (report.rising, report.concave):
+            p_value = "-" if math.isnan(test.p_value) else f"{test.p_value:.3f}"
+            verdict = f"not {test.shape}" if test.violated else "yes"
+            rows.append((report.name, test.shape, verdict, p_value, _where(test), f"{test.distance:.3g}", sd))
+    header = ("arm", "shape", "holds", "p", "worst violation", "rms distance of the fit", "noise sd")
+    return TextTable(header, rows, frozenset({3, 5}))
+
+
+def _where(test: ShapeTest) -> str:
+    if test.first == 0:
+        return "none"
+    word = "falls" if test.shape == "rising" else "sags"
+    return f"{word} by {test.amount:.3g} between pulls {test.first:,} and {test.last:,}"
+
+
+def _mean_log(studies: Sequence[PairStudy], label: str) -> float:
+    return float(np.mean([math.log(max(study.worse(label).regret, 1e-9)) for study in studies]))
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

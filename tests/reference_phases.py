@@ -1,0 +1,254 @@
+"""Slow and obvious: policies of weights, sweeps and phases, straight from their definitions.
+
+Each is a generator that yields an arm and is sent its reward. The randomised ones draw from ``rng`` in the same order
+as the package: they are then equal in every decision, not only in distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits import RisingBandit
+from risingbandits._jit import interpreted
+from risingbandits.instances._kernels import draw_reward, mean_at
+
+Floats = npt.NDArray[np.float64]
+Play = Generator[int, float, None]
+Reference = Callable[[int, int, np.random.Generator], Play]  # (arms, horizon, rng)
+
+
+def play(reference: Reference, problem: RisingBandit, horizon: int, seed: int) -> list[int]:
+    """The arms that the reference pulls in run ``seed`` of the engine."""
+    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
+    noise = np.random.default_rng(noise_seed)
+    environment = problem.environment(horizon)
+    mean, draw = interpreted(mean_at), interpreted(draw_reward)
+    pulls = [0] * problem.n_arms
+    running = reference(problem.n_arms, horizon, np.random.default_rng(policy_seed))
+    arm = next(running)
+    arms = []
+    for _ in range(horizon):
+        pulls[arm] += 1
+        arms.append(arm)
+        arm = running.send(draw(environment, mean(environment, arm, pulls[arm]), noise))
+    return arms
+
+
+def clip(x: float) -> float:
+    return min(max(x, 0.0), 1.0)
+
+
+def best_of(values: list[float]) -> int:
+    return values.index(max(values))
+
+
+# -- weights -------------------------------------------------------------------------------------------------------
+
+
+def exp3(gamma: float, share: float = 0.0, batch: int = 0) -> Reference:
+    """Exp3; with a share of all weights Exp3.S, with batches Rexp3."""
+
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        t = 0
+        while True:
+            if t == 0 or (batch and t % batch == 0):
+                logs = [0.0] * n_arms
+            highest = max(logs)
+            weights = [math.exp(log - highest) for log in logs]
+            chances = [(1 - gamma) * weight / math.fsum(weights) + gamma / n_arms for weight in weights]
+            assert math.isclose(math.fsum(chances), 1.0)
+            u = rng.random()
+            if u < gamma:
+                arm = int(u / gamma * n_arms)
+            else:
+                target = (u - gamma) / (1 - gamma) * math.fsum(weights)
+                arm = next(i for i in range(n_arms) if math.fsum(weights[: i + 1]) > target)
+            x = clip((yield arm))
+            t += 1
+            logs[arm] += gamma * x / (chances[arm] * n_arms)
+            if share:
+                extra = share * math.fsum(weights)
+                logs = [highest + math.log(math.exp(log - highest) + extra) for log in logs]
+
+    return run
+
+
+def exp3_default(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+    return exp3(min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon))))(n_arms, horizon, rng)
+
+
+def exp3_s_default(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+    gamma = math.sqrt(n_arms * (math.log(n_arms * horizon) + math.e) / ((math.e - 1) * horizon))
+    return exp3(min(1.0, gamma), share=math.e / horizon / n_arms)(n_arms, horizon, rng)
+
+
+def rexp3_default(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+    batch = math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (horizon / n_arms) ** (2 / 3))
+    gamma = math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * batch))
+    return exp3(min(1.0, gamma), batch=batch)(n_arms, horizon, rng)
+
+
+def tsallis_chances(losses: Floats, eta: float) -> Floats:
+    """4 / (eta (L - x))^2 with x found by halving an interval."""
+    low, high = losses.min() - 2 * math.sqrt(len(losses)) / eta, losses.min() - 2 / eta
+    while low < (x := (low + high) / 2) < high:
+        low, high = (low, x) if np.sum(4 / (eta * (losses - x)) ** 2) > 1.0 else (x, high)
+    return np.asarray(4 / (eta * (losses - low)) ** 2)
+
+
+# -- sweeps --------------------------------------------------------------------------------------------------------
+
+
+def ser4(phi: float | None = None, delta: float | None = None, divisor: float = 2.0) -> Reference:
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        chance = math.sqrt(1 / (horizon * n_arms * math.log(n_arms * horizon))) if phi is None else phi
+        level = 1 / horizon if delta is None else delta
+        eps = 1 / (n_arms * horizon)
+        restart = True
+        while True:
+            if restart:
+                active, tau, means, restart = list(range(n_arms)), 1, [0.0] * n_arms, False
+            waiting, played = list(active), []
+            while waiting and not restart:
+                j = int(rng.random() * len(waiting)) if len(waiting) > 1 else 0
+                waiting[0], waiting[j] = waiting[j], waiting[0]
+                arm = waiting.pop(0)
+                played.append(arm)
+                x = clip((yield arm))
+                means[arm] = ((tau - 1) * means[arm] + x) / tau
+                restart = rng.random() < chance
+            if not restart:
+                radius = 2 * math.sqrt(math.log(4 * n_arms * tau**2 / level) / (divisor * tau))
+                highest = max(means[arm] for arm in played)
+                active = [arm for arm in played if highest - means[arm] + eps < radius]
+                tau += 1
+
+    return run
+
+
+def explore_then_commit(m: int | None = None) -> Reference:
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        sums = [0.0] * n_arms
+        for _ in range(math.ceil(horizon ** (2 / 3) / n_arms) if m is None else m):
+            for arm in range(n_arms):
+                sums[arm] += yield arm
+        while True:
+            yield best_of(sums)
+
+    return run
+
+
+def improving_elimination(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+    active = list(range(n_arms))
+    rewards: list[list[float]] = [[] for _ in range(n_arms)]
+    while True:
+        for arm in active:
+            rewards[arm].append((yield arm))
+        lower, upper = {}, {}
+        for arm in active:
+            seen = rewards[arm]
+            n = len(seen)
+            if n < 2:
+                lower[arm], upper[arm] = -math.inf, math.inf
+                continue
+            slope = max(0.0, seen[-1] - seen[-2])
+            lower[arm] = math.fsum(seen) + (horizon - n) * seen[-1]
+            future = np.minimum(1.0, seen[-1] + slope * np.arange(1, horizon - n + 1))
+            upper[arm] = math.fsum(seen) + float(future.sum())
+        best = max(active, key=lambda arm: (lower[arm], -arm))
+        active = [arm for arm in active if arm == best or lower[best] < upper[arm]]
+
+
+def cash_elimination(window: int = 7, costs: list[float] | None = None) -> Reference:
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        cost = [1.0] * n_arms if costs is None else costs
+        budget = horizon * sum(cost) / n_arms
+        active = list(range(n_arms))
+        results: list[list[float]] = [[] for _ in range(n_arms)]  # best reward after each pull
+        while True:
+            for arm in active:
+                reward = yield arm
+                results[arm].append(max([reward, *results[arm][-1:]]))
+                budget -= cost[arm]
+            upper = {}
+            for arm in active:
+                y = results[arm]
+                upper[arm] = 1.0
+                if len(y) > window:
+                    slope = (y[-1] - y[-1 - window]) / window
+                    upper[arm] = min(y[-1] + slope * max(0.0, budget) / cost[arm], 1.0)
+            best = max(active, key=lambda arm: (results[arm][-1], -arm))
+            active = [arm for arm in active if arm == best or results[best][-1] < upper[arm]]
+
+    return run
+
+
+# -- best-arm identification ---------------------------------------------------------------------------------------
+
+
+def r_ucbe_estimate(r: list[float], horizon: int, eps: float) -> tuple[float, int]:
+    """The estimate of mu(T) from the rewards of an arm, and its window."""
+    n = len(r)
+    h = math.floor(eps * n + 1e-12)
+    if h == 0:
+        return -math.inf, 0
+    last = range(n - h + 1, n + 1)
+    level = math.fsum(r[pull - 1] for pull in last) / h
+    return level + math.fsum((horizon - pull) * (r[pull - 1] - r[pull - h - 1]) for pull in last) / h**2, h
+
+
+def r_ucbe(sigma: float, a: float | None = None, eps: float = 0.25) -> Reference:
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        exploration = 2 * math.log(horizon) if a is None else a
+        rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        index = [math.inf] * n_arms
+        while True:
+            arm = best_of(index)
+            rewards[arm].append((yield arm))
+            estimate, h = r_ucbe_estimate(rewards[arm], horizon, eps)
+            if h:
+                n = len(rewards[arm])
+                index[arm] = estimate + sigma * (horizon - n + h - 1) * math.sqrt(exploration / h**3)
+
+    return run
+
+
+def rejects(eps: float = 1.0) -> Reference:
+    """Successive rejects on the means of the last eps N rewards."""
+
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        lbar = 0.5 + sum(1 / i for i in range(2, n_arms + 1))
+        active = list(range(n_arms))
+        rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        done = 0
+        for j in range(1, n_arms):
+            target = max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j))))
+            for _ in range(target - done):
+                for arm in active:
+                    rewards[arm].append((yield arm))
+            done = target
+            h = max(1, math.floor(eps * target + 1e-12))
+            active.remove(min(active, key=lambda arm: (math.fsum(rewards[arm][-h:]) / h, -arm)))
+        while True:
+            yield active[0]
+
+    return run
+
+
+def sequential_halving(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+    active = list(range(n_arms))
+    phases = math.ceil(math.log2(n_arms))
+    for _ in range(phases):
+        new = max(1, horizon // (len(active) * phases))
+        sums = dict.fromkeys(active, 0.0)
+        for _ in range(new):
+            for arm in active:
+                sums[arm] += yield arm
+        ranked = sorted(active, key=lambda arm: (-sums[arm], arm))
+        active = sorted(ranked[: math.ceil(len(active) / 2)])
+    while True:
+        yield active[0]
