@@ -68,7 +68,15 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:
     """The same function in plain Python, with every kernel below it in plain Python too: slow and debuggable."""
     function = _rebind(plain(function), names)
-    below = {name: interpreted(value) for name, value in _used_globals(function) if _is_kernel(value)}
+    below: dict[str, Any] = {}
+    for name, value in _used_globals(function):
+        if _is_kernel(value):
+            module, _, attribute = name.rpartition(".")
+            if module:  # called as module.kernel(...)
+                below.setdefault(module, types.SimpleNamespace(**vars(function.__globals__[module])))
+                setattr(below[module], attribute, interpreted(value))
+            else:
+                below[name] = interpreted(value)
     return _rebind(function, below)
 
 

@@ -29,7 +29,7 @@ def test_every_instance_rises_and_is_concave(name: str) -> None:
     assert bandit.name == f"{name}-v1"
     assert bandit == get_instance(f"{name}-v1")
     assert bandit.is_non_decreasing()
-    assert bandit.is_concave()
+    assert bool(bandit.is_concave()) == (name != "lower-bound-non-concave-a")
     assert instance_description(name) == instance_description(f"{name}-v1")
     assert "\n" not in instance_description(name)
 
@@ -45,9 +45,17 @@ def test_sizes() -> None:
         "random-5": (12, 50_000),
         "random-6": (10, 50_000),
         "mussi-5arms": (5, 1_000),
+        **{
+            f"lower-bound-{kind}-{side}": (2, 50_000)
+            for kind in ("concave", "beta", "stochastic", "increment", "non-concave")
+            for side in "ab"
+        },
     }
     assert instance_names(versions=True) == tuple(f"{name}-v1" for name in instance_names())
-    assert {get_instance(name).sigma for name in instance_names()} == {0.1, 0.01}
+    usual = [name for name in instance_names() if not name.startswith("lower-bound")]
+    assert {get_instance(name).sigma for name in usual} == {0.1, 0.01}
+    assert get_instance("lower-bound-stochastic-a").sigma == 1
+    assert get_instance("lower-bound-beta-a").sigma == 0
     assert get_instance("mussi-5arms").sigma == 0.01
 
 

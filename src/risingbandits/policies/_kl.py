@@ -168,7 +168,7 @@ def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
         if arms[arm, _A] + arms[arm, _B] * f < best - _MARGIN:
             continue
         value = bound(arms, arm, f)
-        if arms[arm, _N] * value > arms[arm, _S] and value < TOP:
+        if value < TOP and arms[arm, _N] * value > arms[arm, _S]:
             _take_tangent(arms, arm, value, math.log(value), math.log(1.0 - value), f)
         if rng is not None:
             best, chosen, ties = _scan.among_ties(value, best, arm, chosen, ties, rng)

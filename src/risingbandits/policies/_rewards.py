@@ -36,11 +36,6 @@ def coin(x: float, rng: Rng) -> int:
     return 1 if rng.random() < x else 0  # type: ignore[union-attr]
 
 
-def as_pair(value: Any) -> Any:
-    """``value``, with a list (all that JSON knows) as the tuple that it was."""
-    return tuple(value) if isinstance(value, list) else value
-
-
 def low_and_width(reward_range: Any) -> tuple[float, float]:
     """The lower end and the width of a range, if it is one."""
     if not isinstance(reward_range, tuple | list) or len(reward_range) != 2:

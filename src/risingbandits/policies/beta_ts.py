@@ -76,7 +76,7 @@ class BetaThompson(_rewards.BoundedRewards):
     scratch = frozenset({"log_factorials"})
 
     def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = _rewards.low_and_width(self.reward_range)

@@ -129,7 +129,7 @@ class DUCB(_rewards.BoundedRewards):
         self.discount = discount
         self.xi = xi
         self.B = B
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
         self.ties = ties
 
     @property

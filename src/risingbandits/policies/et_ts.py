@@ -8,7 +8,7 @@ import numpy as np
 
 from risingbandits._jit import kernel
 from risingbandits.errors import check_positive_int
-from risingbandits.policies import _rewards, sw_ts
+from risingbandits.policies import sw_ts
 from risingbandits.policies._types import Mask, Rng
 from risingbandits.policies.base import Kernels, register
 
@@ -98,7 +98,7 @@ class ETTS(sw_ts.SWTS):
         self.forced = forced
         self.tau = tau
         self.beta = beta
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     def validate(self) -> None:
         super().validate()

@@ -55,7 +55,7 @@ class Exp3(_rewards.BoundedRewards):
 
     def __init__(self, gamma: float | None = None, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.gamma = gamma
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     @property
     def needs_horizon(self) -> bool:  # type: ignore[override]

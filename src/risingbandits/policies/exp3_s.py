@@ -66,7 +66,7 @@ class Exp3S(_rewards.BoundedRewards):
         self.gamma = gamma
         self.alpha = alpha
         self.switches = switches
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     @property
     def needs_horizon(self) -> bool:  # type: ignore[override]

@@ -19,8 +19,8 @@ class GaussianUCB(Policy):
     The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
     2012, Section 2.2, with alpha = 2). Every arm is pulled once before. It sees the raw reward.
 
-    A strong baseline on rising arms with little noise: it is quickly sure about what the arms are now. It does not ask
-    what they will be.
+    Use it where means do not change and the noise is known: with little noise it explores far less than `UCB1`. It does
+    not ask what arms will become: on ``paper-15arms`` it settles early, in some runs on a poor arm, and does no better.
 
     Parameters
     ----------

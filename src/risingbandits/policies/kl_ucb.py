@@ -90,7 +90,7 @@ class KLUCB(_rewards.BoundedRewards):
 
     def __init__(self, c: float = 3.0, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
         self.c = c
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
         self.ties = ties
 
     @property

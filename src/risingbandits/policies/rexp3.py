@@ -52,7 +52,7 @@ class Rexp3(_rewards.BoundedRewards):
 
     def __init__(self, V: float | None = None, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.V = V
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     def validate(self) -> None:
         super().validate()

@@ -165,7 +165,7 @@ class Ser4(_rewards.BoundedRewards):
         self.switches = switches
         self.log_constant = log_constant
         self.divisor = divisor
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     @property
     def needs_horizon(self) -> bool:  # type: ignore[override]

@@ -63,7 +63,8 @@ def load(path: Path) -> Policy:
             arrays = {name: file[name] for name in file.files if name != _HEADER}
         if header["format"] != _FORMAT:
             raise RisingBanditsError(f"{path} has format {header['format']}, this version reads format {_FORMAT}.")
-        policy = policy_class(header["policy"])(**header["params"])
+        params = {k: tuple(v) if isinstance(v, list) else v for k, v in header["params"].items()}  # JSON has no tuples
+        policy = policy_class(header["policy"])(**params)
         if header["run"] is not None:
             _restore(policy, header["run"], arrays)
     except FileNotFoundError:

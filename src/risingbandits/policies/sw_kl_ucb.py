@@ -111,7 +111,7 @@ class SWKLUCB(_rewards.BoundedRewards):
         self.c = c
         self.drift = drift
         self.tau = tau
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
         self.ties = ties
 
     @property

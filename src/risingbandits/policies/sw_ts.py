@@ -92,7 +92,7 @@ class SWTS(_rewards.BoundedRewards):
     ) -> None:
         self.tau = tau
         self.beta = beta
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     @property
     def needs_horizon(self) -> bool:  # type: ignore[override]

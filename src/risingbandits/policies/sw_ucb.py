@@ -120,7 +120,7 @@ class SWUCB(_rewards.BoundedRewards):
         self.tau = tau
         self.xi = xi
         self.B = B
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
         self.ties = ties
 
     @property

@@ -137,7 +137,7 @@ class TsallisINF(_rewards.BoundedRewards):
 
     def __init__(self, rate: float = 2.0, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.rate = rate
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
 
     def validate(self) -> None:
         super().validate()

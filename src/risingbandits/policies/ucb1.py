@@ -71,7 +71,7 @@ class UCB1(_rewards.BoundedRewards):
     kernels = Kernels(select=select, update=update)
 
     def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
-        self.reward_range = _rewards.as_pair(reward_range)
+        self.reward_range = reward_range
         self.ties = ties
 
     @property
