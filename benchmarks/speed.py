@@ -82,26 +82,51 @@ def ask_and_tell(console: Console, calls: int) -> None:
             policy.tell(policy.ask(), 0.5)
 
         us[name] = _best_us(ours, calls)
-    try:
-        from river import bandit, stats
-    except ImportError:
-        console.print("River is not installed (pip install 'risingbandits\\[bench]'): its column is left out.")
-    else:
-        arms = list(range(15))
-        peers = {
-            "River UCB": bandit.UCB(delta=1, reward_obj=stats.Mean(), seed=0),
-            "River EpsilonGreedy": bandit.EpsilonGreedy(epsilon=0.1, seed=0),
-            "River ThompsonSampling": bandit.ThompsonSampling(seed=0),
-        }
-        for name, peer in peers.items():
-
-            def theirs(peer: object = peer) -> None:
-                peer.update(peer.pull(arms), 1.0)  # type: ignore[attr-defined]
-
-            us[name] = _best_us(theirs, calls)
+    for name, step in {**river_steps(console), **mabwiser_steps(console)}.items():
+        us[name] = _best_us(step, calls // 10)
     for name in sorted(us, key=lambda name: us[name]):
         table.add_row(name, f"{us[name]:.2f}")
     console.print(table)
+
+
+def river_steps(console: Console) -> dict[str, Callable[[], None]]:
+    """One pull and one update of River's policies, where it is installed."""
+    try:
+        from river import bandit, proba, stats
+    except ImportError:
+        console.print("River is not installed (pip install 'risingbandits\\[bench]'): its rows are left out.")
+        return {}
+    arms = list(range(15))
+    peers = {
+        "River UCB": bandit.UCB(delta=1, reward_obj=stats.Mean(), seed=0),
+        "River EpsilonGreedy": bandit.EpsilonGreedy(epsilon=0.1, seed=0),
+        "River ThompsonSampling": bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=0),
+    }
+    return {name: lambda peer=peer: peer.update(peer.pull(arms), 1) for name, peer in peers.items()}  # type: ignore[misc]
+
+
+def mabwiser_steps(console: Console) -> dict[str, Callable[[], None]]:
+    """One prediction and one partial fit of MABWiser's policies, where it is installed."""
+    try:
+        from mabwiser.mab import MAB, LearningPolicy
+    except ImportError:
+        console.print("MABWiser is not installed (pip install 'risingbandits\\[bench]'): its rows are left out.")
+        return {}
+    policies = {
+        "MABWiser UCB1": LearningPolicy.UCB1(),
+        "MABWiser EpsilonGreedy": LearningPolicy.EpsilonGreedy(),
+        "MABWiser ThompsonSampling": LearningPolicy.ThompsonSampling(),
+    }
+    steps: dict[str, Callable[[], None]] = {}
+    for name, policy in policies.items():
+        peer = MAB(list(range(15)), policy)
+        peer.fit(list(range(15)), [1] * 15)
+
+        def step(peer: MAB = peer) -> None:
+            peer.partial_fit([peer.predict()], [1])
+
+        steps[name] = step
+    return steps
 
 
 def _best_us(call: Callable[[], None], calls: int) -> float:
@@ -153,7 +178,8 @@ def threads(console: Console, horizon: int, pairs: int, leg: float) -> None:
     table = Table("pair", "1 thread, s (CPU)", "2 threads, s (CPU)", "speed-up", title=f"{runs} runs a leg")
     ratios = []
     for pair in range(pairs):
-        (one, one_cpu), (two, two_cpu) = leg_of(1), leg_of(2)
+        (before, cpu_before), (two, two_cpu), (after, cpu_after) = leg_of(1), leg_of(2), leg_of(1)
+        one, one_cpu = (before + after) / 2, (cpu_before + cpu_after) / 2  # around the other leg, against drifting load
         ratios.append(one / two)
         table.add_row(f"{pair + 1}", f"{one:.2f} ({one_cpu:.2f})", f"{two:.2f} ({two_cpu:.2f})", f"{one / two:.2f}")
     console.print(table)

@@ -17,6 +17,7 @@ import risingbandits
 from risingbandits import Result, policy_names
 from risingbandits.cli import app, run
 
+COMMANDS = ("demo", "simulate", "policies", "instances", "theory", "lower-bounds", "check")
 SMALL = ["simulate", "--instance", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "report.md"} | {
     f"{stem}.{kind}" for stem in ("regret", "pulls", "curves") for kind in ("png", "svg")
@@ -43,7 +44,7 @@ def curves(tmp_path: Path) -> Path:
 
 def test_help_of_every_command_and_the_version() -> None:
     runner = CliRunner()
-    for command in ([], ["demo"], ["simulate"], ["policies"], ["instances"]):
+    for command in ([], *([name] for name in COMMANDS)):
         shown = runner.invoke(app, [*command, "--help"])
         assert shown.exit_code == 0
         assert "Usage: risingbandits" in shown.output

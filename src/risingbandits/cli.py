@@ -1,4 +1,4 @@
-"""The command ``risingbandits``: demo, simulate, policies, instances.
+"""The command ``risingbandits``: demo, simulate, policies, instances; those about theory are in ``cli_theory``.
 
 A command takes its arguments, calls the library and prints. Errors of the user end in one sentence on standard error
 and exit code 2. What takes long to load is loaded inside the commands, so that ``--help`` is quick.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from risingbandits import cli_theory
 from risingbandits._version import __version__
 from risingbandits.errors import RisingBanditsError
 
@@ -26,15 +27,26 @@ if TYPE_CHECKING:
 __all__ = ["app", "main", "run"]
 
 # What the demo shows, where registered: policies for the sum of the rewards, and the yardsticks below and above.
-_DEMO_POLICIES = ("red-ucb", "round-robin", "oracle")
+_DEMO_POLICIES = (
+    "commit-ucb",
+    "red-ucb",
+    "kl-ucb",
+    "sw-ucb",
+    "sw-kl-ucb",
+    "sw-ts",
+    "rexp3",
+    "ser4",
+    "round-robin",
+    "oracle",
+)
 _DEMO_INSTANCES = ("paper-15arms", "paper-2arms")
 _DEMO_NOTE = """\
 Regret is what the best constant arm earns beyond the policy: 0 is perfect, and
 round robin is what you get without deciding anything."""
 _DEMO_FINDING = """\
-On paper-2arms R-ed-UCB finds the slow arm that is better in the end; on
-paper-15arms its confidence widths hide the differences between the arms, and it
-explores almost evenly."""
+Policies for arms that do not change (KL-UCB) or forget with time (SW-...) miss the
+slow arm of paper-2arms, which is better in the end. R-ed-UCB, the paper's own,
+finds it, but explores the 15 arms almost evenly. CommitUCB does well on both."""
 
 app = typer.Typer(
     name="risingbandits",
@@ -103,7 +115,7 @@ def simulate(
     ] = None,
     policies: Annotated[
         str, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
-    ] = "red-ucb,round-robin",
+    ] = "commit-ucb,red-ucb,round-robin",
     runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[
         int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
@@ -242,3 +254,6 @@ def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(f"{what}: compiling", total=total)
         yield lambda label, _finished: bar.update(task, advance=1, description=f"{what}: {label}")
+
+
+cli_theory.add_commands(app, _show, _progress)

@@ -1,4 +1,4 @@
-"""Tables and figures about theory: bounds of an instance, policies on the lower-bound pairs, checks of measured curves."""
+"""Tables and figures about theory: bounds of an instance, policies on lower-bound pairs, checks of measured curves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from risingbandits.instances import RisingBandit
 from risingbandits.reporting.style import look, styled, thousands
@@ -140,7 +141,7 @@ def plot_pairs(studies: Sequence[PairStudy]) -> Figure:
             ax.axvline(study.bound.sharp / proved, color=look(2).color, linestyle=(0, (4, 2)))
             ax.set_xscale("log")
             ax.set_xlim(0.7, 1.6 * max([*multiples, study.bound.sharp / proved]))
-            ax.xaxis.set_major_formatter(thousands)
+            ax.xaxis.set_major_formatter(FuncFormatter(thousands))
             ax.xaxis.set_minor_formatter("")
             ax.grid(True, color="0.9", linewidth=0.5)
             ax.set_title(f"{study.pair.kind}\nbound {_short(proved)}")

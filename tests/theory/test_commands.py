@@ -1,0 +1,97 @@
+"""The commands theory, lower-bounds and check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from risingbandits.cli import run
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(arguments)
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+def test_theory_of_the_papers_instance(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "theory", "paper-15arms")
+    assert (code, err) == (0, "")
+    assert "200,025" in out
+    assert "1,706,331" in out
+    assert out.count("vacuous") == 2
+    assert "arm 13, 212,120.3" in out
+    assert "K T^(2/3) (log T)^(1/3)" in out
+
+
+def test_theory_of_a_file_and_of_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("small,large\n0.3,0.1\n0.35,0.3\n0.36,0.5\n,0.6\n,0.65\n")
+    code, out, _ = outcome(capsys, "theory", str(path), "--noise", "none", "--horizon", "50")
+    assert code == 0
+    assert "large, 31.4" in out
+    code, out, _ = outcome(capsys, "theory", "lower-bound-concave-b", "--horizon", "1000")
+    assert code == 0
+    assert "straight lines" in out
+
+
+def test_lower_bounds_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small = ["lower-bounds", "--policies", "red-ucb,round-robin", "--horizon", "600", "--runs", "2", "--jobs", "1"]
+    code, out, err = outcome(capsys, *small, "--out", str(tmp_path / "first"))
+    assert (code, err) == (0, "")
+    assert "bound as proved" in out
+    assert "No policy beats a bound." in out
+    assert {path.name for path in (tmp_path / "first").iterdir()} == {
+        f"lower-bounds.{kind}" for kind in ("csv", "md", "png", "svg")
+    }
+    outcome(capsys, *small, "--out", str(tmp_path / "second"))
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
+    rows = (tmp_path / "first" / "lower-bounds.csv").read_text().splitlines()
+    assert len(rows) == 1 + 5 * 2
+    assert all(row.endswith("True") for row in rows[1:])
+
+
+def test_lower_bounds_tells_when_a_bound_is_beaten(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(
+        capsys, "lower-bounds", "--policies", "oracle", "--pairs", "concave,beta", "--horizon", "600", "--runs", "1"
+    )
+    assert code == 0
+    assert "Below the bound: oracle on concave, oracle on beta" in out
+
+
+def test_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    path.write_text("good,bad\n" + "".join(f"{1 - 1 / n},{(n / 20) ** 2}\n" for n in range(1, 21)))
+    code, out, err = outcome(capsys, "check", str(path), "--noise", "0.001", "--simulations", "199")
+    assert (code, err) == (0, "")
+    assert "good looks rising and concave." in out
+    assert "bad is not concave." in out
+    assert "0.005" in out
+    code, out, _ = outcome(capsys, "check", str(path), "--noise", "0")
+    assert "bad is not concave." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("theory", "paper-15arm"), "did you mean 'paper-15arms'?"),
+        (("lower-bounds", "--pairs", "convex"), "pairs must be one of concave"),
+        (("check", "nowhere.csv"), "nowhere.csv cannot be read"),
+        (("theory", "paper-2arms", "--eps", "0.5"), "eps must be a finite number"),
+    ],
+)
+def test_refusals(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
+    code, _, err = outcome(capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_check_needs_three_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "short.csv"
+    path.write_text("one\n0.1\n0.2\n")
+    code, _, err = outcome(capsys, "check", str(path))
+    assert code == 2
+    assert "must have at least 3 values, has 2" in err

@@ -1,0 +1,164 @@
+"""Complexity functions agree with sums written out, and are fast."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from risingbandits import (
+    ConstantCurve,
+    Exponential,
+    LinearCapped,
+    Polynomial,
+    PowerLaw,
+    RisingBandit,
+    RisingBanditsError,
+    Tabulated,
+    get_instance,
+    random_instance,
+    simulate,
+)
+from risingbandits.theory import (
+    average_rewards,
+    cumulative_increment,
+    gaps,
+    increment_bound,
+    increment_rate,
+    oracle,
+    regret_from_pulls,
+    regret_rate,
+    total_variation,
+)
+
+POWERS = (0.05, 0.3, 0.5, 0.9, 1.0)
+
+limits = st.floats(0.01, 1.0)
+curves = st.one_of(
+    st.builds(Exponential, limits, st.floats(1e-5, 0.05)),
+    st.builds(Polynomial, limits, st.floats(2, 50_000), st.floats(0.4, 3.0)),
+    st.builds(PowerLaw, limits, st.floats(0.01, 0.5), st.floats(0.2, 4.0)),
+    st.builds(LinearCapped, st.floats(1e-6, 1e-3), limits),
+    st.builds(ConstantCurve, limits),
+    st.builds(lambda seed: Tabulated(np.sort(np.random.default_rng(seed).random(300))), st.integers(0, 9)),
+)
+
+
+def brute_force(bandit: RisingBandit, pulls: int, q: float) -> float:
+    steps = np.arange(1, pulls)
+    largest = np.max([np.maximum(curve.increment(steps), 0.0) for curve in bandit.curves], axis=0)
+    return math.fsum(largest**q)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arms=st.lists(curves, min_size=1, max_size=6), pulls=st.integers(1, 60_000))
+def test_cumulative_increment_is_the_sum(arms: list[Polynomial], pulls: int) -> None:
+    bandit = RisingBandit(arms)
+    for q in POWERS:
+        expected = brute_force(bandit, pulls, q)
+        assert cumulative_increment(bandit, pulls, q) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert cumulative_increment(bandit, pulls, 0.0) == pulls - 1
+
+
+@pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3", "lower-bound-beta-a"])
+def test_named_instances(name: str) -> None:
+    bandit = get_instance(name)
+    got = cumulative_increment(bandit, 200_000, np.array(POWERS))
+    expected = [brute_force(bandit, 200_000, q) for q in POWERS]
+    assert got == pytest.approx(expected, rel=1e-11)
+
+
+def test_arms_that_nearly_tie() -> None:
+    bandit = RisingBandit([Polynomial(0.5, 300, 1), Polynomial(0.5 * (1 + 1e-9), 300, 1), Polynomial(0.6, 310, 1.02)])
+    assert cumulative_increment(bandit, 100_000, 0.5) == pytest.approx(brute_force(bandit, 100_000, 0.5), rel=1e-9)
+
+
+def test_increments_below_the_smallest_float_count() -> None:
+    bandit = RisingBandit([Exponential(1.0, 1.0)])
+    geometric = math.exp(0.001 * math.log(-math.expm1(-1.0))) * math.exp(-0.001) / -math.expm1(-0.001)
+    assert cumulative_increment(bandit, 1_000_000, 0.001) == pytest.approx(geometric, rel=1e-12)
+
+
+def test_ten_million_pulls_of_fifteen_arms_in_under_a_second() -> None:
+    bandit = get_instance("paper-15arms")
+    start = time.perf_counter()
+    value = cumulative_increment(bandit, 10_000_000, 0.5)
+    assert time.perf_counter() - start < 1.0
+    assert value == pytest.approx(385.29615021, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_ten_million_pulls_against_the_sum() -> None:
+    for bandit in (get_instance("paper-15arms"), random_instance(seed=4)):
+        assert cumulative_increment(bandit, 10_000_000, 0.5) == pytest.approx(
+            brute_force(bandit, 10_000_000, 0.5), rel=1e-9
+        )
+
+
+def test_total_variation_averages_gaps_and_oracle() -> None:
+    bandit = random_instance(5, 3_000, seed=2)
+    means = bandit.means(np.arange(1, 3_001))
+    assert total_variation(bandit) == pytest.approx(np.diff(means, axis=1).max(axis=0).sum(), rel=1e-9)
+    assert average_rewards(bandit) == pytest.approx(means.mean(axis=1), rel=1e-12)
+    assert gaps(bandit) == pytest.approx(means.mean(axis=1).max() - means.mean(axis=1), abs=1e-12)
+    arm, value = oracle(bandit)
+    assert arm == means.sum(axis=1).argmax()
+    assert value == pytest.approx(means.sum(axis=1).max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["paper-2arms", "random-4"])
+def test_regret_is_at_least_its_decomposition(name: str) -> None:
+    bandit = get_instance(name).with_horizon(3_000)
+    result = simulate(["red-ucb", "round-robin"], bandit, runs=3, jobs=1, checkpoints=1)
+    for label in result.policies:
+        bound = regret_from_pulls(bandit, result.pulls[label])
+        assert (result.final_regret[label] >= bound - 1e-9).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(arms=st.lists(curves, min_size=2, max_size=4), data=st.data())
+def test_decomposition_holds_for_every_split(arms: list[Polynomial], data: st.DataObject) -> None:
+    horizon = 400
+    bandit = RisingBandit(arms, horizon=horizon)
+    cuts = sorted(data.draw(st.lists(st.integers(0, horizon), min_size=len(arms) - 1, max_size=len(arms) - 1)))
+    pulls = np.diff([0, *cuts, horizon])
+    regret = bandit.oracle_value() - bandit.mean_sums(pulls).sum()
+    assert regret >= regret_from_pulls(bandit, pulls) - 1e-9
+
+
+@pytest.mark.parametrize(("c", "q"), [(0.8, 0.5), (2.0, 0.5), (2.0, 0.9), (1.2, 1.0), (3.0, 0.2)])
+def test_table_of_rates(c: float, q: float) -> None:
+    x = np.arange(1.0, 1_000_000)
+    for decay, increments in (("polynomial", x**-c), ("exponential", np.exp(-c * x))):
+        sums = {pulls: float(np.sum(increments[: pulls - 1] ** q)) for pulls in (100, 10_000, 1_000_000)}
+        for pulls, total in sums.items():
+            assert total <= increment_bound(decay, c, q, pulls) * (1 + 1e-12)
+        # The order is right if the ratio to it settles.
+        ratios = [total / increment_rate(decay, c, q, pulls) for pulls, total in sums.items()]
+        assert 0.2 < ratios[-1] < 8
+        assert ratios[-1] == pytest.approx(ratios[-2], rel=0.35)
+
+
+def test_table_of_regret_rates() -> None:
+    assert regret_rate("polynomial", 0.8).exponent == regret_rate("polynomial", 0.8, "deterministic").exponent == 1
+    assert regret_rate("polynomial", 1.2).exponent == pytest.approx(1 / 1.2)
+    assert regret_rate("polynomial", 1.5).exponent == pytest.approx(2 / 3)
+    assert regret_rate("polynomial", 3).exponent == pytest.approx(2 / 3)
+    assert regret_rate("polynomial", 3, "deterministic").exponent == pytest.approx(1 / 3)
+    assert regret_rate("exponential", 2, "deterministic")(math.e**2) == pytest.approx(2)
+
+
+def test_refusals() -> None:
+    falling = RisingBandit([Exponential(0.1, 0.1, start=0.5)])
+    with pytest.raises(RisingBanditsError, match="arm 'arm 1' falls after pull 1"):
+        cumulative_increment(falling, 100, 0.5)
+    with pytest.raises(RisingBanditsError, match=r"^q must be a finite number >= 0 and <= 1, got 1\.5\.$"):
+        cumulative_increment(get_instance("paper-2arms"), 100, 1.5)
+    with pytest.raises(RisingBanditsError, match="sum to the horizon, 200000"):
+        regret_from_pulls(get_instance("paper-2arms"), [1, 2])
+    with pytest.raises(RisingBanditsError, match="horizon must be given"):
+        total_variation(RisingBandit([ConstantCurve(0.5)]))
