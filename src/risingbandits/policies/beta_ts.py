@@ -72,6 +72,7 @@ class BetaThompson(_rewards.BoundedRewards):
     name = "beta-ts"
     summary = "Thompson sampling with Beta posteriors"
     randomised = True
+    draws_on_tell = True
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"log_factorials"})
 

@@ -148,6 +148,7 @@ class Ser4(_rewards.BoundedRewards):
     summary = "successive elimination with random restarts"
     kernels = Kernels(select=select, update=update)
     randomised = True
+    draws_on_tell = True
 
     def __init__(
         self,

@@ -84,6 +84,7 @@ class SWTS(_rewards.BoundedRewards):
     name = "sw-ts"
     summary = "Thompson sampling on the last tau rounds"
     randomised = True
+    draws_on_tell = True
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"log_factorials"})
 
