@@ -36,9 +36,7 @@ class State(NamedTuple):
     clip_index: bool
     line: np.ndarray  # (K, 5): P, Q, R, S of each arm's index, and the level a / h
     tally: np.ndarray  # (K, 2) pulls N; window h of the next pull
-    sums: (
-        np.ndarray
-    )  # (K, 7) window sums a, b, c, d; 1/h, width and growth of h of the next pull (sigma = 0: last reward)
+    sums: np.ndarray  # (K, 7) window sums a, b, c, d; of the next pull 1/h, width, growth of h. Or the last reward
     pool: np.ndarray  # rewards of all arms (_history)
     places: np.ndarray  # where they are
     root_log: np.ndarray  # sqrt(log t) for the first rounds, shared by all runs of a simulation
