@@ -14,8 +14,10 @@ CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --n
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## simulate the paper's two problems; tables, figures and a report in under a minute
+demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute or two
 	@$(BIN)/risingbandits demo
+	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,red-ucb,round-robin \
+		--out risingbandits-demo/digits
 
 test: $(VENV)/.installed  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
@@ -32,7 +34,7 @@ docs: $(VENV)/.installed  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo
+	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits import cli_theory
+from risingbandits import cli_imdb, cli_reproduce, cli_theory
 from risingbandits._version import __version__
 from risingbandits.errors import RisingBanditsError
 
@@ -257,3 +257,5 @@ def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
 
 
 cli_theory.add_commands(app, _show, _progress)
+cli_imdb.add_commands(app, _show, _progress)
+cli_reproduce.add_commands(app, _show)

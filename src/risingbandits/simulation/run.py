@@ -33,6 +33,7 @@ def simulate(
     jobs: int | None = None,
     checkpoints: int | Sequence[int] | npt.NDArray[np.int64] = _DEFAULT_CHECKPOINTS,
     progress: bool | Callable[[str, int], None] = False,
+    first_run: int = 0,
 ) -> Result:
     """Play every policy ``runs`` times on ``instance`` and measure its regret.
 
@@ -54,6 +55,8 @@ def simulate(
         Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one.
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
+    first_run : int
+        Number of the first run: runs 10 to 19 of a longer simulation are ``runs=10, first_run=10``, with equal results.
 
     Examples
     --------
@@ -67,6 +70,7 @@ def simulate(
     horizon = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
+    first_run = check_positive_int("first_run", first_run, minimum=0)
     jobs = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
     rounds = checkpoint_rounds(checkpoints, horizon)
     labelled = {label: policy.for_instance(problem, horizon) for label, policy in labelled_policies(policies).items()}
@@ -75,7 +79,7 @@ def simulate(
     problem.environment(horizon)  # built once, before the threads start
     bar = _Progress(labelled, runs, progress)
     with bar:
-        outcome = _play_all(labelled, problem, horizon, runs, seed, jobs, rounds, bar)
+        outcome = _play_all(labelled, problem, horizon, range(first_run, first_run + runs), seed, jobs, rounds, bar)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         instance=problem.name or repr(problem),
@@ -95,7 +99,7 @@ def _play_all(
     policies: dict[str, Policy],
     problem: RisingBandit,
     horizon: int,
-    runs: int,
+    runs: range,
     seed: int,
     jobs: int,
     rounds: npt.NDArray[np.int64],
@@ -103,19 +107,19 @@ def _play_all(
 ) -> dict[str, list[Run]]:
     stop = threading.Event()
 
-    def play_block(label: str, first: int, last: int) -> list[Run]:
+    def play_block(label: str, block: range) -> list[Run]:
         played = []
-        for run in range(first, last):
+        for run in block:
             if stop.is_set():
                 break
-            if run == first:
+            if run == block.start:
                 runner = Runner(policies[label], problem, horizon, rounds)
             played.append(runner.play(np.random.SeedSequence(seed, spawn_key=(run,))))
             bar.advance(label)
         return played
 
-    size = max(1, -(-runs // (jobs * _BLOCKS_PER_JOB)))
-    blocks = [(label, first, min(first + size, runs)) for label in policies for first in range(0, runs, size)]
+    size = max(1, -(-len(runs) // (jobs * _BLOCKS_PER_JOB)))
+    blocks = [(label, runs[first : first + size]) for label in policies for first in range(0, len(runs), size)]
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         waiting = {pool.submit(play_block, *block): block for block in blocks}
         try:
@@ -126,7 +130,7 @@ def _play_all(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     outcome: dict[str, list[Run]] = {label: [] for label in policies}
-    for future, (label, _, _) in waiting.items():  # in the order of the runs
+    for future, (label, _) in waiting.items():  # in the order of the runs
         outcome[label].extend(future.result())
     return outcome
 

@@ -1,0 +1,84 @@
+"""The command reproduce: the paper's synthetic study."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits.errors import check_choice, check_positive_int
+
+if TYPE_CHECKING:
+    from risingbandits.reporting.tables import TextTable
+
+__all__ = ["add_commands"]
+
+_NAMES = ("15arms", "2arms", "lower-bounds", "rates")
+_EPILOG = """\
+Interrupt it whenever you like: the same command goes on where it stopped, and its files do not show it.
+"""
+
+
+def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
+    """Register the command on ``app``; ``show`` prints a table."""
+
+    @app.command(epilog=_EPILOG)
+    def reproduce(
+        what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
+        runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
+        jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+        seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+        out: Annotated[Path, typer.Option(help="Folder for tables, figures and summary.md.")] = Path(
+            "risingbandits-reproduction"
+        ),
+        extra: Annotated[
+            bool,
+            typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations."),
+        ] = True,
+        quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
+        redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
+    ) -> None:
+        """Recompute the paper's synthetic figures and tables."""
+        names = list(_NAMES) if check_choice("what", what, (*_NAMES, "all")) == "all" else [what]
+        if runs is not None:
+            check_positive_int("runs", runs)
+        check_positive_int("seed", seed, minimum=0)
+        threads = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
+
+        from dataclasses import replace
+
+        from risingbandits.experiments import reproduce as study
+
+        if redraw:
+            study.redraw(names, out)
+            typer.echo(f"Figures: {out}")
+            return
+        size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
+        if runs is not None:
+            size = replace(size, runs=runs)
+        command = ["risingbandits", "reproduce", what, "--runs", str(size.runs), "--seed", str(seed)]
+        command += ["--no-extra"] * (not extra) + ["--quick"] * quick
+        played = study.reproduce(names, out, size, threads, shlex.join(command), _progress)
+        for name in names:
+            for table in study.EXPERIMENTS[name].tables(out):
+                show(table)
+        typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
+        typer.echo(f"Tables, figures and data: {out / 'summary.md'}")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar with the time left on standard error; nothing where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda label, runs: bar.update(task, advance=runs, description=label)

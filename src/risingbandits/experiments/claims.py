@@ -1,0 +1,278 @@
+"""Sentences of the paper's section and appendix on experiments, each with a test on the study's tables.
+
+The findings and verdicts are computed, so they say what the tables say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from risingbandits.experiments.data import Line, RegretData, write_rows
+from risingbandits.experiments.study import PAPER_POLICIES
+
+__all__ = ["CLAIMS", "Claim", "Judgement", "Tables", "judged", "write"]
+
+HOLDS, PARTLY, FAILS, DEVIATES = "holds", "holds in part", "does not hold", "depends on the program's deviations"
+
+_PAPER = "gaussian"
+_DEVIATIONS = "deviations"
+_INDEX_1 = "red-ucb, index 1"
+_RANDOM_TIES = "red-ucb, index 1, random ties"
+
+
+class Tables(NamedTuple):
+    """The two studies."""
+
+    fifteen: RegretData
+    two: RegretData
+
+
+class Claim(NamedTuple):
+    """A sentence and what our tables say about it."""
+
+    quote: str
+    where: str
+    judge: Callable[[Tables], tuple[str, str]]  # finding, verdict
+
+
+class Judgement(NamedTuple):
+    """A sentence, where it stands, what we find, and whether it holds."""
+
+    quote: str
+    where: str
+    finding: str
+    verdict: str
+
+
+def judged(folder: Path) -> list[Judgement]:
+    """All claims, judged by the tables in ``folder``."""
+    tables = Tables(RegretData.read(folder, "15arms"), RegretData.read(folder, "2arms"))
+    return [Judgement(claim.quote, claim.where, *claim.judge(tables)) for claim in CLAIMS]
+
+
+def write(folder: Path, judgements: Sequence[Judgement]) -> None:
+    """Write ``claims.csv``."""
+    write_rows(folder / "claims.csv", Judgement._fields, judgements)
+
+
+def _lines(data: RegretData) -> dict[str, Line]:
+    return {label: data.lines[_PAPER][label] for label in PAPER_POLICIES}
+
+
+def _ranked(data: RegretData, t: float) -> list[str]:
+    """The paper's policies by mean regret at round t, least first."""
+    lines = _lines(data)
+    return sorted(lines, key=lambda label: lines[label].at(t))
+
+
+def _end(data: RegretData) -> float:
+    return float(next(iter(data.lines[_PAPER].values())).rounds[-1])
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _share(data: RegretData, label: str, arm: int, panel: str = _PAPER) -> float:
+    """Percent of the pulls that went to an arm, counted from 1."""
+    pulls = data.pulls[panel][label]
+    return 100 * float(pulls[arm - 1]) / float(pulls.sum())
+
+
+def _ordinal(rank: int) -> str:
+    return {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh"}[rank]
+
+
+def _best_at_the_end(tables: Tables) -> tuple[str, str]:
+    final = tables.fifteen.final_regret(_PAPER)
+    order = _ranked(tables.fifteen, _end(tables.fifteen))
+    text = f"{order[0]} {_amount(final[order[0]])}, then {order[1]} {_amount(final[order[1]])}, {order[2]} "
+    text += f"{_amount(final[order[2]])}; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}"
+    return text, HOLDS if order[0] == "sw-ts" else FAILS
+
+
+def _less_at_the_beginning(tables: Tables) -> tuple[str, str]:
+    lines = _lines(tables.fifteen)
+    rounds = lines["sw-ts"].rounds
+    texts, held = [], []
+    for label in ("sw-ucb", "sw-kl-ucb"):
+        below = lines[label].mean < lines["sw-ts"].mean
+        held.append(bool(below[0]))
+        when = np.flatnonzero(below)
+        if not when.size:
+            texts.append(f"{label} never has less than SW-TS")
+            continue
+        first = "the beginning" if below[0] else _amount(float(rounds[when[0]]))
+        texts.append(f"{label} has less than SW-TS from {first} to about {_amount(float(rounds[when[-1]]))}")
+    return "; ".join(texts), HOLDS if all(held) else PARTLY if any(held) else FAILS
+
+
+def _initial_exploration(tables: Tables) -> tuple[str, str]:
+    t = 0.1 * _end(tables.fifteen)
+    order, lines = _ranked(tables.fifteen, t), _lines(tables.fifteen)
+    text = f"at t = {_amount(t)} R-ed-UCB has {_amount(lines['red-ucb'].at(t))}, the others "
+    text += f"{_amount(lines[order[0]].at(t))} to {_amount(lines[order[-2]].at(t))}; it goes on paying to the end"
+    return text, HOLDS if order[-1] == "red-ucb" else FAILS
+
+
+def _second_best(tables: Tables) -> tuple[str, str]:
+    data = tables.fifteen
+    rank = _ranked(data, _end(data)).index("red-ucb") + 1
+    final, other = data.final_regret(_PAPER), data.final_regret(_DEVIATIONS)
+    changed = sorted([_INDEX_1, *PAPER_POLICIES[1:]], key=lambda label: other[label]).index(_INDEX_1) + 1
+    arms = sum(float(n) > 0 for n in data.pulls[_DEVIATIONS][_INDEX_1])
+    text = f"{_ordinal(rank)} of seven with {_amount(final['red-ucb'])} (round robin {_amount(final['round-robin'])}). "
+    text += f"With Beta noise and index 1 while h = 0 it is {_ordinal(changed)}, {_amount(other[_INDEX_1])} instead of "
+    text += f"{_amount(other['red-ucb'])}: it then plays only {arms} of the 15 arms, the first ones; with random ties "
+    text += f"{_amount(other[_RANDOM_TIES])}"
+    return text, HOLDS if rank == 2 else DEVIATES if changed < rank else FAILS
+
+
+def _negative_before_crossing(tables: Tables) -> tuple[str, str]:
+    lines, end = _lines(tables.two), _end(tables.two)
+    crossing, bound = 19 * end / 400, 0.1 * end
+    step = float(next(iter(lines.values())).rounds[0])
+    falling = sum(line.slope(crossing - step, crossing) < 0 for line in lines.values())
+    later = sum(line.slope(bound - step, bound) < 0 for line in lines.values())
+    last = sorted(float(line.rounds[line.mean < 0].max(initial=0.0)) for line in lines.values())
+    text = f"just before t = {_amount(crossing)} the regret per round of {falling} of seven is negative, just before "
+    text += f"{_amount(bound)} of {later}; the cumulative regret is negative until {_amount(last[0])} to "
+    text += _amount(last[-1])
+    return text, (HOLDS if later >= 4 else PARTLY) if falling >= 4 else FAILS
+
+
+def _on_par(tables: Tables) -> tuple[str, str]:
+    lines, t = _lines(tables.two), 0.1 * _end(tables.two)
+    others = [line.at(t) for label, line in lines.items() if label != "red-ucb"]
+    mine = lines["red-ucb"].at(t)
+    text = (
+        f"at t = {_amount(t)} R-ed-UCB has {_amount(mine)}, the others {_amount(min(others))} to {_amount(max(others))}"
+    )
+    near = min(others) - 1_000 <= mine <= max(others) + 1_000
+    return text, HOLDS if near else FAILS
+
+
+def _outperforms(tables: Tables) -> tuple[str, str]:
+    final = tables.two.final_regret(_PAPER)
+    order = _ranked(tables.two, _end(tables.two))
+    half = {row["policy"]: row["half_width"] for row in tables.two.final if row["panel"] == _PAPER}
+    parts = [f"{label} {_amount(final[label])} ± {_amount(float(half[label] or 'nan'))}" for label in order[:3]]
+    text = f"{', '.join(parts)}; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}"
+    return text, HOLDS if order[0] == "red-ucb" else FAILS
+
+
+def _slopes(tables: Tables) -> tuple[str, str]:
+    lines, end = _lines(tables.two), _end(tables.two)
+    bends = {label: _bend(lines[label]) for label in ("rexp3", "ser4")}
+    texts = []
+    for label, bend in bends.items():
+        slope, late = lines[label].slope(0.125 * end, 0.175 * end), lines[label].slope(0.8 * end, end)
+        texts.append(f"{label}: {slope:.2f} per round around 30,000, {late:.2f} at the end, bend near {_amount(bend)}")
+    near = [abs(bend - 40_000) <= 15_000 for bend in bends.values()]
+    flat = all(lines[label].slope(0.8 * end, end) < 0.2 for label in bends)
+    return "; ".join(texts), (HOLDS if all(near) else PARTLY) if flat else FAILS
+
+
+def _bend(line: Line) -> float:
+    """The first round after T/10 at which the slope has fallen to half of the largest before; the horizon if none."""
+    slopes = np.diff(np.append(0.0, line.mean)) / np.diff(np.append(0.0, line.rounds))
+    highest = np.maximum.accumulate(slopes)
+    found = np.flatnonzero((slopes < highest / 2) & (line.rounds > 0.1 * line.rounds[-1]) & (highest > 0))
+    return float(line.rounds[found[0]]) if found.size else float(line.rounds[-1])
+
+
+def _late_reaction(tables: Tables) -> tuple[str, str]:
+    line, end = _lines(tables.two)["sw-ts"], _end(tables.two)
+    before, after = line.slope(0.3 * end, 0.5 * end), line.slope(0.8 * end, end)
+    text = f"SW-TS gains {before:.3f} of regret a round before t = {_amount(0.5 * end)} and {after:.3f} at the end; "
+    text += f"{_share(tables.two, 'sw-ts', 2):.0f} % of its pulls are of arm 2"
+    return text, HOLDS if after < before / 2 else FAILS
+
+
+def _large_at_first(tables: Tables) -> tuple[str, str]:
+    lines, end = _lines(tables.two), _end(tables.two)
+    shares = {label: 100 * lines[label].at(0.4 * end) / lines[label].at(end) for label in ("rexp3", "ser4", "sw-ts")}
+    text = f"of its final regret each has by t = {_amount(0.4 * end)}: "
+    text += ", ".join(f"{label} {share:.0f} %" for label, share in shares.items())
+    early = [share > 50 for share in shares.values()]
+    return text, HOLDS if all(early) else PARTLY if any(early) else FAILS
+
+
+def _linear(tables: Tables) -> tuple[str, str]:
+    lines, end = _lines(tables.two), _end(tables.two)
+    slopes = {label: lines[label].slope(0.8 * end, end) for label in ("kl-ucb", "sw-ucb", "sw-kl-ucb")}
+    text = "regret per round at the end: " + ", ".join(f"{label} {slope:.3f}" for label, slope in slopes.items())
+    linear = [slope > 0.3 for slope in slopes.values()]
+    if not linear[-1]:
+        text += f"; SW-KL-UCB's window of 252 lets it find arm 2 near {_amount(_bend(lines['sw-kl-ucb']))}"
+    return text, HOLDS if all(linear) else PARTLY if any(linear) else FAILS
+
+
+def _arms_13_and_1(tables: Tables) -> tuple[str, str]:
+    data = tables.fifteen
+    pulls = data.pulls[_PAPER]["red-ucb"]
+    order = [int(arm) + 1 for arm in np.argsort(-pulls)]
+    top = ", ".join(f"arm {arm} {_share(data, 'red-ucb', arm):.1f} %" for arm in order[:4])
+    least = _share(data, "red-ucb", order[-1])
+    text = f"{top}; the least pulled has {least:.1f} %"
+    other = data.pulls[_DEVIATIONS][_RANDOM_TIES]
+    first, second = (int(arm) + 1 for arm in np.argsort(-other)[:2])
+    shares = [f"arm {arm} {_share(data, _RANDOM_TIES, arm, _DEVIATIONS):.0f} %" for arm in (first, second)]
+    text += f". With Beta noise, index 1 while h = 0 and random ties: {', '.join(shares)}"
+    if set(order[:2]) == {1, 13}:
+        return text, HOLDS
+    return text, DEVIATES if {first, second} == {1, 13} else FAILS
+
+
+def _identified(tables: Tables) -> tuple[str, str]:
+    share = _share(tables.two, "red-ucb", 2)
+    return f"{share:.0f} % of its pulls are of arm 2", HOLDS if share > 80 else FAILS
+
+
+def _not_identified(tables: Tables) -> tuple[str, str]:
+    shares = {label: _share(tables.two, label, 2) for label in ("kl-ucb", "sw-ucb", "sw-kl-ucb")}
+    text = "pulls of arm 2: " + ", ".join(f"{label} {share:.1f} %" for label, share in shares.items())
+    missed = [share < 50 for share in shares.values()]
+    return text, HOLDS if all(missed) else PARTLY if any(missed) else FAILS
+
+
+def _slightly_more(tables: Tables) -> tuple[str, str]:
+    shares = {label: _share(tables.two, label, 2) for label in ("ser4", "rexp3", "sw-ts")}
+    text = "pulls of arm 2: " + ", ".join(f"{label} {share:.0f} %" for label, share in shares.items())
+    near = [50 < share < 65 for share in shares.values()]
+    return text, HOLDS if all(near) else PARTLY if any(near) else FAILS
+
+
+_FIFTEEN, _TWO = "Rested setting, 15 arms", "Rested setting, 2 arms"
+_PULLS_15, _PULLS_2 = "Pulls of each arm, 15 arms", "Pulls of each arm, 2 arms"
+
+CLAIMS = (
+    Claim("SW-TS is confirmed as the best algorithm at the end of the time horizon", _FIFTEEN, _best_at_the_end),
+    Claim(
+        "other algorithms (SW-UCB and SW-KL-UCB) suffer less regret at the beginning of learning",
+        _FIFTEEN,
+        _less_at_the_beginning,
+    ),
+    Claim("R-ed-UCB pays the price of the initial exploration", _FIFTEEN, _initial_exploration),
+    Claim("at the end of the horizon, it manages to achieve the second-best performance", _FIFTEEN, _second_best),
+    Claim(
+        "the expected (instantaneous) regret may be negative for t < 19T/400, and this is the case for most of the "
+        "algorithms for t < 20,000",
+        _TWO,
+        _negative_before_crossing,
+    ),
+    Claim("for the first ≈ 20,000 rounds R-ed-UCB is on par with the other algorithms", _TWO, _on_par),
+    Claim("it outperforms all the other policies over a longer run", _TWO, _outperforms),
+    Claim("the regret for Rexp3 and Ser4 is decreasing the slope for t > 40,000", _TWO, _slopes),
+    Claim("SW-TS starts reacting even later, at around t ≈ 100,000", _TWO, _late_reaction),
+    Claim("they ... collect a large regret in the first part of the learning process", _TWO, _large_at_first),
+    Claim("The other algorithms suffer a linear regret at the end of the time horizon", _TWO, _linear),
+    Claim("R-ed-UCB explored arms 13 and 1 more than the others", _PULLS_15, _arms_13_and_1),
+    Claim("R-ed-UCB undoubtedly identified which arm is the best (arm 2)", _PULLS_2, _identified),
+    Claim("KL-UCB, SW-UCB, SW-KL-UCB do not identify the best arm", _PULLS_2, _not_identified),
+    Claim("Ser4, Rexp3 and SW-TS pulled the best arm slightly more than 50% of the times", _PULLS_2, _slightly_more),
+)

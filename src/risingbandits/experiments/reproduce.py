@@ -1,0 +1,112 @@
+"""The paper's synthetic figures and tables, recomputed: play what is missing, write tables, draw figures, sum up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from risingbandits._version import __version__
+from risingbandits.experiments import claims, fifteen_arms, lower_bounds, rates, two_arms
+from risingbandits.experiments.blocks import Blocks, Progress, remove_leftovers
+from risingbandits.experiments.data import read_rows
+from risingbandits.experiments.study import Experiment, Size
+from risingbandits.reporting.report import prepare_folder
+from risingbandits.reporting.tables import TextTable
+from risingbandits.simulation.result import write_whole
+
+__all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    study.name: study for study in (fifteen_arms.STUDY, two_arms.STUDY, lower_bounds.STUDY, rates.STUDY)
+}
+QUICK = Size(runs=12, horizon=2_000, checkpoints=20)
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: str | Path,
+    size: Size,
+    jobs: int,
+    command: str,
+    progress: Progress | None = None,
+) -> int:
+    """Play the named experiments and write tables, figures and the summary to ``folder``.
+
+    Blocks of runs that an earlier call with the same settings finished, wherever it was stopped, are not played again.
+    Equal settings give equal bytes.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Keys of ``EXPERIMENTS``.
+    folder : path
+        Made if needed; blocks are kept in ``blocks`` below it.
+    size : Size
+        How much is played.
+    jobs : int
+        Threads; the files do not depend on it.
+    command : str
+        How to get the same files again, for the reader.
+    progress : callable, optional
+        As for `Blocks`.
+
+    Returns
+    -------
+    int
+        The number of runs that were played now.
+    """
+    folder = prepare_folder(Path(folder))
+    remove_leftovers(folder)
+    blocks = Blocks(folder / "blocks", jobs, progress)
+    for name in names:
+        study = EXPERIMENTS[name]
+        study.write(blocks.play(study.panels(size)), size, folder)
+    header = {"version": __version__, "command": command, "seed": size.seed, "runs": size.runs, "horizon": size.horizon}
+    _sum_up(names, folder, header, size.extra)
+    return blocks.played
+
+
+def redraw(names: Sequence[str], folder: str | Path) -> None:
+    """Draw the figures of the named experiments again from the CSV files in ``folder``."""
+    for name in names:
+        EXPERIMENTS[name].draw(Path(folder))
+
+
+def _sum_up(names: Sequence[str], folder: Path, header: dict[str, Any], extra: bool) -> None:
+    horizon = "the problems' own horizons" if header["horizon"] is None else f"{header['horizon']:,} rounds"
+    parts = [
+        "# The paper's synthetic study, recomputed\n",
+        f"Version {header['version']}, seed {header['seed']}, {header['runs']} runs, {horizon}. Made by:\n",
+        f"```\n{header['command']}\n```\n",
+        "Regret is what the best constant arm earns beyond the policy; J* is all that this arm earns. Intervals and "
+        "bands: 95 % confidence of the mean (Student t).\n",
+    ]
+    content: dict[str, Any] = {**header, "experiments": {}}
+    for name in names:
+        study = EXPERIMENTS[name]
+        tables, stems = study.tables(folder), study.draw(folder)
+        parts.append(f"## {study.title}\n")
+        for table in tables:
+            parts += [f"**{table.title}**\n", table.markdown()]
+        parts += [f"![{stem}]({stem}.png)\n" for stem in stems]
+        content["experiments"][name] = {
+            "figures": stems,
+            "tables": [{"title": t.title, "header": t.header, "rows": t.rows} for t in tables],
+        }
+        if (folder / f"{name}-final.csv").exists():
+            content["experiments"][name]["final"] = read_rows(folder / f"{name}-final.csv")
+    if header["horizon"] is None and extra and {"15arms", "2arms"} <= set(names):
+        judgements = claims.judged(folder)
+        claims.write(folder, judgements)
+        parts += ["## What the paper says, and what we find\n", claims_table(judgements).markdown()]
+        content["claims"] = [judgement._asdict() for judgement in judgements]
+    write_whole(folder / "summary.json", (json.dumps(content, indent=1) + "\n").encode())
+    write_whole(folder / "summary.md", "\n".join(parts).encode())
+
+
+def claims_table(judgements: Sequence[claims.Judgement]) -> TextTable:
+    """The account of the claims as a table."""
+    rows = [(f"“{j.quote}” ({j.where})", j.finding, j.verdict) for j in judgements]
+    return TextTable(("the paper", "here", "verdict"), rows)

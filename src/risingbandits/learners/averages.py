@@ -1,0 +1,186 @@
+"""Average learning curves of learners, measured over many runs: the yardstick of regret. Resumable."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.instances import RisingBandit
+from risingbandits.instances.noise import Bernoulli
+from risingbandits.learners.data import Rows
+from risingbandits.learners.live import Learner, LiveBandit
+from risingbandits.learners.play import Advance, in_blocks
+from risingbandits.policies._types import Floats
+from risingbandits.simulation.result import write_whole
+
+__all__ = ["Averages", "bin_edges", "measure_curves"]
+
+_OWN_STREAM = 1  # curves have other random numbers than the runs of policies with the same seed
+_RUNS_PER_SAVE = 10
+_FIRST_WIDTH, _GROWTH = 10, 1.04  # of the bins in which curves are averaged
+_LATE = 0.1  # the share of the pulls at the end that tells whether a run has learnt anything
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Learning curves of several learners, summed over runs.
+
+    Attributes
+    ----------
+    setting : str
+        Learners, data, horizon and seed: what must agree for a file to be continued.
+    arms : tuple of str
+        Names of the learners.
+    sums : (K, T) int array
+        How many runs predicted rightly at each pull.
+    means, late : (runs, K) arrays
+        Share of right predictions in each run: over all pulls and over the last tenth.
+    """
+
+    setting: str
+    arms: tuple[str, ...]
+    sums: npt.NDArray[np.uint32]
+    means: Floats
+    late: Floats
+
+    @property
+    def runs(self) -> int:
+        return len(self.means)
+
+    @property
+    def horizon(self) -> int:
+        return int(self.sums.shape[1])
+
+    def standard_errors(self) -> Floats:
+        """Of the mean reward of each learner; NaN for a single run."""
+        if self.runs < 2:
+            return np.full(len(self.arms), np.nan)
+        return np.asarray(self.means.std(axis=0, ddof=1) / np.sqrt(self.runs))
+
+    def dead(self, below: float = 0.55) -> Floats:
+        """The share of runs that end below ``below``: their units are dead, they guess."""
+        return np.asarray((self.late < below).mean(axis=0))
+
+    def binned(self) -> Floats:
+        """The curves, constant within bins that widen with the pulls: the sums at the ends of bins are exact."""
+        edges = bin_edges(self.horizon)
+        totals = np.add.reduceat(self.sums, edges[:-1], axis=1, dtype=np.float64)
+        return np.asarray(np.repeat(totals / np.diff(edges) / self.runs, np.diff(edges), axis=1))
+
+    def instance(self, name: str, arms: Sequence[int] | None = None) -> RisingBandit:
+        """A bandit with these curves and 0/1 rewards, of some of the arms."""
+        chosen = list(range(len(self.arms))) if arms is None else list(arms)
+        curves = self.binned()[chosen]
+        return RisingBandit.from_array(curves, Bernoulli(), name=name, arm_names=[self.arms[arm] for arm in chosen])
+
+    def csv(self) -> str:
+        """One line per bin: its last pull and the mean reward of each learner in it."""
+        ends = bin_edges(self.horizon)[1:]
+        values = self.binned()[:, ends - 1]
+        lines = [",".join(["last pull", *(f'"{arm}"' for arm in self.arms)])]
+        for end, column in zip(ends, values.T, strict=True):
+            lines.append(",".join([str(end), *(f"{value:.5f}" for value in column)]))
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Write everything to one file, whole or not at all."""
+        header = json.dumps({"setting": self.setting, "arms": self.arms})
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            header=np.frombuffer(header.encode(), dtype=np.uint8),
+            sums=self.sums,
+            means=self.means,
+            late=self.late,
+        )
+        write_whole(path, buffer.getvalue())
+
+    @staticmethod
+    def load(path: Path) -> Averages:
+        """Read what `save` wrote."""
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+                header = json.loads(bytes(file["header"]))
+                return Averages(header["setting"], tuple(header["arms"]), file["sums"], file["means"], file["late"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise RisingBanditsError(f"{path} holds no learning curves ({type(error).__name__}).") from error
+
+
+def bin_edges(horizon: int) -> npt.NDArray[np.int64]:
+    """0 and the last pulls of bins: 10 pulls at first, later 4 % of the pulls so far, never beyond the horizon."""
+    edges = [0]
+    while edges[-1] < horizon:
+        width = max(_FIRST_WIDTH, int((_GROWTH - 1) * edges[-1]))
+        edges.append(min(horizon, edges[-1] + width))
+    return np.array(edges, dtype=np.int64)
+
+
+def measure_curves(
+    rows: Rows,
+    arms: Sequence[Learner],
+    horizon: int,
+    runs: int,
+    seed: int = 0,
+    jobs: int | None = None,
+    path: Path | None = None,
+    progress: Advance | None = None,
+) -> Averages:
+    """Train every learner alone for ``horizon`` pulls, ``runs`` times, and average.
+
+    With a ``path`` the sums are kept there after every few runs; a file of the same setting is continued, and one
+    with as many runs or more is returned as it is.
+    """
+    horizon = check_positive_int("horizon", horizon)
+    runs = check_positive_int("runs", runs)
+    seed = check_positive_int("seed", seed, minimum=0)
+    setting = f"{rows.name} {rows.fingerprint()}, d={rows.features}, T={horizon}, seed={seed}, {[*arms]}"
+    names = tuple(arm.name for arm in arms)
+    nothing = np.zeros((0, len(names)))
+    averages = Averages(setting, names, np.zeros((len(names), horizon), dtype=np.uint32), nothing, nothing)
+    if path is not None and path.exists():
+        averages = Averages.load(path)
+        if averages.setting != setting:
+            raise RisingBanditsError(f"{path} holds curves of another setting ({averages.setting}).")
+    while averages.runs < runs:
+        block = range(averages.runs, min(runs, averages.runs + _RUNS_PER_SAVE))
+        averages = _continued(averages, rows, arms, block, seed, jobs, progress)
+        if path is not None:
+            averages.save(path)
+    return averages
+
+
+def _continued(
+    averages: Averages,
+    rows: Rows,
+    arms: Sequence[Learner],
+    block: range,
+    seed: int,
+    jobs: int | None,
+    progress: Advance | None,
+) -> Averages:
+    def begin(label: str) -> Callable[[int], npt.NDArray[np.uint8]]:
+        bandit = LiveBandit(rows, arms, averages.horizon)
+
+        def one(run: int) -> npt.NDArray[np.uint8]:
+            bandit.reset(np.random.SeedSequence(seed, spawn_key=(run, _OWN_STREAM)))
+            return np.array([bandit.train(arm) for arm in range(len(arms))])
+
+        return one
+
+    played = np.array(in_blocks(["curves"], begin, block, jobs, progress)["curves"])  # (runs, K, T)
+    late = max(1, int(_LATE * averages.horizon))
+    return Averages(
+        averages.setting,
+        averages.arms,
+        averages.sums + played.sum(axis=0, dtype=np.uint32),
+        np.concatenate([averages.means, played.mean(axis=2)]),
+        np.concatenate([averages.late, played[:, :, -late:].mean(axis=2)]),
+    )

@@ -1,0 +1,263 @@
+"""Learners as arms of a live rested bandit: a pull lets a learner predict the label of its next row, then train on it.
+
+``live_loop`` is a template like the one of ``simulation.engine``: its names ``select``, ``update`` and ``recommend``
+are re-bound to a policy's kernels. Every arm goes through the rows in an order of its own, new in each run, and goes
+on only when it is pulled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import compiled, rare_kernel
+from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.learners.data import Rows
+from risingbandits.learners.logistic import LogisticRegression, logistic_step
+from risingbandits.learners.network import Network, network_step
+from risingbandits.policies._types import Ints
+from risingbandits.policies.base import Kernels, Policy
+
+__all__ = ["Learner", "LiveBandit", "LiveRun", "LiveRunner", "compiled_live_loop"]
+
+Learner = LogisticRegression | Network
+
+_SETTINGS = 5  # most settings of a learner
+
+# Names that `compiled_live_loop` replaces.
+select: Any = None
+update: Any = None
+recommend: Any = None
+
+
+class Learners(NamedTuple):
+    """The data, shared by all runs, and the learners of one run."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    labels: np.ndarray
+    kinds: np.ndarray  # (K,) 0: logistic regression, 1: network
+    settings: np.ndarray  # (K, 5)
+    layers: np.ndarray  # (K, L) units of each layer, then zeros
+    order: np.ndarray  # (K, T) the rows that the arm sees at its pulls 1..T
+    weights: np.ndarray  # (K, W) all that an arm has learnt
+    moments: np.ndarray  # (K, W) Adam's first moments
+    squares: np.ndarray  # (K, W) Adam's second moments
+    dense: np.ndarray  # (d,) zeros, room for one row
+    outputs: np.ndarray  # (L, U) room for a network's layers
+    deltas: np.ndarray
+
+
+@rare_kernel
+def pull(learners: Learners, arm: int, n: int) -> float:
+    """The reward of the n-th pull of ``arm``: 1 for a right prediction, 0 for a wrong one; then the arm learns."""
+    row = learners.order[arm, n - 1]
+    first, last = learners.indptr[row], learners.indptr[row + 1]
+    label = learners.labels[row]
+    if learners.kinds[arm] == 0:
+        return logistic_step(
+            learners.weights[arm],
+            learners.settings[arm],
+            n,
+            learners.indices,
+            learners.values,
+            first,
+            last,
+            label,
+        )
+    return network_step(
+        learners.weights[arm],
+        learners.moments[arm],
+        learners.squares[arm],
+        learners.settings[arm],
+        learners.layers[arm],
+        n,
+        learners.indices,
+        learners.values,
+        first,
+        last,
+        label,
+        learners.dense,
+        learners.outputs,
+        learners.deltas,
+    )
+
+
+def live_loop(  # type: ignore[no-untyped-def]
+    state, learners, horizon, policy_rng, pulls, checkpoints, correct, spent
+):
+    """Play rounds 1..horizon; return the recommended arm.
+
+    ``correct[c]`` becomes the number of right predictions up to round ``checkpoints[c]``, ``spent[c]`` the pulls of
+    each arm by then.
+    """
+    total = 0
+    c = 0
+    for t in range(1, horizon + 1):
+        arm = max(0, select(state, t, None, policy_rng))
+        pulls[arm] += 1
+        reward = pull(learners, arm, pulls[arm])
+        update(state, t, arm, reward, policy_rng)
+        total += int(reward)
+        if t == checkpoints[c]:
+            correct[c] = total
+            for other in range(pulls.shape[0]):
+                spent[c, other] = pulls[other]
+            c += 1
+    return recommend(state, horizon, pulls)
+
+
+def _train(learners, arm, rewards):  # type: ignore[no-untyped-def]
+    """Pull ``arm`` as often as ``rewards`` is long."""
+    for n in range(1, rewards.shape[0] + 1):
+        rewards[n - 1] = pull(learners, arm, n)
+
+
+@cache
+def compiled_live_loop(kernels: Kernels, state_class: type) -> Callable[..., int]:
+    """The live loop of the policies with these kernels, in machine code."""
+    return compiled(live_loop, **kernels._asdict(), State=state_class)
+
+
+@cache
+def _compiled_pull() -> Callable[..., float]:
+    return compiled(pull)
+
+
+@cache
+def _compiled_train() -> Callable[..., None]:
+    return compiled(_train)
+
+
+class LiveBandit:
+    """Learners as arms, with buffers of their own: for one thread.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    arms : sequence of LogisticRegression and Network
+        The learners.
+    horizon : int
+        The most pulls an arm may get. Beyond the number of rows an arm starts over in a new order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows("toy", 2, np.arange(5), np.array([0, 1, 0, 1], np.int32), np.ones(4), np.array([1.0, 0, 1, 0]))
+    >>> bandit = LiveBandit(rows, [LogisticRegression(rate=1.0)], horizon=40).reset(seed=1)
+    >>> sum(bandit.pull(0) for _ in range(40))
+    39.0
+    """
+
+    def __init__(self, rows: Rows, arms: Sequence[Learner], horizon: int) -> None:
+        if not arms:
+            raise RisingBanditsError("arms must name at least one learner, got none.")
+        self.rows, self.arms = rows, tuple(arms)
+        self.horizon = check_positive_int("horizon", horizon)
+        n_arms, width = len(self.arms), max(arm.size(rows.features) for arm in self.arms)
+        shapes = [arm.layers() for arm in self.arms]
+        depth = max([1, *map(len, shapes)])
+        units = max([1, *(max(shape) for shape in shapes if shape)])
+        self.learners = Learners(
+            rows.indptr,
+            rows.indices,
+            rows.values,
+            rows.labels,
+            kinds=np.array([arm.kind for arm in self.arms], dtype=np.int64),
+            settings=np.array([_padded(arm.settings(), _SETTINGS) for arm in self.arms]),
+            layers=np.array([_padded(shape, depth) for shape in shapes]).astype(np.int64),
+            order=np.zeros((n_arms, self.horizon), dtype=np.int32),
+            weights=np.zeros((n_arms, width)),
+            moments=np.zeros((n_arms, width)),
+            squares=np.zeros((n_arms, width)),
+            dense=np.zeros(rows.features),
+            outputs=np.zeros((depth, units)),
+            deltas=np.zeros((depth, units)),
+        )
+        self.pulls = np.zeros(n_arms, dtype=np.int64)
+
+    @property
+    def n_arms(self) -> int:
+        return len(self.arms)
+
+    def reset(self, seed: int | np.random.SeedSequence) -> LiveBandit:
+        """Begin a run: fresh learners and a fresh order of the rows for each arm, decided by ``seed``."""
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        inner = self.learners
+        inner.moments.fill(0.0)
+        inner.squares.fill(0.0)
+        self.pulls.fill(0)
+        for number, (arm, own) in enumerate(zip(self.arms, sequence.spawn(self.n_arms), strict=True)):
+            rng = np.random.default_rng(own)
+            for begin in range(0, self.horizon, self.rows.n_rows):
+                order = rng.permutation(self.rows.n_rows)[: self.horizon - begin]
+                inner.order[number, begin : begin + len(order)] = order
+            inner.weights[number].fill(0.0)
+            inner.weights[number, : arm.size(self.rows.features)] = arm.initial(self.rows.features, rng)
+        return self
+
+    def pull(self, arm: int) -> float:
+        """One pull of ``arm`` from Python: its reward, after which it has learnt."""
+        if self.pulls[arm] >= self.horizon:
+            raise RisingBanditsError(f"arm {arm} has had all of its {self.horizon:,} pulls.")
+        self.pulls[arm] += 1
+        return float(_compiled_pull()(self.learners, arm, int(self.pulls[arm])))
+
+    def train(self, arm: int) -> npt.NDArray[np.uint8]:
+        """The rewards of ``horizon`` pulls of ``arm`` from the start of a run, all at once."""
+        rewards = np.zeros(self.horizon, dtype=np.uint8)
+        _compiled_train()(self.learners, arm, rewards)
+        self.pulls[arm] = self.horizon
+        return rewards
+
+
+class LiveRun(NamedTuple):
+    """What one run leaves: right predictions and pulls at each checkpoint, and the recommended arm."""
+
+    correct: Ints
+    spent: Ints  # (C, K)
+    recommended: int
+
+
+class LiveRunner:
+    """Plays runs of one policy on live learners one after another, in one thread, with the same buffers."""
+
+    def __init__(self, policy: Policy, bandit: LiveBandit, checkpoints: Ints) -> None:
+        self.policy, self.bandit, self.checkpoints = policy, bandit, checkpoints
+        self.state = policy.new_state(bandit.n_arms, bandit.horizon, bandit.horizon)
+        self.loop = compiled_live_loop(policy.kernels_for(bandit.n_arms), self.state.__class__)
+        self.at_start = {
+            name: value.copy()
+            for name, value in self.state._asdict().items()
+            if isinstance(value, np.ndarray) and name not in policy.scratch
+        }
+
+    def play(self, seed: np.random.SeedSequence) -> LiveRun:
+        """One run. The learners of run i begin alike for every policy, so differences are paired."""
+        for name, value in self.at_start.items():
+            np.copyto(getattr(self.state, name), value)
+        arms_seed, policy_seed = seed.spawn(2)
+        self.bandit.reset(arms_seed)
+        correct = np.zeros(len(self.checkpoints), dtype=np.int64)
+        spent = np.zeros((len(self.checkpoints), self.bandit.n_arms), dtype=np.int64)
+        recommended = self.loop(
+            self.state,
+            self.bandit.learners,
+            self.bandit.horizon,
+            np.random.default_rng(policy_seed) if self.policy.draws else None,
+            self.bandit.pulls,
+            self.checkpoints,
+            correct,
+            spent,
+        )
+        return LiveRun(correct, spent, int(recommended))
+
+
+def _padded(numbers: Sequence[float], length: int) -> list[float]:
+    return [*numbers, *[0.0] * (length - len(numbers))]

@@ -1,0 +1,207 @@
+"""`play_live`: many runs of several policies on live learners, in parallel threads, always with the same result."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from risingbandits.errors import check_positive_int
+from risingbandits.instances import RisingBandit
+from risingbandits.learners.data import Rows
+from risingbandits.learners.live import Learner, LiveBandit, LiveRun, LiveRunner
+from risingbandits.policies._types import Floats, Ints
+from risingbandits.simulation.result import Result
+from risingbandits.simulation.run import Policies, checkpoint_rounds, labelled_policies
+
+__all__ = ["Advance", "LiveResult", "Paired", "in_blocks", "play_live"]
+
+Advance = Callable[[str, int], None]
+T = TypeVar("T")
+_BLOCKS_PER_JOB = 4
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A mean over runs and half the width of its 95 % interval (Student t; NaN for a single run)."""
+
+    mean: float
+    half_width: float
+
+    @classmethod
+    def of(cls, values: Floats | Ints) -> Paired:
+        """Of one number per run."""
+        from scipy.special import stdtrit
+
+        if len(values) < 2:
+            return cls(float(np.mean(values)), float("nan"))
+        error = float(np.std(values, ddof=1)) / np.sqrt(len(values))
+        return cls(float(np.mean(values)), float(error * stdtrit(len(values) - 1, 0.975)))
+
+    def __str__(self) -> str:
+        end = "" if self.half_width != self.half_width else f" ± {self.half_width:,.0f}"
+        return f"{round(self.mean) + 0:,}{end}"
+
+
+@dataclass(frozen=True)
+class LiveResult:
+    """Right predictions and pulls of every run of every policy.
+
+    Attributes
+    ----------
+    name, arms, horizon, seed, settings
+        What was played; ``settings`` maps each label to the policy's repr.
+    checkpoints : (C,) int array
+        The rounds at which was counted; the last is the horizon.
+    correct : dict of (runs, C) int arrays
+        Right predictions so far.
+    spent : dict of (runs, C, K) int arrays
+        Pulls of each arm so far.
+    recommended : dict of (runs,) int arrays
+        The arm that the policy would keep.
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    horizon: int
+    seed: int
+    settings: dict[str, str]
+    checkpoints: Ints
+    correct: dict[str, Ints]
+    spent: dict[str, Ints]
+    recommended: dict[str, Ints]
+
+    @property
+    def runs(self) -> int:
+        return len(next(iter(self.correct.values())))
+
+    def total(self, label: str) -> Paired:
+        """Right predictions by the horizon."""
+        return Paired.of(self.correct[label][:, -1])
+
+    def lead(self, label: str, other: str) -> Paired:
+        """How many more right predictions ``label`` has than ``other``, paired by run."""
+        return Paired.of(self.correct[label][:, -1] - self.correct[other][:, -1])
+
+    def against(self, curves: RisingBandit) -> Result:
+        """The regret of the pulls against averaged learning curves, as a result of `simulate`."""
+        best = curves.oracle_prefix(self.checkpoints, self.horizon)
+        return Result(
+            instance=self.name,
+            horizon=self.horizon,
+            seed=self.seed,
+            settings=self.settings,
+            checkpoints=self.checkpoints,
+            oracle=best,
+            regret={label: best - curves.mean_sums(spent).sum(axis=-1) for label, spent in self.spent.items()},
+            pulls={label: spent[:, -1] for label, spent in self.spent.items()},
+            recommended=self.recommended,
+            final_means=curves.means(self.horizon),
+        )
+
+
+def play_live(
+    policies: Policies,
+    rows: Rows,
+    arms: Sequence[Learner],
+    curves: RisingBandit,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    jobs: int | None = None,
+    checkpoints: int = 200,
+    progress: Advance | None = None,
+) -> LiveResult:
+    """Play every policy ``runs`` times on learners that train only when they are pulled.
+
+    Parameters
+    ----------
+    policies : policy, name, sequence of these, or dict of label -> policy
+        What to compare. A policy takes its noise level from ``curves`` where its ``sigma`` is None.
+    rows : Rows
+        The data; every arm goes through it in an order of its own.
+    arms : sequence of LogisticRegression and Network
+        The learners.
+    curves : RisingBandit
+        Averaged learning curves of the arms, with the noise of their rewards (Bernoulli).
+    horizon, runs, seed, jobs, checkpoints
+        As for `simulate`. Run i has the same learners and orders for every policy.
+    progress : callable, optional
+        Told ``(label, finished runs)``.
+    """
+    horizon = check_positive_int("horizon", horizon)
+    runs = check_positive_int("runs", runs)
+    seed = check_positive_int("seed", seed, minimum=0)
+    rounds = checkpoint_rounds(checkpoints, horizon)
+    labelled = {label: policy.for_instance(curves, horizon) for label, policy in labelled_policies(policies).items()}
+    for policy in labelled.values():
+        policy.validate()
+
+    def begin(label: str) -> Callable[[int], LiveRun]:
+        runner = LiveRunner(labelled[label], LiveBandit(rows, arms, horizon), rounds)
+        return lambda run: runner.play(np.random.SeedSequence(seed, spawn_key=(run,)))
+
+    played = in_blocks(list(labelled), begin, range(runs), jobs, progress)
+    return LiveResult(
+        name=curves.name or rows.name,
+        arms=tuple(arm.name for arm in arms),
+        horizon=horizon,
+        seed=seed,
+        settings={label: repr(policy) for label, policy in labelled.items()},
+        checkpoints=rounds,
+        correct={label: np.array([run.correct for run in own]) for label, own in played.items()},
+        spent={label: np.array([run.spent for run in own]) for label, own in played.items()},
+        recommended={label: np.array([run.recommended for run in own]) for label, own in played.items()},
+    )
+
+
+def in_blocks(
+    labels: Sequence[str],
+    begin: Callable[[str], Callable[[int], T]],
+    runs: range,
+    jobs: int | None,
+    progress: Advance | None = None,
+) -> dict[str, list[T]]:
+    """``begin(label)(run)`` for all labels and runs, in threads; the outcomes in the order of the runs.
+
+    Runs are handed out in blocks, and ``begin`` is called once per block: its buffers are the block's own.
+    """
+    jobs = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
+    stop, lock = threading.Event(), threading.Lock()
+    done = dict.fromkeys(labels, 0)
+
+    def play(label: str, block: range) -> list[T]:
+        if stop.is_set():
+            return []
+        one = begin(label)
+        outcomes = []
+        for run in block:
+            if stop.is_set():
+                break
+            outcomes.append(one(run))
+            if progress is not None:
+                with lock:
+                    done[label] += 1
+                    progress(label, done[label])
+        return outcomes
+
+    size = max(1, -(-len(runs) // (jobs * _BLOCKS_PER_JOB)))
+    blocks = [(label, runs[first : first + size]) for label in labels for first in range(0, len(runs), size)]
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        waiting = {pool.submit(play, *block): block for block in blocks}
+        try:
+            for future in as_completed(waiting):
+                future.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    outcome: dict[str, list[T]] = {label: [] for label in labels}
+    for future, (label, _) in waiting.items():
+        outcome[label].extend(future.result())
+    return outcome
