@@ -1,8 +1,8 @@
 # Two commands matter: `make demo` shows what the package does, `make test` checks it.
-# Python >= 3.11 is taken from python3, or from PYTHON=... ; tests run in one process, or in JOBS=... processes.
+# Python >= 3.11 is taken from python3, or from PYTHON=... ; tests run in two processes, or in JOBS=... (0: in one).
 
 PYTHON ?= python3
-JOBS ?= 0
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
@@ -21,11 +21,11 @@ demo: $(VENV)/.installed  ## the paper's two problems, then live learners; table
 
 test: $(VENV)/.installed  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
-	@$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow"
 
 test-all: $(VENV)/.installed  ## the same with the slow tests
 	@$(CHECKS)
-	@$(BIN)/pytest -q -n $(JOBS)
+	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile
 
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
@@ -34,7 +34,7 @@ docs: $(VENV)/.installed  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction
+	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

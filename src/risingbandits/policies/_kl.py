@@ -103,9 +103,10 @@ def _entropy(arms: Floats, arm: int) -> float:
         n = arms[arm, _N]
         s = arms[arm, _S]
         rest = n - s
-        share = 1.0 / n
-        h = s * math.log(s * share) if s > 0.0 else 0.0
-        h += rest * math.log(rest * share) if rest > 0.0 else 0.0
+        mean = s * (1.0 / n)
+        rest_mean = rest * (1.0 / n)
+        h = s * math.log(mean) if mean > 0.0 else 0.0  # the mean, since the smallest s > 0 has mean 0
+        h += rest * math.log(rest_mean) if rest_mean > 0.0 else 0.0
         arms[arm, _H] = h
     return h
 
