@@ -16,8 +16,9 @@ from risingbandits.experiments.clipped_bonus import ClippedBonusUCB
 from risingbandits.experiments.model_selection import ARMS, live_csv, live_table, play_studies, study_policies
 from risingbandits.learners import Learner, LiveBandit, LogisticRegression, Network
 from risingbandits.learners.averages import Averages, bin_edges, measure_curves
-from risingbandits.learners.play import Paired, in_blocks, play_live
+from risingbandits.learners.play import Paired, play_live
 from risingbandits.policies import get_policy
+from risingbandits.simulation.blocks import in_blocks
 
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]
 

@@ -17,11 +17,12 @@ from risingbandits.errors import check_choice, check_positive_int
 from risingbandits.experiments.clipped_bonus import ClippedBonusUCB
 from risingbandits.learners import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.learners.averages import Averages
-from risingbandits.learners.play import Advance, LiveResult, play_live
+from risingbandits.learners.play import LiveResult, play_live
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy, get_policy
 from risingbandits.reporting.report import Study
 from risingbandits.reporting.tables import TextTable
+from risingbandits.simulation.blocks import Advance
 
 __all__ = [
     "ARMS",

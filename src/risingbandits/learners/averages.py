@@ -17,8 +17,8 @@ from risingbandits.instances import RisingBandit
 from risingbandits.instances.noise import Bernoulli
 from risingbandits.learners.data import Rows
 from risingbandits.learners.live import Learner, LiveBandit
-from risingbandits.learners.play import Advance, in_blocks
 from risingbandits.policies._types import Floats
+from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["Averages", "bin_edges", "measure_curves"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ import numpy.typing as npt
 from risingbandits.errors import RisingBanditsError, check_positive_int
 from risingbandits.instances import RisingBandit, get_instance
 from risingbandits.policies import Policy, get_policy
+from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.engine import Run, Runner
 from risingbandits.simulation.result import Result
 
@@ -21,7 +19,6 @@ PolicyLike = str | Policy
 Policies = PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike]
 
 _DEFAULT_CHECKPOINTS = 200
-_BLOCKS_PER_JOB = 4  # runs are handed out in blocks: few enough to reuse buffers, enough to keep all threads busy
 
 
 def simulate(
@@ -32,7 +29,7 @@ def simulate(
     seed: int = 0,
     jobs: int | None = None,
     checkpoints: int | Sequence[int] | npt.NDArray[np.int64] = _DEFAULT_CHECKPOINTS,
-    progress: bool | Callable[[str, int], None] = False,
+    progress: bool | Advance = False,
     first_run: int = 0,
 ) -> Result:
     """Play every policy ``runs`` times on ``instance`` and measure its regret.
@@ -71,15 +68,18 @@ def simulate(
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
     first_run = check_positive_int("first_run", first_run, minimum=0)
-    jobs = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
     rounds = checkpoint_rounds(checkpoints, horizon)
     labelled = {label: policy.for_instance(problem, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
         policy.validate()
     problem.environment(horizon)  # built once, before the threads start
-    bar = _Progress(labelled, runs, progress)
-    with bar:
-        outcome = _play_all(labelled, problem, horizon, range(first_run, first_run + runs), seed, jobs, rounds, bar)
+
+    def begin(label: str) -> Callable[[int], Run]:
+        runner = Runner(labelled[label], problem, horizon, rounds)
+        return lambda run: runner.play(np.random.SeedSequence(seed, spawn_key=(run,)))
+
+    with _Progress(runs * len(labelled), progress) as bar:
+        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), jobs, bar.advance)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         instance=problem.name or repr(problem),
@@ -93,46 +93,6 @@ def simulate(
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
         final_means=problem.means(horizon),
     )
-
-
-def _play_all(
-    policies: dict[str, Policy],
-    problem: RisingBandit,
-    horizon: int,
-    runs: range,
-    seed: int,
-    jobs: int,
-    rounds: npt.NDArray[np.int64],
-    bar: _Progress,
-) -> dict[str, list[Run]]:
-    stop = threading.Event()
-
-    def play_block(label: str, block: range) -> list[Run]:
-        played = []
-        for run in block:
-            if stop.is_set():
-                break
-            if run == block.start:
-                runner = Runner(policies[label], problem, horizon, rounds)
-            played.append(runner.play(np.random.SeedSequence(seed, spawn_key=(run,))))
-            bar.advance(label)
-        return played
-
-    size = max(1, -(-len(runs) // (jobs * _BLOCKS_PER_JOB)))
-    blocks = [(label, runs[first : first + size]) for label in policies for first in range(0, len(runs), size)]
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        waiting = {pool.submit(play_block, *block): block for block in blocks}
-        try:
-            for done in as_completed(waiting):
-                done.result()
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    outcome: dict[str, list[Run]] = {label: [] for label in policies}
-    for future, (label, _) in waiting.items():  # in the order of the runs
-        outcome[label].extend(future.result())
-    return outcome
 
 
 def labelled_policies(policies: Policies) -> dict[str, Policy]:
@@ -177,20 +137,17 @@ def checkpoint_rounds(checkpoints: int | Sequence[int] | npt.NDArray[np.int64], 
 
 
 class _Progress:
-    """A bar on the terminal, a callback, or nothing; told by all threads."""
+    """A bar on the terminal, a callback, or nothing."""
 
-    def __init__(self, policies: dict[str, Policy], runs: int, progress: bool | Callable[[str, int], None]) -> None:
+    def __init__(self, total: int, progress: bool | Advance) -> None:
         self.callback = progress if callable(progress) else None
-        self.done = dict.fromkeys(policies, 0)
-        self.total = runs * len(policies)
-        self.lock = threading.Lock()
         self.bar: Any = None
         if progress is True:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self.bar = Progress(*columns, transient=True)
-            self.task = self.bar.add_task("runs", total=self.total)
+            self.task = self.bar.add_task("runs", total=total)
 
     def __enter__(self) -> _Progress:
         if self.bar is not None:
@@ -201,10 +158,8 @@ class _Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def advance(self, label: str) -> None:
-        with self.lock:
-            self.done[label] += 1
-            if self.bar is not None:
-                self.bar.update(self.task, advance=1, description=label)
-            if self.callback is not None:
-                self.callback(label, self.done[label])
+    def advance(self, label: str, finished: int) -> None:
+        if self.bar is not None:
+            self.bar.update(self.task, advance=1, description=label)
+        if self.callback is not None:
+            self.callback(label, finished)
