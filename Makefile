@@ -14,9 +14,9 @@ CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --n
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute or two
+demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute
 	@$(BIN)/risingbandits demo
-	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,red-ucb,round-robin \
+	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
 		--out risingbandits-demo/digits
 
 test: $(VENV)/.installed  ## style, types, then all tests but the slow ones
