@@ -19,18 +19,18 @@ demo: $(VENV)/.installed  ## the paper's two problems, then live learners; table
 	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
 		--out risingbandits-demo/digits
 
-test: $(VENV)/.installed  ## style, types, then all tests but the slow ones
+test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow"
 
-test-all: $(VENV)/.installed  ## the same with the slow tests
+test-all: $(VENV)/.installed-dev  ## the same with the slow tests
 	@$(CHECKS)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile
 
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
 
-docs: $(VENV)/.installed  ## write the generated parts of docs/
+docs: $(VENV)/.installed-dev  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
 
 clean:  ## remove what make and the tools have made
@@ -44,9 +44,14 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once)"
+	@$(INSTALL) ".[sklearn]"
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing what the tests need (once)"
 	@$(INSTALL) ".[dev]"
 	@touch $@
 
-$(VENV)/.installed-bench: $(VENV)/.installed
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(INSTALL) ".[dev,bench]"
 	@touch $@
