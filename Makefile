@@ -30,11 +30,13 @@ test-all: $(VENV)/.installed-dev  ## the same with the slow tests
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
 
-docs: $(VENV)/.installed-dev  ## write the generated parts of docs/
-	@$(BIN)/python docs/generate.py
+docs: $(VENV)/.installed-dev  ## write the generated parts of docs/ and build the site into site/
+	@$(BIN)/python docs/generate.py && $(BIN)/python docs/picture.py
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs site
+	@echo "Documentation: site/index.html"
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb
+	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

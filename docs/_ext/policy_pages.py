@@ -1,0 +1,43 @@
+"""One page per registered policy, written from its docstring before the site is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from risingbandits.policies import policy_names
+from risingbandits.policies.base import policy_class
+
+_FOLDER = "policy"
+
+
+def write_pages(app: Any) -> None:
+    """A page for every policy that is registered now; pages of others are removed."""
+    folder = Path(app.srcdir) / _FOLDER
+    folder.mkdir(exist_ok=True)
+    wanted = {
+        name: _page(name) for name in policy_names() if policy_class(name).__module__.startswith("risingbandits.")
+    }
+    for old in folder.glob("*.rst"):
+        if old.stem not in wanted:
+            old.unlink()
+    for name, text in wanted.items():
+        page = folder / f"{name}.rst"
+        if not page.exists() or page.read_text() != text:
+            page.write_text(text)
+
+
+def _page(name: str) -> str:
+    policy = policy_class(name)
+    title = f"{policy.__name__} ({name})"
+    return (
+        f"{title}\n{'=' * len(title)}\n\n"
+        f"In one line: {policy.summary}. Objective: {policy.objective}.\n\n"
+        f".. autoclass:: {policy.__module__}.{policy.__name__}\n"
+    )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write the pages as soon as the builder is there."""
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

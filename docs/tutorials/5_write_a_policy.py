@@ -1,0 +1,94 @@
+"""
+Write a policy
+==============
+
+A policy is two small functions over a state of numbers and arrays. They are compiled, and the same two functions serve
+``ask``/``tell`` in your program and the loop of ``simulate``.
+"""
+
+# %%
+# The idea of this one: of the arms, take that whose last reward was best; every tenth round, the arm used least.
+
+from typing import NamedTuple
+
+import numpy as np
+
+import risingbandits as rb
+from risingbandits._jit import kernel
+from risingbandits.policies.base import Kernels, Policy
+
+
+class State(NamedTuple):
+    """What it remembers of each arm."""
+
+    last: np.ndarray
+    pulls: np.ndarray
+
+
+# %%
+# ``select`` names an arm for round t = 1, 2, ...; an arm that is not available must not be named. ``update`` takes in a
+# reward. Both are plain Python that Numba can compile: no allocation, no exceptions.
+
+
+@kernel
+def select(state, t, available, rng):
+    chosen = -1
+    for arm in range(state.last.shape[0]):
+        if available is None or available[arm]:
+            if chosen < 0:
+                chosen = arm
+            elif t % 10 == 0:
+                if state.pulls[arm] < state.pulls[chosen]:
+                    chosen = arm
+            elif state.last[arm] > state.last[chosen]:
+                chosen = arm
+    return chosen
+
+
+@kernel
+def update(state, t, arm, reward, rng):
+    state.last[arm] = reward
+    state.pulls[arm] += 1
+
+
+# %%
+# The class holds the settings and makes the state; registered, it has a name for ``simulate``, the command line and
+# saved files.
+
+
+@rb.register
+class LastBest(Policy):
+    """The arm whose last reward was best; every tenth round the one used least."""
+
+    name = "last-best"
+    summary = "best last reward"
+    kernels = Kernels(select=select, update=update)
+
+    def __init__(self, start: float = 1.0) -> None:
+        self.start = start
+
+    def new_state(self, n_arms, horizon, capacity):
+        return State(last=np.full(n_arms, self.start), pulls=np.zeros(n_arms, dtype=np.int64))
+
+
+# %%
+# It decides one pull at a time, and plays against the others at full speed.
+
+policy = LastBest().reset(n_arms=2)
+for _ in range(5):
+    arm = policy.ask()
+    policy.tell(arm, reward=[0.3, 0.6][arm])
+print("pulls", policy.pulls)
+
+result = rb.simulate(["last-best", "commit-ucb"], "paper-2arms", horizon=20_000, runs=10)
+for label in result.policies:
+    print(f"{label:12s} regret {result.mean(label)[-1]:,.0f}")
+
+# %%
+# ``check_policy`` tests the whole contract: equal decisions interpreted, compiled and by ask/tell, masks, saving and
+# loading, clones, bad input.
+
+from risingbandits.testing import check_policy  # noqa: E402
+
+check_policy(LastBest())
+print("keeps the contract")

@@ -1,0 +1,65 @@
+"""The documentation site builds without a warning, its tutorials run, and its pages ask nothing of other hosts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from risingbandits.policies import policy_class, policy_names
+
+ROOT = Path(__file__).parents[1]
+TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.py"))
+# What a browser fetches by itself; links that a reader may follow are not among them.
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*href=["']?(?:https?:)?//"""
+)
+FETCHED_BY_STYLE = re.compile(r"""@import\s+["']?(?:https?:)?//|url\(\s*["']?(?:https?:)?//""")
+
+pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install 'risingbandits[docs]'")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built from a copy of the sources, warnings being errors."""
+    folder = tmp_path_factory.mktemp("site")
+    unwanted = shutil.ignore_patterns("gallery", "policy", "__pycache__")
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=unwanted)
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", "built"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "built"
+
+
+def test_every_policy_has_a_page(site: Path) -> None:
+    for name in policy_names():
+        text = (site / "policy" / f"{name}.html").read_text()
+        assert f"{policy_class(name).__name__}</span>" in text, name
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS)
+def test_tutorials_show_what_they_print(site: Path, tutorial: str) -> None:
+    text = (site / "gallery" / f"{tutorial}.html").read_text()
+    assert "sphx-glr-script-out" in text
+
+
+def test_formulas_are_part_of_the_page(site: Path) -> None:
+    text = (site / "theory.html").read_text()
+    assert text.count("<math") > 20
+    assert "MathJax" not in text
+
+
+def test_no_page_fetches_from_another_host(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        assert not FETCHED.search(page.read_text()), page
+    for style in site.rglob("*.css"):
+        assert not FETCHED_BY_STYLE.search(style.read_text()), style
