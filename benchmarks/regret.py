@@ -26,11 +26,11 @@ from regret_cells import Cell, Cells
 from regret_report import Outcome, Report
 from regret_suite import GROUPS, Sizes, suite
 from regret_tables import overall_table, paired_table, save
-from risingbandits import Policy, get_policy, policy_names
+from regret_yardstick import FewArmsGaussianUCB
+from risingbandits import Policy, policy_names
 from risingbandits._arguments import parse_policies
 from risingbandits._version import __version__
 from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.policies import policy_class
 
 __all__ = ["main"]
 
@@ -98,10 +98,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _policies(text: str | None) -> dict[str, Policy]:
-    """The policies named, or all that are meant for the sum of the rewards."""
+    """The policies named, or all, with the noise level estimated where that matters most, and the yardstick."""
     if text is not None:
         return parse_policies(text)
-    return {name: get_policy(name) for name in policy_names() if policy_class(name).objective == "cumulative"}
+    smooth = [f"{name}(sigma='smooth')" for name in ("commit-ucb", "gaussian-ucb")]
+    yardstick = FewArmsGaussianUCB()
+    return parse_policies(",".join([*policy_names(), *smooth])) | {yardstick.name: yardstick}
 
 
 def _print(report: Report) -> None:
@@ -121,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=described[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--policies", help="names, with settings in parentheses; all for cumulative regret by default")
+    parser.add_argument("--policies", help="names, with settings in parentheses; all by default")
     parser.add_argument("--groups", help=f"some of {','.join(GROUPS)}; all by default")
     parser.add_argument("--seed", type=int, default=0, help="decides instances and noise (0)")
     parser.add_argument("--runs", type=int, help="runs of a problem at its own horizon (50)")

@@ -36,7 +36,7 @@ _POLICIES = "risingbandits.policies."
 
 
 class Row(NamedTuple):
-    """One run: how much was lost, and what the loss is measured by (J*, or what a random arm loses)."""
+    """One run: what was lost, or is by keeping the arm found, and what that is measured by (J*, or a random arm)."""
 
     problem: str
     block: str
@@ -157,10 +157,15 @@ class Cells:
             problem.seed,
             self.jobs,
             checkpoints=1,
+            finished="paying" if problem.finals is None else "masked",
             progress=lambda label, _finished: self.advance(label, horizon),
         )
         self.played += runs * len(policies)
-        if problem.truth is None:
+        if problem.finals is not None:
+            finals = np.array(problem.finals)
+            scale = float(finals.max() - finals.mean())
+            regret = {label: finals.max() - finals[arms] for label, arms in result.recommended.items()}
+        elif problem.truth is None:
             scale = float(result.oracle[-1])
             regret = result.final_regret
         else:
@@ -237,7 +242,9 @@ def files_below(module: str) -> frozenset[Path]:
 def _digest(problem: Problem) -> str:
     """A hash of the problem: curves, noise, horizon, seed, and the means that count."""
     digest = hashlib.sha256()
-    digest.update(repr((problem.label, problem.block, problem.side, problem.seed, problem.sigma)).encode())
+    digest.update(
+        repr((problem.label, problem.block, problem.side, problem.seed, problem.sigma, problem.finals)).encode()
+    )
     for instance in (problem.instance, problem.truth):
         if isinstance(instance, RisingBandit):
             digest.update(f"{instance.horizon};".encode())

@@ -1,14 +1,16 @@
 """Real learning curves as bandit tasks: the replay protocol of the regret benchmark.
 
 The folder ``curves`` of RISINGBANDITS_DATA holds curves of real training runs. An arm is a model, a pull reveals its
-next value, and after its end an arm goes on paying its final value, the mean of the last 5 % of its curve. All draws
-come from one generator, in this order: epoch files by name, Atari, LCDB, scikit-learn.
+next value, and after its end an arm goes on paying its final value, the mean of the last 5 % of its curve; where the
+arm to keep is looked for, it cannot be pulled beyond, and only budgets count that do not see every curve to its end.
+All draws come from one generator, in this order: epoch files by name, Atari, LCDB, scikit-learn.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import numpy.typing as npt
 
 from risingbandits.errors import RisingBanditsError
 
-__all__ = ["CurveTask", "budgets_of", "load_families", "noise_of", "with_final"]
+__all__ = ["CurveTask", "budgets_of", "in_order", "load_families", "noise_of", "with_final"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,9 +42,19 @@ class CurveTask:
     sigma: float
 
 
-def budgets_of(task: CurveTask, quick: bool = False) -> tuple[int, ...]:
-    """Numbers of pulls that the task is played with."""
-    return tuple(per_arm * len(task.observed) for per_arm in (_BUDGETS[:2] if quick else _BUDGETS))
+def budgets_of(task: CurveTask, quick: bool = False, *, to_find: bool = False) -> tuple[int, ...]:
+    """Numbers of pulls that the task is played with; ``to_find`` the best arm fewer than all curves have."""
+    per_arm = _BUDGETS[:2] if quick else _BUDGETS
+    length = task.observed.shape[1] - 1
+    return tuple(pulls * len(task.observed) for pulls in per_arm if not to_find or pulls < length)
+
+
+def in_order(task: CurveTask, number: int) -> CurveTask:
+    """The task with its arms in another order, a random one of its own for every number; 0 is the order it has."""
+    if number == 0:
+        return task
+    order = np.random.default_rng([number, zlib.crc32(task.name.encode())]).permutation(len(task.observed))
+    return replace(task, observed=task.observed[order], truth=task.truth[order])
 
 
 def load_families(data: str | None) -> dict[str, list[CurveTask]]:

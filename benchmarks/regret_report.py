@@ -168,11 +168,19 @@ class Report:
         return _combined([one.mean for one in found], [_normal(one) for one in found], [task.weight for task in tasks])
 
     def _ranks(self) -> dict[str, float]:
-        """Mean rank of each policy: over tasks by their weights, then over groups."""
-        labels = [label for label in self.outcome.policies if label not in YARDSTICKS]
+        """Mean rank of each policy that is played on all tasks but those of finding the best arm: over tasks by their
+        weights, then over groups.
+        """
+        ranked_tasks = [task for task in self.outcome.tasks if task.change is None and task.group != "real-best-arm"]
+        labels = [
+            label
+            for label in self.outcome.policies
+            if label not in YARDSTICKS
+            and not any(self.outcome.cells[task.name][label].skipped for task in ranked_tasks)
+        ]
         by_group: dict[str, list[tuple[float, npt.NDArray[np.float64]]]] = {}
-        for task in self.outcome.tasks:
-            if task.change is None and labels:
+        for task in ranked_tasks:
+            if labels:
                 found = self.stats[task.name]
                 means = np.array([found[label].mean if label in found else math.inf for label in labels])
                 below = (means[:, None] > means[None, :]).sum(axis=1)
@@ -219,7 +227,7 @@ class Report:
 
 def _counts(group: str) -> bool:
     """Whether the group belongs to the mean: in % of J* and open to all policies."""
-    return group != "real" and not group.startswith("misjudged")
+    return not group.startswith(("real", "misjudged"))
 
 
 def _normal(stats: Stats) -> float:

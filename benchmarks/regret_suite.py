@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from regret_curves import CurveTask, budgets_of, load_families
+from regret_curves import CurveTask, budgets_of, in_order, load_families
 from risingbandits import Policy, RisingBandit, get_instance, random_instance
 from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.instances import (
@@ -29,12 +29,23 @@ from risingbandits.instances.shapes import SHAPES, misspecified, plateau_instanc
 
 __all__ = ["GROUPS", "Problem", "Sizes", "Task", "suite"]
 
-GROUPS = ("presets", "families", "random", "misspecified", "pairs", "misjudged-sigma", "misjudged-cap", "real")
+GROUPS = (
+    "presets",
+    "families",
+    "random",
+    "misspecified",
+    "pairs",
+    "misjudged-sigma",
+    "misjudged-cap",
+    "real",
+    "real-best-arm",
+)
 
 _PAPER = ("paper-15arms", "paper-2arms")
 _RANDOM = tuple(f"random-{number}" for number in range(2, 7))
 _HORIZONS = (2_000, 20_000, 200_000, 1_000_000)
 _FULL_RUNS = 20_000  # longer tasks that are not a problem's own have fewer runs, in proportion
+_ORDERS = 3  # of the arms of a real task
 _NOISES: dict[str, Noise] = {"Gaussian": Gaussian(0.1), "Bernoulli": Bernoulli()}
 
 Change = Callable[[Policy, RisingBandit], Policy | None]
@@ -47,7 +58,8 @@ class Problem:
 
     ``truth`` holds the means that count where they differ from those the rewards are drawn with; ``sigma`` is what
     policies without a noise level of their own are told, by default that of the instance; ``block`` names problems
-    that are averaged before intervals are taken; ``side`` tells the members of a pair apart.
+    that are averaged before intervals are taken; ``side`` tells the members of a pair apart. With ``finals``, what each
+    arm is worth in the end, the arm to keep is looked for: arms cannot be pulled beyond the end of their curves.
     """
 
     label: str
@@ -57,6 +69,7 @@ class Problem:
     side: str = ""
     truth: RisingBandit | None = None
     sigma: float | None = None
+    finals: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,10 +93,20 @@ class Task:
     @property
     def in_percent(self) -> bool:
         """Whether values are percentages of J*; those of real curves are shares of what a random arm loses."""
-        return self.group != "real"
+        return not self.is_real
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the task is a family of real curves."""
+        return self.group.startswith("real")
 
     def policy_for(self, policy: Policy, problem: Problem) -> Policy | None:
-        """The policy as this task plays it, resolved as `simulate` would; None where the task is not for it."""
+        """The policy as this task plays it, resolved as `simulate` would; None where the task is not for it.
+
+        Policies that look for the best arm are played on real curves only.
+        """
+        if policy.objective == "best-arm" and not self.is_real:
+            return None
         if self.change is not None:
             changed = self.change(policy, problem.instance)
             if changed is None:
@@ -140,11 +163,11 @@ def suite(groups: Sequence[str], seed: int, sizes: Sizes, data: str | None) -> t
     for group in GROUPS:
         if group not in groups:
             continue
-        if group == "real":
+        if group.startswith("real"):
             try:
-                tasks.extend(_real(seed, sizes, data))
+                tasks.extend(_real(group, seed, sizes, data))
             except RisingBanditsError as error:
-                left_out.append(f"real curves left out: {error}")
+                left_out.append(f"{group} curves left out: {error}")
         else:
             tasks.extend(makers[group](seed, sizes))
     return tasks, left_out
@@ -225,13 +248,16 @@ def _misjudged(setting: str, factors: Sequence[float], seed: int, sizes: Sizes) 
             yield replace(task, change=partial(_misjudge, setting, factor))
 
 
-def _real(seed: int, sizes: Sizes, data: str | None) -> Iterator[Task]:
+def _real(group: str, seed: int, sizes: Sizes, data: str | None) -> Iterator[Task]:
+    to_find = group == "real-best-arm"
+    orders = 1 if sizes.quick else _ORDERS
     for family, tasks in load_families(data).items():
         chosen = tasks[:2] if sizes.quick else tasks
-        rounds = sum(sum(budgets_of(task, sizes.quick)) for task in chosen)
-        build = partial(_replays, chosen, sizes.quick, f"real {family}", seed)
-        longest = max(max(budgets_of(task, sizes.quick)) for task in chosen)
-        yield Task(f"real curves, {family}", "real", longest, 1, build, rounds, unit="instances")
+        budgets = [budgets_of(task, sizes.quick, to_find=to_find) for task in chosen]
+        build = partial(_replays, chosen, sizes.quick, f"real {family}", seed, orders, to_find)
+        label = f"real curves, {family}{', best arm' if to_find else ''}"
+        longest, rounds = max(map(max, budgets)), orders * sum(map(sum, budgets))
+        yield Task(label, group, longest, 1, build, rounds, unit="instances")
 
 
 # -- builders of problems ---------------------------------------------------------------------------------------------
@@ -303,14 +329,20 @@ def _misjudge(setting: str, factor: float, policy: Policy, instance: RisingBandi
     return policy.with_params(**{setting: factor * value}) if isinstance(value, int | float) else None
 
 
-def _replays(tasks: Sequence[CurveTask], quick: bool, key: str, seed: int) -> Iterator[Problem]:
+def _replays(
+    tasks: Sequence[CurveTask], quick: bool, key: str, seed: int, orders: int, to_find: bool
+) -> Iterator[Problem]:
     for task in tasks:
-        for budget in budgets_of(task, quick):
-            yield Problem(
-                f"{task.name}, B = {budget:,}",
-                RisingBandit.from_array(task.observed, NoNoise(), budget),
-                _seed(seed, f"{key} {task.name}", budget),
-                block=task.name,
-                truth=RisingBandit.from_array(task.truth, NoNoise(), budget),
-                sigma=task.sigma,
-            )
+        for budget in budgets_of(task, quick, to_find=to_find):
+            for order in range(orders):
+                drawn = in_order(task, order)
+                seen = drawn.observed[:, :-1] if to_find else drawn.observed
+                yield Problem(
+                    f"{task.name}, B = {budget:,}{f', order {order}' if order else ''}",
+                    RisingBandit.from_array(seen, NoNoise(), budget),
+                    _seed(seed, f"{key} {task.name}{f' {order}' if order else ''}", budget),
+                    block=task.name,
+                    truth=None if to_find else RisingBandit.from_array(drawn.truth, NoNoise(), budget),
+                    sigma=task.sigma,
+                    finals=tuple(drawn.truth[:, -1].tolist()) if to_find else None,
+                )

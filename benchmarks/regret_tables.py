@@ -26,12 +26,16 @@ Student, 95 %, over runs) or many problems (Student, 95 %, over instances); of a
 larger regret in rewards counts. A group is the mean of its tasks, and the mean is that of the groups, all alike,
 without misjudged settings and real curves; intervals of means add the variances of the tasks (normal, 95 %): they tell
 how sure the figure is for these tasks, not for others. "real": regret on real curves as a share of what a random
-constant arm loses (0: the best arm, 1: a random one), families alike. Misjudged settings are given to policies that
-have the setting, so these columns compare only those. Rank: mean rank over the tasks of a group, then over groups,
-without misjudged settings; equal regrets share a rank, and a policy that failed has the last one. "> {LARGE:g} %":
-share of runs that lose more than this share of J*, over the same tasks as the mean, each task alike; the worst task and
-the worst run are over these tasks too. Regret can be negative where curves fall, since the best constant arm is then
-not the best one can do. Tables of tasks have the value, the side of a pair that counts, the regret in rewards, and in
+constant arm loses (0: the best arm, 1: a random one), families alike, three orders of the arms each.
+"real-best-arm": how much less the recommended arm is worth in the end than the best one, as a share of what a random
+one is; arms cannot be pulled beyond the end of their curves, and only budgets that do not see all of them count.
+Policies that look for the best arm are played on real curves only, and have no rank. Misjudged settings are given to
+policies that have the setting, so these columns compare only those. Rank: mean rank over the tasks of a group, then
+over groups, without misjudged settings; equal regrets share a rank, and a policy that failed has the last one. ">
+{LARGE:g} %": share of runs that lose more than this share of J*, over the same tasks as the mean, each task alike;
+the worst task and the worst run are over these tasks too. Regret can be negative where curves fall, since the best
+constant arm is then not the best one can do. Tables of tasks have the value, the side of a pair that counts, the
+regret in rewards, and in
 brackets the share of runs above {LARGE:g} %."""
 
 
@@ -45,7 +49,7 @@ def overall_table(report: Report) -> TextTable:
             line.policy + ("*" if line.failures else ""),
             _pm(line.mean, line.half),
             _number(line.rank, 1),
-            *(_pm(*line.groups[group], 2 if group == "real" else 1) for group in report.groups),
+            *(_pm(*line.groups[group], 2 if group.startswith("real") else 1) for group in report.groups),
             _number(100 * line.share_large, 1),
             _case(line.worst_task),
             _case(line.worst_single),

@@ -217,16 +217,17 @@ def r_ucbe(sigma: float, a: float | None = None, eps: float = 0.25) -> Reference
     return run
 
 
-def rejects(eps: float = 1.0) -> Reference:
-    """Successive rejects on the means of the last eps N rewards."""
+def rejects(eps: float = 1.0, power: float = 1.0, depth: float = 1.0) -> Reference:
+    """Successive rejects on the means of the last eps N rewards, among the first T / depth arms."""
 
     def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
-        lbar = 0.5 + sum(1 / i for i in range(2, n_arms + 1))
-        active = list(range(n_arms))
+        count = max(1, min(n_arms, math.floor(horizon / depth)))
+        lbar = 0.5**power + sum(1 / i**power for i in range(2, count + 1))
+        active = list(range(count))
         rewards: list[list[float]] = [[] for _ in range(n_arms)]
         done = 0
-        for j in range(1, n_arms):
-            target = max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j))))
+        for j in range(1, count):
+            target = max(1, math.ceil((horizon - count) / (lbar * (count + 1 - j) ** power)))
             for _ in range(target - done):
                 for arm in active:
                     rewards[arm].append((yield arm))
@@ -235,6 +236,95 @@ def rejects(eps: float = 1.0) -> Reference:
             active.remove(min(active, key=lambda arm: (math.fsum(rewards[arm][-h:]) / h, -arm)))
         while True:
             yield active[0]
+
+    return run
+
+
+def recent_mean(rewards: list[float], share: float) -> float:
+    """The mean of the last share of the rewards, at least of one."""
+    h = max(1, math.floor(share * len(rewards) + 1e-12))
+    return math.fsum(rewards[-h:]) / h if rewards else -math.inf
+
+
+def successive_halving(eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> Reference:
+    """Rungs share what is left of the budget; the best floor(S / eta) of S arms go on."""
+
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        active = list(range(n_arms))
+        rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        rungs = 0
+        while n_arms > 1:
+            n_arms, rungs = max(1, n_arms // eta), rungs + 1
+        while rungs:
+            spent, reached = sum(map(len, rewards)), len(rewards[active[0]])
+            new = max(1, (horizon - spent) // (len(active) * rungs))
+            new = new if max_pulls is None else min(new, max_pulls - reached)
+            for _ in range(new):
+                for arm in active:
+                    rewards[arm].append((yield arm))
+            ranked = sorted(active, key=lambda arm: (-recent_mean(rewards[arm], share), arm))
+            active, rungs = sorted(ranked[: max(1, len(active) // eta)]), rungs - 1
+        while True:
+            yield active[0]
+
+    return run
+
+
+def hyperband(rungs: list[tuple[bool, int, int]], share: float = 0.1) -> Reference:
+    """Through rungs (whether a bracket begins, its arms, pulls of each): every arm of a rung until it is there."""
+
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        entered = 0
+        active: list[int] = []
+        for begins, arms, target in rungs:
+            if begins:
+                active = [(entered + i) % n_arms for i in range(arms)]
+                entered += arms
+            else:
+                places = sorted(range(len(active)), key=lambda i: (-recent_mean(rewards[active[i]], share), i))
+                active = [active[i] for i in sorted(places[:arms])]
+            for arm in active:
+                while len(rewards[arm]) < target:
+                    rewards[arm].append((yield arm))
+        while True:
+            best = best_of([recent_mean(own, share) for own in rewards])
+            rewards[best].append((yield best))
+
+    return run
+
+
+def asha(eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> Reference:
+    """Jobs one after another: the highest promotion that is due, else a new arm, else the best that can rise."""
+
+    def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
+        longest = horizon if max_pulls is None else min(horizon, max_pulls)
+        targets = [1]
+        while targets[-1] < longest:
+            targets.append(min(targets[-1] * eta, longest))
+        rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        scores: list[list[float]] = [[] for _ in range(n_arms)]  # at the end of every rung that the arm has done
+        while True:
+            job, waiting = None, None
+            for rung in range(len(targets) - 2, -1, -1):
+                done = [arm for arm in range(n_arms) if len(scores[arm]) > rung]
+                ready = [arm for arm in done if len(scores[arm]) == rung + 1]
+                if ready:
+                    best = max(ready, key=lambda arm: (scores[arm][rung], -arm))
+                    waiting = best if waiting is None else waiting
+                    better = sum(scores[arm][rung] > scores[best][rung] for arm in done)
+                    if job is None and better < len(done) // eta:
+                        job = best
+            fresh = next((arm for arm in range(n_arms) if not rewards[arm]), None)
+            job = fresh if job is None else job
+            job = waiting if job is None else job
+            if job is None:
+                job = best_of([recent_mean(own, share) for own in rewards])
+                rewards[job].append((yield job))
+                continue
+            while len(rewards[job]) < targets[len(scores[job])]:
+                rewards[job].append((yield job))
+            scores[job].append(recent_mean(rewards[job], share))
 
     return run
 

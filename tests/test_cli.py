@@ -19,7 +19,7 @@ from risingbandits.cli import app, run
 
 COMMANDS = ("demo", "simulate", "policies", "instances", "theory", "lower-bounds", "check")
 SMALL = ["simulate", "--instance", "paper-2arms", "--horizon", "300", "--runs", "3"]
-FILES = {"result.npz", "result.json", "report.md"} | {
+FILES = {"result.npz", "result.json", "study.json", "report.md"} | {
     f"{stem}.{kind}" for stem in ("regret", "pulls", "curves") for kind in ("png", "svg")
 }
 

@@ -16,6 +16,8 @@ and they decide for real, one pull at a time:
 >>> policy.tell(arm, reward=0.7)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from risingbandits._version import __version__
 from risingbandits.errors import RisingBanditsError
 from risingbandits.instances import (
@@ -41,6 +43,7 @@ from risingbandits.instances import (
     random_instance,
 )
 from risingbandits.policies import (
+    ASHA,
     DUCB,
     ETTS,
     KLUCB,
@@ -52,6 +55,7 @@ from risingbandits.policies import (
     UCB1,
     BetaThompson,
     CashElimination,
+    CommitEnsemble,
     CommitUCB,
     Constant,
     EpsilonGreedy,
@@ -59,27 +63,37 @@ from risingbandits.policies import (
     Exp3S,
     Explanation,
     ExploreThenCommit,
+    FewArms,
     GaussianThompson,
     GaussianUCB,
+    Hyperband,
     ImprovingElimination,
+    OpenArms,
     OracleConstant,
     Policy,
     REdUCB,
     Rexp3,
     RLessUCB,
     RoundRobin,
+    SelectiveRace,
     SequentialHalving,
     Ser4,
+    SuccessiveHalving,
     SuccessiveRejects,
     TsallisINF,
     WindowGreedy,
     get_policy,
     policy_names,
+    recommended_policy,
     register,
 )
 from risingbandits.simulation import Result, simulate
 
+if TYPE_CHECKING:
+    from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
+
 __all__ = [
+    "ASHA",
     "DUCB",
     "ETTS",
     "KLUCB",
@@ -89,10 +103,13 @@ __all__ = [
     "SWTS",
     "SWUCB",
     "UCB1",
+    "Allocator",
     "Bernoulli",
     "Beta",
     "BetaThompson",
+    "Budget",
     "CashElimination",
+    "CommitEnsemble",
     "CommitUCB",
     "Constant",
     "ConstantCurve",
@@ -103,17 +120,22 @@ __all__ = [
     "Explanation",
     "ExploreThenCommit",
     "Exponential",
+    "FewArms",
     "Gaussian",
     "GaussianThompson",
     "GaussianUCB",
+    "Hyperband",
     "ImprovingElimination",
     "InstancePair",
     "LinearCapped",
+    "NoArmFree",
     "NoNoise",
+    "OpenArms",
     "OracleConstant",
     "Policy",
     "Polynomial",
     "PowerLaw",
+    "Pull",
     "REdUCB",
     "RLessUCB",
     "Result",
@@ -121,9 +143,11 @@ __all__ = [
     "RisingBandit",
     "RisingBanditsError",
     "RoundRobin",
+    "SelectiveRace",
     "SequentialHalving",
     "Ser4",
     "ShapeCheck",
+    "SuccessiveHalving",
     "SuccessiveRejects",
     "Tabulated",
     "TsallisINF",
@@ -137,6 +161,16 @@ __all__ = [
     "policy_names",
     "power_law_instance",
     "random_instance",
+    "recommended_policy",
     "register",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The allocator's names, loaded when they are first used."""
+    if name in ("Allocator", "Budget", "NoArmFree", "Pull"):
+        from risingbandits import allocation
+
+        return getattr(allocation, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
+__all__ = ["bound_kernel", "compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +46,11 @@ def kernel(function: F) -> F:
 def rare_kernel(function: F) -> F:
     """Mark ``function`` as a kernel that is called rather than inlined: large code that a hot loop seldom reaches."""
     return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def bound_kernel(function: Any, **names: Any) -> Callable[..., Any]:
+    """A new kernel: ``function`` with some of its global names re-bound, to other kernels for example."""
+    return kernel(_rebind(plain(function), names))
 
 
 def plain(function: Any) -> Callable[..., Any]:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits import cli_imdb, cli_reproduce, cli_theory
+from risingbandits import cli_imdb, cli_replay, cli_report, cli_reproduce, cli_run, cli_store, cli_theory
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
+from risingbandits.cli_backend import Address, Backend
+from risingbandits.errors import RisingBanditsError, check_choice
 
 if TYPE_CHECKING:
     from risingbandits.instances import RisingBandit
@@ -39,6 +40,11 @@ _DEMO_POLICIES = (
     "round-robin",
     "oracle",
 )
+# What `simulate` compares where nothing is said.
+_COMPARED = {
+    "cumulative": "commit-ucb,red-ucb,round-robin",
+    "best-arm": "selective-race,r-sr,successive-halving,hyperband",
+}
 _DEMO_INSTANCES = ("paper-15arms", "paper-2arms")
 _DEMO_NOTE = """\
 Regret is what the best constant arm earns beyond the policy: 0 is perfect, and
@@ -66,6 +72,8 @@ risingbandits simulate --instance paper-2arms --runs 20 --out study
 risingbandits simulate --instance random-3 --policies "red-ucb(eps=0.1,sigma=0.2),round-robin"
 
 risingbandits simulate --curves my.csv --noise bernoulli --horizon 5000
+
+risingbandits simulate --instance mussi-5arms --horizon 1000 --objective best-arm
 """
 
 
@@ -114,8 +122,8 @@ def simulate(
         typer.Option(help="CSV file of learning curves instead: a column per arm, its name first, a row per pull."),
     ] = None,
     policies: Annotated[
-        str, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
-    ] = "commit-ucb,red-ucb,round-robin",
+        str | None, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
+    ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[
         int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
@@ -131,19 +139,31 @@ def simulate(
         int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
+    backend: Backend = "threads",
+    address: Address = None,
+    objective: Annotated[
+        str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
+    ] = "cumulative",
+    finished: Annotated[
+        str, typer.Option(help="At the end of its curve an arm goes on paying, or cannot be pulled (masked).")
+    ] = "paying",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits import _arguments
     from risingbandits.reporting.report import Study, prepare_folder
     from risingbandits.simulation import simulate as play
 
+    check_choice("objective", objective, _COMPARED)
+    policies = _COMPARED[objective] if policies is None else policies
     chosen = _arguments.parse_policies(policies)
     rounds = _arguments.parse_checkpoints(checkpoints)
     problem = _problem(instance, curves, noise)
     if out is not None:
         prepare_folder(out)
     with _progress(problem.name or "", runs * len(chosen)) as advance:
-        result = play(chosen, problem, horizon, runs, seed, jobs, rounds, advance)
+        result = play(
+            chosen, problem, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
+        )
     options = {
         "instance": instance,
         "curves": curves,
@@ -153,9 +173,11 @@ def simulate(
         "noise": noise,
         "seed": seed,
         "checkpoints": checkpoints,
+        "objective": None if objective == "cumulative" else objective,
+        "finished": None if finished == "paying" else finished,
     }
     given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-    _present([Study(problem, result)], out, " ".join(["risingbandits simulate", *given]))
+    _present([Study(problem, result)], out, " ".join(["risingbandits simulate", *given]), objective=objective)
 
 
 @app.command()
@@ -219,7 +241,9 @@ def _problem(name: str | None, curves: Path | None, noise: str | None) -> Rising
     return problem if noise is None else problem.with_noise(parse_noise(noise))
 
 
-def _present(studies: Sequence[Study], out: Path | None, command: str, note: str = "") -> None:
+def _present(
+    studies: Sequence[Study], out: Path | None, command: str, note: str = "", objective: str = "cumulative"
+) -> None:
     """Tables on the terminal, files in ``out``, and at the end where they are."""
     from risingbandits.reporting.tables import summary_table
 
@@ -227,9 +251,9 @@ def _present(studies: Sequence[Study], out: Path | None, command: str, note: str
     if out is not None:
         from risingbandits.reporting.report import write_report
 
-        page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}")
+        page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}", objective)
     for study in studies:
-        _show(summary_table(study.result))
+        _show(summary_table(study.result, objective))
     if note:
         typer.echo(f"{note}\n")
     typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
@@ -259,3 +283,7 @@ def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
 cli_theory.add_commands(app, _show, _progress)
 cli_imdb.add_commands(app, _show, _progress)
 cli_reproduce.add_commands(app, _show)
+cli_replay.add_commands(app, _show)
+cli_run.add_commands(app, _show)
+cli_store.add_commands(app, _show)
+cli_report.add_commands(app)

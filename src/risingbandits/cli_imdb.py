@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from risingbandits.cli_backend import Address, Backend
 from risingbandits.errors import RisingBanditsError
 
 if TYPE_CHECKING:
     from risingbandits.learners import Rows
     from risingbandits.learners.averages import Averages
     from risingbandits.reporting.tables import TextTable
+    from risingbandits.simulation.backend import Backend as Players
 
 __all__ = ["add_commands"]
 
@@ -66,12 +68,16 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         jobs: Jobs = None,
         out: Out = Path("risingbandits-imdb"),
         quick: Quick = False,
+        backend: Backend = "threads",
+        address: Address = None,
     ) -> None:
         """Measure the average learning curves; run it again, with more runs, to continue."""
         from risingbandits.experiments.model_selection import curves_table
+        from risingbandits.simulation.backend import opened
 
         setting = _setting(dataset, data, features, horizon, quick)
-        averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, jobs, out, progress)
+        with opened(backend, jobs, address) as players:
+            averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out, progress)
         show(curves_table(averages, setting.published))
         typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
 
@@ -96,11 +102,14 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         jobs: Jobs = None,
         out: Out = Path("risingbandits-imdb"),
         quick: Quick = False,
+        backend: Backend = "threads",
+        address: Address = None,
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
         from risingbandits import _arguments
         from risingbandits.experiments import model_selection as experiment
         from risingbandits.reporting.report import write_report
+        from risingbandits.simulation.backend import opened
         from risingbandits.simulation.result import write_whole
 
         numbers = _numbers(arms, len(experiment.ARMS))
@@ -111,11 +120,12 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         setting = _setting(dataset, data, features, horizon, quick)
         repeats = runs or (_QUICK_RUNS if quick else 30)
         curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
-        averages = _measured(setting, curve_repeats, seed, jobs, out, progress)
-        with progress(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
-            studies = experiment.play_studies(
-                setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance
-            )
+        with opened(backend, jobs, address) as players:
+            averages = _measured(setting, curve_repeats, seed, players, out, progress)
+            with progress(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
+                studies = experiment.play_studies(
+                    setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance, backend=players
+                )
         options = {
             "dataset": dataset,
             "features": features,
@@ -137,7 +147,7 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
             show(table)
         typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
 
-    def _measured(setting: _Setting, runs: int, seed: int, jobs: int | None, out: Path, progress: Progress) -> Averages:
+    def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path, progress: Progress) -> Averages:
         """Averaged curves, from the folder as far as they are there, and their files."""
         from risingbandits.experiments.model_selection import ARMS
         from risingbandits.learners.averages import measure_curves
@@ -148,7 +158,7 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         prepare_folder(out)
         with progress("curves", runs) as advance:
             averages = measure_curves(
-                setting.rows, ARMS, setting.horizon, runs, seed, jobs, out / _CURVES_FILE, advance
+                setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
             )
         write_whole(out / "curves.csv", averages.csv().encode())
         save_figure(plot_curves(averages.instance(setting.rows.name)), out, "curves")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from risingbandits.cli_backend import Address, Backend
 from risingbandits.errors import check_choice, check_positive_int
 
 if TYPE_CHECKING:
@@ -42,13 +42,16 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         ] = True,
         quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
         redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
+        backend: Backend = "threads",
+        address: Address = None,
     ) -> None:
         """Recompute the paper's synthetic figures and tables."""
         names = list(_NAMES) if check_choice("what", what, (*_NAMES, "all")) == "all" else [what]
         if runs is not None:
             check_positive_int("runs", runs)
         check_positive_int("seed", seed, minimum=0)
-        threads = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
+        if jobs is not None:
+            check_positive_int("jobs", jobs)
 
         from dataclasses import replace
 
@@ -63,7 +66,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
             size = replace(size, runs=runs)
         command = ["risingbandits", "reproduce", what, "--runs", str(size.runs), "--seed", str(seed)]
         command += ["--no-extra"] * (not extra) + ["--quick"] * quick
-        played = study.reproduce(names, out, size, threads, shlex.join(command), _progress)
+        played = study.reproduce(names, out, size, jobs, shlex.join(command), _progress, backend, address)
         for name in names:
             for table in study.EXPERIMENTS[name].tables(out):
                 show(table)

@@ -18,6 +18,7 @@ from risingbandits.learners import Learner, LiveBandit, LogisticRegression, Netw
 from risingbandits.learners.averages import Averages, bin_edges, measure_curves
 from risingbandits.learners.play import Paired, play_live
 from risingbandits.policies import get_policy
+from risingbandits.simulation.backend import Threads
 from risingbandits.simulation.blocks import in_blocks
 
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]
@@ -107,7 +108,7 @@ def test_an_error_in_a_thread_is_raised() -> None:
         raise RisingBanditsError("broken")
 
     with pytest.raises(RisingBanditsError, match="broken"):
-        in_blocks(["one"], begin, range(5), 2)  # type: ignore[arg-type]
+        in_blocks(["one"], begin, range(5), Threads(2))  # type: ignore[arg-type]
 
 
 def test_intervals() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import reference_phases as slow
 from reference import play_policy
 from risingbandits import (
+    ASHA,
     RSR,
     RUCBE,
     CashElimination,
@@ -20,14 +21,17 @@ from risingbandits import (
     Exp3,
     Exp3S,
     ExploreThenCommit,
+    Hyperband,
     ImprovingElimination,
     NoNoise,
     Policy,
     Rexp3,
     RisingBandit,
     RisingBanditsError,
+    SelectiveRace,
     SequentialHalving,
     Ser4,
+    SuccessiveHalving,
     SuccessiveRejects,
     TsallisINF,
     get_instance,
@@ -35,12 +39,19 @@ from risingbandits import (
     simulate,
 )
 from risingbandits.policies import _exp3, _phases
+from risingbandits.policies.hyperband import brackets
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
 SWEEPING = (Ser4, ImprovingElimination, CashElimination)
-PHASED = (RSR, SuccessiveRejects, SequentialHalving)
-ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED)
+PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving, SelectiveRace)
+RUNGS = (Hyperband, ASHA)
+ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS)
+
+
+def rungs_of(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[bool, int, int]]:
+    return [(entering > 0, arms, target) for entering, arms, target in brackets(n_arms, horizon, eta, max_pulls)]
+
 
 AS_DEFINED: list[tuple[Policy, slow.Reference]] = [
     (Exp3(), slow.exp3_default),
@@ -61,6 +72,14 @@ AS_DEFINED: list[tuple[Policy, slow.Reference]] = [
     (RSR(eps=0.1), slow.rejects(0.1)),
     (SuccessiveRejects(), slow.rejects()),
     (SequentialHalving(), slow.sequential_halving),
+    (SelectiveRace(), slow.rejects(0.2, 0.5, 10.0)),
+    (SelectiveRace(depth=150.0, power=2.0, eps=1.0), slow.rejects(1.0, 2.0, 150.0)),
+    (SuccessiveHalving(), slow.successive_halving()),
+    (SuccessiveHalving(eta=2, max_pulls=120, share=0.5), slow.successive_halving(2, 120, 0.5)),
+    (Hyperband(), lambda k, t, rng: slow.hyperband(rungs_of(k, t, 3, None))(k, t, rng)),
+    (Hyperband(4, 50, 1.0), lambda k, t, rng: slow.hyperband(rungs_of(k, t, 4, 50), 1.0)(k, t, rng)),
+    (ASHA(), slow.asha()),
+    (ASHA(eta=2, max_pulls=60, share=0.3), slow.asha(2, 60, 0.3)),
 ]
 
 
@@ -121,6 +140,11 @@ def test_decisions_without_noise_and_with_costs() -> None:
         CashElimination(window=1, budget=30.0),
         RUCBE(sigma=0.0, a=1.0),
         RSR(eps=1.0),
+        SelectiveRace(depth=1.0, power=0.0, eps=1.0),
+        SuccessiveHalving(max_pulls=7, share=1.0),
+        Hyperband(eta=2, max_pulls=9),
+        ASHA(eta=2, max_pulls=9),
+        ASHA(max_pulls=1),
     ],
     ids=repr,
 )
@@ -128,7 +152,9 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize("policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving()], ids=repr)
+@pytest.mark.parametrize(
+    "policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving(), SelectiveRace(), Hyperband(), ASHA()], ids=repr
+)
 def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
     check_same_in_all_modes(policy, random_instance(150, horizon=1_500, seed=2), 1_500, seed=1)
 
@@ -365,3 +391,80 @@ def test_regret_at_full_size(name: str, label: str, mean: float, sd: float) -> N
     final = simulate(label, name, runs=100, seed=1).final_regret[label]
     error = math.sqrt((sd**2 + float(final.var(ddof=1))) / 100)
     assert abs(final.mean() - mean) <= max(4 * error, 0.005 * mean)
+
+
+# -- few arms, rungs and lengths ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "horizon", "opened"), [(50, 100, 10), (50, 5, 1), (50, 10_000, 50), (10_000, 20_000, 2_000)]
+)
+def test_a_selective_race_opens_what_it_can_afford(n_arms: int, horizon: int, opened: int) -> None:
+    running = SelectiveRace().reset(n_arms, horizon)
+    for _ in range(min(horizon, 3_000)):
+        arm = running.ask()
+        running.tell(arm, arm / n_arms)
+    assert (running.pulls > 0).sum() == opened
+    assert (running.pulls[:opened] > 0).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n_arms=st.integers(1, 60),
+    horizon=st.integers(1, 3_000),
+    eta=st.integers(2, 5),
+    longest=st.integers(1, 200) | st.none(),
+)
+def test_brackets_fit_the_budget(n_arms: int, horizon: int, eta: int, longest: int | None) -> None:
+    """Brackets are those of the algorithm, cut to the arms there are, and cost no more than the budget if one pull."""
+    rungs = brackets(n_arms, horizon, eta, longest)
+    cost = before = 0
+    for entering, arms, target in rungs:
+        cost += arms * (target - (0 if entering else before))
+        assert 1 <= arms <= n_arms
+        assert entering in (0, arms)
+        assert 1 <= target <= (horizon if longest is None else longest)
+        assert entering or target > before
+        before = target
+    assert cost <= horizon or all(target == 1 for _, _, target in rungs)
+    assert rungs[0][0] > 0
+
+
+def test_brackets_of_the_paper() -> None:
+    """Table 1 of Li et al. (2018): R = 81, eta = 3."""
+    rungs = brackets(1_000, 10**6, 3, 81)
+    table = [[81, 27, 9, 3, 1], [34, 11, 3, 1], [15, 5, 1], [8, 2], [5]]
+    once = [arms for bracket in table for arms in bracket]
+    assert [arms for _, arms, _ in rungs[: len(once)]] == once
+    assert [target for _, _, target in rungs[:5]] == [1, 3, 9, 27, 81]
+
+
+@pytest.mark.parametrize("policy", [SuccessiveHalving(), Hyperband(), ASHA()], ids=repr)
+def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None:
+    curves = np.linspace(0.1, 0.9, 12)[None, :] * np.array([[0.5], [0.9], [0.7], [0.2]])
+    problem = RisingBandit.from_array(curves, NoNoise(), 30)
+    assert policy.for_instance(problem, 30).params()["max_pulls"] == 12
+    assert policy.for_instance(get_instance("paper-2arms"), 30).params()["max_pulls"] is None
+    result = simulate(policy, problem, finished="masked")
+    assert result.pulls[policy.name].max() <= 12
+    assert result.recommended[policy.name].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        SelectiveRace(depth=0.5),
+        SelectiveRace(power=-1.0),
+        SelectiveRace(eps=0.0),
+        SuccessiveHalving(eta=1),
+        SuccessiveHalving(max_pulls=0),
+        Hyperband(share=2.0),
+        Hyperband(eta=1.5),  # type: ignore[arg-type]
+        ASHA(max_pulls=-3),
+        ASHA(share=0.0),
+    ],
+    ids=repr,
+)
+def test_settings_of_rungs_that_are_refused(policy: Policy) -> None:
+    with pytest.raises(RisingBanditsError, match=r"^(depth|power|eps|eta|max_pulls|share) "):
+        policy.reset(3, 10)

@@ -12,11 +12,9 @@ import inspect
 import io
 import os
 import re
-import threading
 import zipfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +30,7 @@ from risingbandits.instances._sums import fill_sums
 from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
 from risingbandits.simulation import Result, engine, simulate
+from risingbandits.simulation.backend import Backend, Threads
 from risingbandits.simulation.result import Floats, Ints, write_whole
 from risingbandits.simulation.run import checkpoint_rounds
 
@@ -93,10 +92,12 @@ class Blocks:
     ----------
     folder : path
         Where they are kept; made when needed.
-    jobs : int
-        Threads.
+    jobs : int, optional
+        Threads; by default one per core.
     progress : callable, optional
         Gets the number of runs to be played and gives a context whose value is told ``(panel and policy, runs)``.
+    backend : Backend, optional
+        Where they are played instead of threads. The files are written by this process alone.
 
     Attributes
     ----------
@@ -105,8 +106,9 @@ class Blocks:
     """
 
     folder: Path
-    jobs: int
+    jobs: int | None = None
     progress: Progress | None = None
+    backend: Backend | None = None
     played: int = 0
 
     def play(self, panels: Sequence[Panel]) -> dict[str, Result]:
@@ -139,31 +141,21 @@ class Blocks:
     ) -> list[tuple[_Block, _Played]]:
         for panel in {id(block.panel): block.panel for block in missing}.values():
             panel.instance.environment(panel.horizon)  # built once, before the threads start
-        stop = threading.Event()
-
-        def play(block: _Block) -> _Played | None:
-            if stop.is_set():
-                return None
-            played = _simulated(block)
-            self._write(keys[block.panel.name, block.label, block.first], played)
-            return played
-
+        items: dict[tuple[str, str], list[int]] = {}
+        for number, block in enumerate(missing):
+            items.setdefault((block.panel.name, block.label), []).append(number)
         done = []
         total = sum(block.runs for block in missing)
         shown = nullcontext(_silent) if self.progress is None else self.progress(total)
-        with shown as advance, ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            waiting = {pool.submit(play, block): block for block in missing}
-            try:
-                for future in as_completed(waiting):
-                    block, played = waiting[future], future.result()
-                    assert played is not None
-                    done.append((block, played))
-                    self.played += block.runs
-                    advance(f"{block.panel.name}: {block.label}", block.runs)
-            except BaseException:
-                stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        backend = Threads(self.jobs) if self.backend is None else self.backend
+        playing = backend.play(_Begin(tuple(missing)), items)
+        with shown as advance, closing(playing):
+            for (name, label), number, played in playing:
+                block = missing[number]
+                self._write(keys[name, label, block.first], played)  # here: on a cluster the folder is elsewhere
+                done.append((block, played))
+                self.played += block.runs
+                advance(f"{name}: {label}", block.runs)
         return done
 
     def _path(self, key: str) -> Path:
@@ -186,6 +178,16 @@ class Blocks:
 
 def _silent(_label: str, _runs: int) -> None:
     """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class _Begin:
+    """Blocks to be played, here or in another process, by their number."""
+
+    blocks: tuple[_Block, ...]
+
+    def __call__(self, _panel_and_label: tuple[str, str]) -> Callable[[int], _Played]:
+        return lambda number: _simulated(self.blocks[number])
 
 
 def _simulated(block: _Block) -> _Played:

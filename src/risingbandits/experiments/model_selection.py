@@ -22,6 +22,7 @@ from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy, get_policy
 from risingbandits.reporting.report import Study
 from risingbandits.reporting.tables import TextTable
+from risingbandits.simulation.backend import Backend
 from risingbandits.simulation.blocks import Advance
 
 __all__ = [
@@ -92,8 +93,9 @@ def play_studies(
     jobs: int | None,
     numbers: Sequence[int],
     progress: Advance | None = None,
+    backend: str | Backend = "threads",
 ) -> list[LiveStudy]:
-    """Play the policies with the first ``n`` arms, for each n of ``numbers``."""
+    """Play the policies with the first ``n`` arms, for each n of ``numbers``; the rest as for `play_live`."""
     studies = []
     for number in numbers:
         check_positive_int("arms", number)
@@ -108,6 +110,7 @@ def play_studies(
             seed,
             jobs,
             progress=progress,
+            backend=backend,
         )
         studies.append(LiveStudy(live, Study(curves, live.against(curves))))
     return studies

@@ -14,6 +14,7 @@ from risingbandits.experiments.data import read_rows
 from risingbandits.experiments.study import Experiment, Size
 from risingbandits.reporting.report import prepare_folder
 from risingbandits.reporting.tables import TextTable
+from risingbandits.simulation.backend import Backend, opened
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
@@ -28,9 +29,11 @@ def reproduce(
     names: Sequence[str],
     folder: str | Path,
     size: Size,
-    jobs: int,
+    jobs: int | None,
     command: str,
     progress: Progress | None = None,
+    backend: str | Backend = "threads",
+    address: str | None = None,
 ) -> int:
     """Play the named experiments and write tables, figures and the summary to ``folder``.
 
@@ -45,12 +48,14 @@ def reproduce(
         Made if needed; blocks are kept in ``blocks`` below it.
     size : Size
         How much is played.
-    jobs : int
-        Threads; the files do not depend on it.
+    jobs : int, optional
+        As for `simulate`; the files do not depend on it.
     command : str
         How to get the same files again, for the reader.
     progress : callable, optional
         As for `Blocks`.
+    backend, address
+        As for `simulate`; the files do not depend on them either.
 
     Returns
     -------
@@ -59,10 +64,11 @@ def reproduce(
     """
     folder = prepare_folder(Path(folder))
     remove_leftovers(folder)
-    blocks = Blocks(folder / "blocks", jobs, progress)
-    for name in names:
-        study = EXPERIMENTS[name]
-        study.write(blocks.play(study.panels(size)), size, folder)
+    with opened(backend, jobs, address) as players:
+        blocks = Blocks(folder / "blocks", jobs, progress, players)
+        for name in names:
+            study = EXPERIMENTS[name]
+            study.write(blocks.play(study.panels(size)), size, folder)
     header = {"version": __version__, "command": command, "seed": size.seed, "runs": size.runs, "horizon": size.horizon}
     _sum_up(names, folder, header, size.extra)
     return blocks.played

@@ -14,6 +14,7 @@ from risingbandits.experiments.blocks import Panel
 from risingbandits.experiments.data import RegretData, write_regret
 from risingbandits.instances import Bernoulli, Beta, Noise, get_instance
 from risingbandits.policies import Policy, get_policy
+from risingbandits.reporting.study_file import StudyFile
 from risingbandits.reporting.tables import TextTable
 from risingbandits.simulation import Result
 
@@ -153,8 +154,12 @@ class RegretStudy:
             for n, value in zip(pulls, values, strict=True)
         ]
         write_regret(folder, self.name, results, rows)
+        noises = {spec.name: spec.noise for spec in self.specs}
         for panel, result in results.items():
             result.save(folder / self.name / panel)
+            noise = noises[panel]
+            played = problem if noise is None else problem.with_noise(noise)
+            StudyFile.of(played, horizon).save(folder / self.name / panel)
 
     def draw(self, folder: Path) -> list[str]:
         data = RegretData.read(folder, self.name)

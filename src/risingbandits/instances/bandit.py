@@ -23,6 +23,7 @@ from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck
 __all__ = ["RisingBandit"]
 
 _DEFAULT_NOISE = Gaussian(0.1)
+_ENDLESS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +47,10 @@ class RisingBandit:
         Whether all arms move with the round, whichever is pulled.
     arm_names : iterable of str, optional
         All different; "arm 1", "arm 2", ... by default.
+    max_pulls : int or iterable of int, optional
+        How often an arm can be pulled, where that is known: the length of its curve, one number for all arms or one for
+        each. `simulate` stops there with ``finished="masked"``; policies with a setting of the same name are told.
+        By default tables end with their last value and closed forms never.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class RisingBandit:
     name: str | None
     restless: bool
     arm_names: tuple[str, ...]
+    max_pulls: tuple[int, ...] | None
 
     def __init__(
         self,
@@ -76,6 +82,7 @@ class RisingBandit:
         name: str | None = None,
         restless: bool = False,
         arm_names: Iterable[str] | None = None,
+        max_pulls: int | Iterable[int] | None = None,
     ) -> None:
         checked = _checked_curves(curves)
         if not isinstance(noise, Noise):
@@ -91,6 +98,7 @@ class RisingBandit:
             "name": name,
             "restless": bool(restless),
             "arm_names": _checked_names(arm_names, len(checked)),
+            "max_pulls": _checked_limits(max_pulls, len(checked)),
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -104,6 +112,7 @@ class RisingBandit:
         name: str | None = None,
         restless: bool = False,
         arm_names: Iterable[str] | None = None,
+        max_pulls: int | Iterable[int] | None = None,
     ) -> RisingBandit:
         """Instance of tabulated curves, one row for each arm; rows may differ in length.
 
@@ -122,7 +131,7 @@ class RisingBandit:
         curves = [Tabulated(row) for row in values]
         if horizon is None and curves:
             horizon = max(curve.values.size for curve in curves)
-        return cls(curves, noise, horizon, name, restless, arm_names)
+        return cls(curves, noise, horizon, name, restless, arm_names, max_pulls)
 
     @classmethod
     def from_csv(
@@ -152,6 +161,30 @@ class RisingBandit:
     def sigma(self) -> float:
         """Sub-Gaussian scale of the noise, which policies use that are given none."""
         return self.noise.sigma
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64] | None:
+        """How often each arm can be pulled before its curve ends: ``max_pulls``, or the lengths of the tables.
+
+        None where no arm ends; an arm that does not end, beside others that do, has the largest of all whole numbers.
+
+        Examples
+        --------
+        >>> RisingBandit.from_array([[0.1, 0.2, 0.3], [0.2, 0.25]]).lengths
+        array([3, 2])
+        """
+        if self.max_pulls is not None:
+            return np.array(self.max_pulls, dtype=np.int64)
+        tables = [curve.table for curve in self.curves]
+        if all(table is None for table in tables):
+            return None
+        return np.array([_ENDLESS if table is None else table.size for table in tables], dtype=np.int64)
+
+    @property
+    def longest(self) -> int | None:
+        """The largest of `lengths`; None where an arm does not end."""
+        lengths = self.lengths
+        return None if lengths is None or lengths.max() == _ENDLESS else int(lengths.max())
 
     def means(self, n: Pull | Pulls) -> Floats:
         """Mean rewards of pull ``n`` of all arms: (K,), or (K, len(n)) for an array."""
@@ -258,7 +291,9 @@ class RisingBandit:
         return check_positive_int("horizon", self.horizon if horizon is None else horizon)
 
     def _only(self, arm: int) -> RisingBandit:
-        return replace(self, curves=self.curves[arm : arm + 1], arm_names=self.arm_names[arm : arm + 1])
+        limits = None if self.max_pulls is None else self.max_pulls[arm : arm + 1]
+        names = self.arm_names[arm : arm + 1]
+        return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits)
 
     def _clipped_arms(self, last: int) -> npt.NDArray[np.int64]:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
@@ -306,6 +341,17 @@ def _checked_names(names: Iterable[str] | None, n_arms: int) -> tuple[str, ...]:
     if len(checked) != n_arms or len(set(checked)) != n_arms:
         raise RisingBanditsError(f"arm_names must be {n_arms} different texts, got {shown(list(checked))}.")
     return checked
+
+
+def _checked_limits(limits: int | Iterable[int] | None, n_arms: int) -> tuple[int, ...] | None:
+    if limits is None:
+        return None
+    if isinstance(limits, Iterable) and not isinstance(limits, (str, bytes)):
+        each = tuple(check_positive_int("max_pulls", limit) for limit in limits)
+        if len(each) != n_arms:
+            raise RisingBanditsError(f"max_pulls must be one number or {n_arms}, one for each arm, got {len(each)}.")
+        return each
+    return (check_positive_int("max_pulls", limits),) * n_arms
 
 
 def _running_sums(env: Environment, arm: int, n: int) -> Floats:

@@ -18,6 +18,7 @@ from risingbandits.instances.noise import Bernoulli
 from risingbandits.learners.data import Rows
 from risingbandits.learners.live import Learner, LiveBandit
 from risingbandits.policies._types import Floats
+from risingbandits.simulation.backend import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.result import write_whole
 
@@ -132,11 +133,13 @@ def measure_curves(
     jobs: int | None = None,
     path: Path | None = None,
     progress: Advance | None = None,
+    backend: str | Backend = "threads",
+    address: str | None = None,
 ) -> Averages:
     """Train every learner alone for ``horizon`` pulls, ``runs`` times, and average.
 
     With a ``path`` the sums are kept there after every few runs; a file of the same setting is continued, and one
-    with as many runs or more is returned as it is.
+    with as many runs or more is returned as it is. ``jobs``, ``backend`` and ``address`` are those of `simulate`.
     """
     horizon = check_positive_int("horizon", horizon)
     runs = check_positive_int("runs", runs)
@@ -149,12 +152,34 @@ def measure_curves(
         averages = Averages.load(path)
         if averages.setting != setting:
             raise RisingBanditsError(f"{path} holds curves of another setting ({averages.setting}).")
-    while averages.runs < runs:
-        block = range(averages.runs, min(runs, averages.runs + _RUNS_PER_SAVE))
-        averages = _continued(averages, rows, arms, block, seed, jobs, progress)
-        if path is not None:
-            averages.save(path)
+    if averages.runs >= runs:
+        return averages
+    with opened(backend, jobs, address) as players:
+        while averages.runs < runs:
+            block = range(averages.runs, min(runs, averages.runs + max(_RUNS_PER_SAVE, 2 * players.slots)))
+            averages = _continued(averages, rows, arms, block, seed, players, progress)
+            if path is not None:
+                averages.save(path)
     return averages
+
+
+@dataclass(frozen=True)
+class _Begin:
+    """Settings of learners that train alone, from which their runs are played here or in another process."""
+
+    rows: Rows
+    arms: tuple[Learner, ...]
+    horizon: int
+    seed: int
+
+    def __call__(self, label: str) -> Callable[[int], npt.NDArray[np.uint8]]:
+        bandit = LiveBandit(self.rows, self.arms, self.horizon)
+
+        def one(run: int) -> npt.NDArray[np.uint8]:
+            bandit.reset(np.random.SeedSequence(self.seed, spawn_key=(run, _OWN_STREAM)))
+            return np.array([bandit.train(arm) for arm in range(len(self.arms))])
+
+        return one
 
 
 def _continued(
@@ -163,19 +188,11 @@ def _continued(
     arms: Sequence[Learner],
     block: range,
     seed: int,
-    jobs: int | None,
+    backend: Backend,
     progress: Advance | None,
 ) -> Averages:
-    def begin(label: str) -> Callable[[int], npt.NDArray[np.uint8]]:
-        bandit = LiveBandit(rows, arms, averages.horizon)
-
-        def one(run: int) -> npt.NDArray[np.uint8]:
-            bandit.reset(np.random.SeedSequence(seed, spawn_key=(run, _OWN_STREAM)))
-            return np.array([bandit.train(arm) for arm in range(len(arms))])
-
-        return one
-
-    played = np.array(in_blocks(["curves"], begin, block, jobs, progress)["curves"])  # (runs, K, T)
+    begin = _Begin(rows, tuple(arms), averages.horizon, seed)
+    played = np.array(in_blocks(["curves"], begin, block, backend, progress)["curves"])  # (runs, K, T)
     late = max(1, int(_LATE * averages.horizon))
     return Averages(
         averages.setting,

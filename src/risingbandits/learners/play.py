@@ -1,4 +1,4 @@
-"""`play_live`: many runs of several policies on live learners, in parallel threads, always with the same result."""
+"""`play_live`: many runs of several policies on live learners, in parallel, always with the same result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from risingbandits.errors import check_positive_int
 from risingbandits.instances import RisingBandit
 from risingbandits.learners.data import Rows
 from risingbandits.learners.live import Learner, LiveBandit, LiveRun, LiveRunner
+from risingbandits.policies import Policy
 from risingbandits.policies._types import Floats, Ints
+from risingbandits.simulation.backend import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.result import Result
 from risingbandits.simulation.run import Policies, checkpoint_rounds, labelled_policies
@@ -98,6 +100,23 @@ class LiveResult:
         )
 
 
+@dataclass(frozen=True)
+class _Begin:
+    """Settings of live runs, from which they are played here or in another process."""
+
+    policies: dict[str, Policy]
+    rows: Rows
+    arms: tuple[Learner, ...]
+    horizon: int
+    checkpoints: Ints
+    seed: int
+
+    def __call__(self, label: str) -> Callable[[int], LiveRun]:
+        bandit = LiveBandit(self.rows, self.arms, self.horizon)
+        runner = LiveRunner(self.policies[label], bandit, self.checkpoints)
+        return lambda run: runner.play(np.random.SeedSequence(self.seed, spawn_key=(run,)))
+
+
 def play_live(
     policies: Policies,
     rows: Rows,
@@ -109,6 +128,8 @@ def play_live(
     jobs: int | None = None,
     checkpoints: int = 200,
     progress: Advance | None = None,
+    backend: str | Backend = "threads",
+    address: str | None = None,
 ) -> LiveResult:
     """Play every policy ``runs`` times on learners that train only when they are pulled.
 
@@ -126,6 +147,8 @@ def play_live(
         As for `simulate`. Run i has the same learners and orders for every policy.
     progress : callable, optional
         Told ``(label, finished runs)``.
+    backend, address
+        As for `simulate`.
     """
     horizon = check_positive_int("horizon", horizon)
     runs = check_positive_int("runs", runs)
@@ -135,11 +158,10 @@ def play_live(
     for policy in labelled.values():
         policy.validate()
 
-    def begin(label: str) -> Callable[[int], LiveRun]:
-        runner = LiveRunner(labelled[label], LiveBandit(rows, arms, horizon), rounds)
-        return lambda run: runner.play(np.random.SeedSequence(seed, spawn_key=(run,)))
-
-    played = in_blocks(list(labelled), begin, range(runs), jobs, progress)
+    fresh = {label: policy.with_params() for label, policy in labelled.items()}
+    begin = _Begin(fresh, rows, tuple(arms), horizon, rounds, seed)
+    with opened(backend, jobs, address) as players:
+        played = in_blocks(list(labelled), begin, range(runs), players, progress)
     return LiveResult(
         name=curves.name or rows.name,
         arms=tuple(arm.name for arm in arms),

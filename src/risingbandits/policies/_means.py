@@ -38,7 +38,7 @@ def add(state: Any, arm: int, x: float) -> None:
 
 def parts(state: Any, width: float) -> dict[str, Floats]:
     """Level, width and value of indexes mean + width / sqrt(n), for `explain`."""
-    seen = state.root > 0.0
+    seen = state.counts > 0.0
     level = np.where(seen, state.mean, np.nan)
     widths = np.where(seen, width * state.root, np.nan)
     return {"level": level, "width": widths, "value": np.where(seen, level + widths, np.inf)}

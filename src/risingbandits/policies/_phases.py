@@ -1,4 +1,4 @@
-"""The room of best-arm identification by phases: successive rejects, R-SR and sequential halving.
+"""The room of best-arm identification by phases: successive rejects and halving, R-SR, the selective race.
 
 A schedule says for every phase how many pulls each arm of the phase has at its end (``pulls``), how many rounds have
 then been played in all (``ends``), how many arms go on (``kept``) and how many of an arm's last rewards its mean is
@@ -9,7 +9,7 @@ Phases end by the number of rewards, so that the budget is kept whatever happens
 cannot hold up a phase, and a reward for an arm that was not asked for counts as one of the phase. Within a phase the
 arm with the fewest pulls is next; where only dropped arms are available, the one of them with the fewest.
 
-Every arm keeps the running sums of its rewards (`_history`), so the mean of any of its last rewards is one subtraction.
+Means of last rewards are those of `_recent`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _history
+from risingbandits.policies import _history, _recent
 from risingbandits.policies._sweep import exchange
 from risingbandits.policies._types import Floats, Ints, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy
@@ -46,10 +46,10 @@ class State(NamedTuple):
     order: np.ndarray  # (K,) active arms by number, then the dropped ones
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray  # (3,) active arms; the present phase, from 0; place in the order of the arm whose turn it is
-    pulls: np.ndarray  # (K,) pulls
-    total: np.ndarray  # (K,) sum of all rewards
     mean: np.ndarray  # (K,) means of the last rewards when they were last compared
-    pool: np.ndarray  # running sums of the rewards (_history)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    total: np.ndarray
+    pool: np.ndarray
     places: np.ndarray
 
 
@@ -76,9 +76,7 @@ def _fewest(state: State, first: int, last: int, available: Mask) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    state.pulls[arm] += 1
-    state.total[arm] += reward
-    _history.append(state.pool, state.places, arm, state.pulls[arm], state.total[arm])
+    _recent.add(state, arm, reward)
     marks = state.marks
     asked = state.place[arm] == marks[TURN]
     if marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
@@ -100,7 +98,7 @@ def _end_phase(state: State) -> None:
     window = state.windows[marks[PHASE]]
     for i in range(marks[ACTIVE]):
         arm = state.order[i]
-        state.mean[arm] = mean_of_last(state, arm, window)
+        state.mean[arm] = _recent.mean_of_last(state, arm, window)
     while marks[ACTIVE] > state.kept[marks[PHASE]]:
         worst = 0
         for i in range(1, marks[ACTIVE]):
@@ -113,17 +111,6 @@ def _end_phase(state: State) -> None:
 
 
 @kernel
-def mean_of_last(state: State, arm: int, window: int) -> float:
-    """The mean of the arm's last ``window`` rewards, of all if it has fewer; -inf if it has none."""
-    n = state.pulls[arm]
-    if n == 0:
-        return -math.inf
-    length = max(min(window, n), 1)
-    before = state.pool[state.places[arm, 0] + n - length] if n > length else 0.0
-    return (state.total[arm] - before) / length
-
-
-@kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The active arm with the highest mean over the window of the present phase."""
     if state.marks[ACTIVE] == 1:
@@ -132,7 +119,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     best = -math.inf
     chosen = state.order[0]
     for i in range(state.marks[ACTIVE]):
-        mean = mean_of_last(state, state.order[i], window)
+        mean = _recent.mean_of_last(state, state.order[i], window)
         if mean > best:
             best = mean
             chosen = state.order[i]
@@ -151,20 +138,22 @@ class PhasePolicy(Policy):
         """The phases for so many arms and rounds."""
         raise TypeError(f"{type(self).__name__} does not define schedule.")
 
+    def opened(self, n_arms: int, horizon: int) -> int:
+        """How many arms take part, the lowest numbers: all, unless a policy says otherwise."""
+        return n_arms
+
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        phases = self.schedule(n_arms, horizon or 1)
+        opened = self.opened(n_arms, horizon or 1)
+        phases = self.schedule(opened, horizon or 1)
         return State(
             ends=phases.ends,
             kept=phases.kept,
             windows=phases.windows,
             order=np.arange(n_arms),
             place=np.arange(n_arms),
-            marks=np.array([n_arms, 0, 0], dtype=np.int64),
-            pulls=np.zeros(n_arms, dtype=np.int64),
-            total=np.zeros(n_arms),
+            marks=np.array([opened, 0, 0], dtype=np.int64),
             mean=np.zeros(n_arms),
-            pool=np.empty(_history.places_for(n_arms, capacity)),
-            places=_history.new_places(n_arms),
+            **_recent.new_fields(n_arms, capacity),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
@@ -173,28 +162,29 @@ class PhasePolicy(Policy):
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         phase = min(int(state.marks[PHASE]), len(state.windows) - 1)
         window = int(state.windows[phase]) if phase >= 0 else 1
-        level = np.full(len(state.pulls), np.nan)
-        for arm in np.flatnonzero(state.pulls):
-            n, start = int(state.pulls[arm]), int(state.places[arm, 0])
-            length = max(1, min(window, n))
-            level[arm] = (state.total[arm] - (state.pool[start + n - length] if n > length else 0.0)) / length
+        level = _recent.levels(state, np.full(len(state.pulls), window))
         return {"level": level, "active": (state.place < state.marks[ACTIVE]).astype(np.float64)}
 
 
-def rejects(n_arms: int, horizon: int, share: float) -> Schedule:
+def rejects(n_arms: int, horizon: int, share: float, power: float = 1.0) -> Schedule:
     """One arm less after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
 
-    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j))) pulls, at least 1, with
-    lbar = 1/2 + 1/2 + 1/3 + ... + 1/K. In all that is at most T rounds if T >= K.
+    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j)^power)) pulls, at least 1, with
+    lbar = 2^-power + 2^-power + 3^-power + ... + K^-power. In all that is at most T rounds if T >= K.
     """
-    lbar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    lbar = 1.0 / 2.0**power + sum(1.0 / i**power for i in range(2, n_arms + 1))
     pulls = np.array(
-        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j)))) for j in range(1, n_arms)], dtype=np.int64
+        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j) ** power))) for j in range(1, n_arms)],
+        dtype=np.int64,
     )
     left = np.arange(n_arms, 1, -1)  # arms in phase j
     ends = np.cumsum(left * np.diff(pulls, prepend=0)).astype(np.int64)
-    windows = np.maximum(1, np.floor(share * pulls + 1e-12)).astype(np.int64)
-    return Schedule(pulls, ends, (left - 1).astype(np.int64), windows)
+    return Schedule(pulls, ends, (left - 1).astype(np.int64), windows_of(pulls, share))
+
+
+def windows_of(pulls: Ints, share: float) -> Ints:
+    """How many rewards the last ``share`` of so many are, at least 1."""
+    return np.maximum(1, np.floor(share * pulls + 1e-12)).astype(np.int64)
 
 
 def halvings(n_arms: int, horizon: int) -> Schedule:

@@ -19,12 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._jit import compiled, kernel
-from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.policies._types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
 
 if TYPE_CHECKING:
     from risingbandits.instances import RisingBandit
+
+OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
 _GROWTH = 1.25
@@ -125,10 +127,14 @@ class Policy:
         return {}
 
     def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
-        """This policy with what it may take from a simulated problem: here the noise level where sigma is None."""
-        if "sigma" in self.params() and self.params()["sigma"] is None:
-            return self.with_params(sigma=instance.sigma)
-        return self
+        """This policy with what it may take from a simulated problem where a setting is None.
+
+        Here that is the noise level for ``sigma`` and, where the curves of all arms end, the longest for ``max_pulls``.
+        """
+        known: dict[str, Any] = {"sigma": instance.sigma, "max_pulls": instance.longest}
+        params = self.params()
+        told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
+        return self.with_params(**told) if told else self
 
     @property
     def draws(self) -> bool:
@@ -305,9 +311,17 @@ def register(policy: P) -> P:
     return policy
 
 
-def policy_names() -> list[str]:
-    """The names of all registered policies, sorted."""
-    return sorted(_registry.classes)
+def policy_names(objective: str | None = None) -> list[str]:
+    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
+
+    Examples
+    --------
+    >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
+    (True, False)
+    """
+    if objective is not None:
+        check_choice("objective", objective, OBJECTIVES)
+    return sorted(name for name, known in _registry.classes.items() if objective in (None, known.objective))
 
 
 def get_policy(name: str, **params: Any) -> Policy:

@@ -7,10 +7,7 @@ played in batches that grow with their pulls, which changes little and makes swi
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +15,7 @@ import numpy.typing as npt
 
 from risingbandits._jit import interpreted, kernel, rare_kernel
 from risingbandits.errors import RisingBanditsError, check_choice, check_finite, shown
-from risingbandits.policies import _commit, _history, _lines, _risk, _widths
+from risingbandits.policies import _batches, _history, _lines, _noise, _risk, _widths
 from risingbandits.policies._types import Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
@@ -27,15 +24,6 @@ if TYPE_CHECKING:
 
 _RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
 _KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL, "bernstein": _widths.BERNSTEIN}
-_FIRST_HORIZON = 200  # pretended where none is known: at least this and 10 K rounds
-_HORIZON_GROWTH = 1.3
-
-# Columns of `pulled`, whole numbers per arm.
-_PULLS, _AT, _DUE, _LAST = 0, 1, 2, 3
-# Places of `batch`: the arm being played (-1: none) and whether the last batch was a second chance.
-_ARM, _SECOND_CHANCE = 0, 1
-# Places of `clock`: the horizon, z, and whether the horizon is pretended.
-_HORIZON, _Z, _PRETENDED = 0, 1, 2
 
 
 class State(NamedTuple):
@@ -50,7 +38,7 @@ class State(NamedTuple):
     share: float
     recheck: float
     lookahead: float
-    pulled: np.ndarray  # (K, 4) pulls N, N when the line was drawn, N when it is due again, round of the last pull
+    pulled: np.ndarray  # (K, 4) _batches, as are batch and clock
     lines: np.ndarray  # (K, 3) u, s and lo when the line was drawn
     arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
     batch: np.ndarray  # (2,)
@@ -62,7 +50,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    arm = state.batch[_ARM]
+    arm = state.batch[_batches.ARM]
     if arm >= 0 and (available is None or available[arm]):
         return arm
     return _decide(state, t, available)
@@ -71,85 +59,34 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @rare_kernel
 def _decide(state: State, t: int, available: Mask) -> int:
     """The arm of the next batch. With a mask nothing is begun: who is available may change with every call."""
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, _PULLS] == 0 and (available is None or available[arm]):
-            return arm
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, _PULLS] == 0:  # not available now: decide among the others as if it did not exist
-            state.arms[arm, _risk.N] = 1.0
-    remaining = _remaining(state, t)
-    _fill(state, remaining)
+    unseen = _batches.first_unseen(state, available)
+    if unseen >= 0:
+        return unseen
+    remaining = _batches.remaining_rounds(state, t)
+    _batches.fill(state, remaining)
     b = _risk.incumbent(state.arms)
     arm = _risk.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
-    if available is None:
-        if arm == b and state.batch[_SECOND_CHANCE] == 0:
-            idle = _second_chance(state, t, remaining)
-            if idle >= 0:
-                state.batch[_ARM] = idle
-                state.batch[_SECOND_CHANCE] = 1
-                return idle
-        state.batch[_SECOND_CHANCE] = 0
-        state.batch[_ARM] = arm
-    return arm
-
-
-@kernel
-def _remaining(state: State, t: int) -> float:
-    return max(1.0, state.clock[_HORIZON] - t + 1.0)
-
-
-@kernel
-def _fill(state: State, remaining: float) -> None:
-    """The lines as they are now, each carried to the present number of pulls, and their commit values."""
-    for arm in range(state.pulled.shape[0]):
-        n = state.pulled[arm, _PULLS]
-        start = state.places[arm, 0]
-        u = state.lines[arm, 0] + state.lines[arm, 1] * (n - state.pulled[arm, _AT])
-        s = state.lines[arm, 1]
-        state.arms[arm, _risk.N] = max(1.0, float(n))
-        state.arms[arm, _risk.EARNED] = _lines.prefix(state.pool, start, n)
-        state.arms[arm, _risk.U] = u
-        state.arms[arm, _risk.S] = s
-        state.arms[arm, _risk.LO] = state.lines[arm, 2]
-        state.arms[arm, _risk.V] = _commit.value(u, s, state.cap, remaining)
-
-
-@kernel
-def _second_chance(state: State, t: int, remaining: float) -> int:
-    """The longest idle arm, if it deserves another look now; sets how many pulls it gets. -1: none."""
-    horizon = state.clock[_HORIZON]
-    if state.recheck <= 0.0 or remaining <= 0.25 * horizon:
-        return -1
-    idle = -1
-    since = 0.5 * t
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, _LAST] < since:
-            since = float(state.pulled[arm, _LAST])
-            idle = arm
-    if idle < 0:
-        return -1
-    n = state.pulled[idle, _PULLS]
-    pulls = int(state.recheck * n)
-    if state.pulled.shape[0] <= horizon / 1000.0:
-        pulls = max(1, pulls)
-    if pulls == 0:
-        return -1
-    state.pulled[idle, _DUE] = n + pulls
-    return idle
+    return _batches.begin(state, t, remaining, arm, b) if available is None else arm
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    n = state.pulled[arm, _PULLS] + 1
-    state.pulled[arm, _PULLS] = n
-    state.pulled[arm, _LAST] = t
+    if _take_in(state, t, arm, reward):
+        _close_batch(state, t, arm)
+
+
+@kernel
+def _take_in(state: State, t: int, arm: int, reward: float) -> bool:
+    """Keep the reward; whether the arm's batch is over."""
+    n = state.pulled[arm, _batches.PULLS] + 1
+    state.pulled[arm, _batches.PULLS] = n
+    state.pulled[arm, _batches.LAST] = t
     old_start = state.places[arm, 0]
     earned = _lines.prefix(state.pool, old_start, n - 1)
     start = _history.append(state.pool, state.places, arm, n, earned + reward)
     if state.kind == _widths.BERNSTEIN:
         _append_pair(state, old_start, start, n, reward, earned)
-    if n >= state.pulled[arm, _DUE]:
-        _close_batch(state, t, arm, n)
+    return n >= state.pulled[arm, _batches.DUE]
 
 
 @rare_kernel
@@ -166,54 +103,44 @@ def _append_pair(state: State, old_start: int, start: int, n: int, reward: float
 
 
 @rare_kernel
-def _close_batch(state: State, t: int, arm: int, n: int) -> None:
-    _draw_line(state, t, arm)
-    if state.batch[_ARM] == arm:
-        state.batch[_ARM] = -1
-    if state.clock[_PRETENDED] > 0.0 and t * state.lookahead >= state.clock[_HORIZON]:
-        state.clock[_HORIZON] = _HORIZON_GROWTH * max(state.clock[_HORIZON], state.lookahead * t)
-        state.clock[_Z] = math.sqrt(2.0 * math.log(state.clock[_HORIZON]))
+def _close_batch(state: State, t: int, arm: int) -> None:
+    _batches.draw_line(state, t, arm, state.sigma)
+    _batches.end(state, arm)
+    if _batches.stretch_horizon(state, t):
         for other in range(state.pulled.shape[0]):
-            if state.pulled[other, _PULLS] > 0:
-                _draw_line(state, t, other)
+            if state.pulled[other, _batches.PULLS] > 0:
+                _batches.draw_line(state, t, other, state.sigma)
+
+
+SmoothState: Any = _noise.extended(State, __name__)
+_STALE = _noise.OWN  # in the last row: whether all noise levels have changed since all lines were drawn
 
 
 @kernel
-def _draw_line(state: State, t: int, arm: int) -> None:
-    """The arm's line and pessimistic level from what is known now; due again after one more batch."""
-    n = state.pulled[arm, _PULLS]
-    u, s, lo = _lines.best_line(
-        state.pool,
-        state.pairs,
-        state.places[arm, 0],
-        n,
-        state.kind,
-        state.clock[_Z],
-        state.sigma,
-        state.cap,
-        _remaining(state, t + 1),
-    )
-    state.lines[arm, 0] = u
-    state.lines[arm, 1] = s
-    state.lines[arm, 2] = lo
-    state.pulled[arm, _AT] = n
-    state.pulled[arm, _DUE] = max(n + 1, int(state.growth * n))
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    if _noise.add(state.smooth, arm, reward):
+        state.smooth[state.pulled.shape[0], _STALE] = 1.0
+    if _take_in(state, t, arm, reward):
+        _close_batch_smooth(state, t, arm)
+
+
+@rare_kernel
+def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
+    n_arms = state.pulled.shape[0]
+    _batches.draw_line(state, t, arm, state.smooth[arm, _noise.SIGMA])
+    _batches.end(state, arm)
+    stretched = _batches.stretch_horizon(state, t)
+    if stretched or state.smooth[n_arms, _STALE] > 0.0:
+        state.smooth[n_arms, _STALE] = 0.0
+        for other in range(n_arms):
+            if state.pulled[other, _batches.PULLS] > 0:
+                _batches.draw_line(state, t, other, state.smooth[other, _noise.SIGMA])
 
 
 @kernel
 def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
     """The incumbent: the arm with the highest pessimistic level."""
-    best = 0
-    for arm in range(1, state.lines.shape[0]):
-        if state.lines[arm, 2] > state.lines[best, 2]:
-            best = arm
-    return best
-
-
-@cache
-def _warn_once(message: str) -> None:
-    """Warn once per process. Python's own rule forgets whenever a library touches the filters, as Numba does."""
-    warnings.warn(message, stacklevel=4)
+    return _batches.safest(state)
 
 
 @register
@@ -238,10 +165,11 @@ class CommitUCB(Policy):
     ----------
     risk : {"shared", "sunk-cost", None}
         Which price of exploration counts; see above. The default was chosen by the regret benchmark.
-    sigma : float, "auto" or None
+    sigma : float, "auto", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward in
-        [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths). Half of the truth is
-        dangerous, twice the truth is harmless.
+        [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe;
+        "smooth" does so from second differences, far sooner, where curves are short and bend little from pull to pull,
+        as validation scores. Half of the truth is dangerous, twice the truth is harmless.
     widths : {"auto", "gaussian", "kl", "bernstein"}
         Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the instance's rewards lie
         in [0, 1], "gaussian" elsewhere.
@@ -271,6 +199,7 @@ class CommitUCB(Policy):
     summary = "commit to the arm that could pay most, if the chance is worth its price"
     batched = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     scratch = frozenset({"pool", "pairs"})
 
     def __init__(
@@ -298,10 +227,7 @@ class CommitUCB(Policy):
     def validate(self) -> None:
         if self.risk is not None:
             check_choice("risk", self.risk, ("sunk-cost", "shared"))
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("auto",))
-        elif self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        _noise.check_sigma(self.sigma, "auto")
         check_choice("widths", self.widths, ("auto", *_KINDS))
         if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
             raise RisingBanditsError(
@@ -316,7 +242,7 @@ class CommitUCB(Policy):
         if self.cap > 1.0 and self._kind() != _widths.GAUSSIAN:
             raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
         if self.cap > 1.0:
-            _warn_once(
+            _batches.warn_once(
                 f"cap={self.cap} is above 1: where means stay below it, every arm looks worth exploring for long."
             )
 
@@ -330,41 +256,33 @@ class CommitUCB(Policy):
         if self.sigma is None:
             changes["sigma"] = instance.sigma
         elif isinstance(self.sigma, int | float) and self.sigma < 0.75 * instance.sigma:
-            _warn_once(
+            _batches.warn_once(
                 f"sigma={self.sigma} is far below the instance's noise {instance.sigma}: it may lock on a bad arm."
             )
         if self.widths == "auto" and self.sigma != "auto" and instance.noise.mean_range is not None:
             changes["widths"] = "kl"
         return self.with_params(**changes) if changes else self
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        first = float(max(_FIRST_HORIZON, 10 * n_arms)) if horizon is None else float(horizon)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         kind = self._kind()
-        pulled = np.zeros((n_arms, 4), dtype=np.int64)
-        pulled[:, _DUE] = 1
-        lines = np.zeros((n_arms, 3))
-        lines[:, 0] = np.inf
-        lines[:, 2] = -np.inf
-        places = _history.places_for(n_arms, capacity)
-        return State(
+        run = _batches.new_run(n_arms, horizon, capacity)
+        state = State(
             rule=_RULES[self.risk],
             kind=kind,
-            sigma=0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
+            sigma=_noise.number(self.sigma),
             cap=float(self.cap),
             growth=float(self.growth),
             max_odds=float(self.max_odds),
             share=float(self.share),
             recheck=float(self.recheck),
             lookahead=float(self.lookahead),
-            pulled=pulled,
-            lines=lines,
-            arms=np.zeros((n_arms, _risk.COLUMNS)),
-            batch=np.array([-1, 0], dtype=np.int64),
-            clock=np.array([first, math.sqrt(2.0 * math.log(first)), 1.0 if horizon is None else 0.0]),
-            pool=np.empty(places),
-            pairs=np.empty(places if kind == _widths.BERNSTEIN else 0),
-            places=_history.new_places(n_arms),
+            pairs=np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
+            **run,
         )
+        return SmoothState(*state, smooth=_noise.new_smooth(n_arms, own=1)) if self.sigma == _noise.SMOOTH else state
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
         _history.make_room(state.pool, self.n_arms, capacity)
@@ -373,7 +291,7 @@ class CommitUCB(Policy):
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known
-            arm = int(self._state.batch[_ARM])
+            arm = int(self._state.batch[_batches.ARM])
             if arm >= 0:
                 return arm
         return super().ask(available)
@@ -383,12 +301,12 @@ class CommitUCB(Policy):
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
         state = state._replace(arms=state.arms.copy())
-        remaining = interpreted(_remaining)(state, t)
+        remaining = interpreted(_batches.remaining_rounds)(state, t)
         with np.errstate(invalid="ignore"):
-            interpreted(_fill)(state, remaining)
+            interpreted(_batches.fill)(state, remaining)
         b = interpreted(_risk.incumbent)(state.arms)
         interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
-        known = state.pulled[:, _PULLS] > 0
+        known = state.pulled[:, _batches.PULLS] > 0
 
         def column(number: int, per: float = 1.0) -> np.ndarray:
             return np.where(known, state.arms[:, number] / per, np.nan)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _means, _scan
+from risingbandits.policies import _means, _noise, _scan
 from risingbandits.policies._types import Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
@@ -44,6 +43,15 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     _means.add(state, arm, reward)
 
 
+SmoothState: Any = _noise.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    _means.add(state, arm, reward)
+    _noise.widen_roots(state, arm, reward)
+
+
 @register
 class GaussianThompson(Policy):
     r"""Thompson sampling for Gaussian noise of known scale: pull the arm with the best draw from its posterior.
@@ -57,8 +65,9 @@ class GaussianThompson(Policy):
 
     Parameters
     ----------
-    sigma : float or None
-        Standard deviation of the noise. None takes the instance's in `simulate` and 1/2 elsewhere. 0 is greedy.
+    sigma : float, "smooth" or None
+        Standard deviation of the noise. None takes the instance's in `simulate` and 1/2 elsewhere. "smooth" estimates
+        it, for rewards in [0, 1], from second differences. 0 is greedy.
 
     References
     ----------
@@ -78,16 +87,21 @@ class GaussianThompson(Policy):
     summary = "Thompson sampling with Gaussian posteriors"
     randomised = True
     kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
 
-    def __init__(self, sigma: float | None = None) -> None:
+    def __init__(self, sigma: float | str | None = None) -> None:
         self.sigma = sigma
 
     def validate(self) -> None:
-        if self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        _noise.check_sigma(self.sigma)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        return State(sigma=0.5 if self.sigma is None else float(self.sigma), **_means.new_fields(n_arms))
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        if self.sigma == _noise.SMOOTH:  # the roots then have the noise level in them
+            return SmoothState(*State(sigma=1.0, **_means.new_fields(n_arms)), smooth=_noise.new_smooth(n_arms))
+        return State(sigma=_noise.number(self.sigma), **_means.new_fields(n_arms))
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = _means.parts(state, state.sigma)

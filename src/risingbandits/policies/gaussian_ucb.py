@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits.errors import check_finite
-from risingbandits.policies import _means, _rewards, _scan, ucb1
+from risingbandits._jit import kernel
+from risingbandits.policies import _means, _noise, _rewards, _scan, ucb1
+from risingbandits.policies._types import Rng
 from risingbandits.policies.base import Kernels, Policy, register
+
+SmoothState: Any = _noise.extended(ucb1.State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    ucb1.update(state, t, arm, reward, rng)
+    _noise.widen_roots(state, arm, reward)
 
 
 @register
@@ -24,9 +33,9 @@ class GaussianUCB(Policy):
 
     Parameters
     ----------
-    sigma : float or None
+    sigma : float, "smooth" or None
         Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. 0 is greedy.
+        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is greedy.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
@@ -48,8 +57,9 @@ class GaussianUCB(Policy):
     name = "gaussian-ucb"
     summary = "mean plus sigma sqrt(4 log t / n)"
     kernels = Kernels(select=ucb1.select, update=ucb1.update)
+    kernels_smooth = Kernels(select=ucb1.select, update=update_smooth)
 
-    def __init__(self, sigma: float | None = None, ties: str = "lowest") -> None:
+    def __init__(self, sigma: float | str | None = None, ties: str = "lowest") -> None:
         self.sigma = sigma
         self.ties = ties
 
@@ -58,13 +68,18 @@ class GaussianUCB(Policy):
         return self.ties == "random"
 
     def validate(self) -> None:
-        if self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        _noise.check_sigma(self.sigma)
         _scan.check_ties(self.ties)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> ucb1.State:
-        sigma = 0.5 if self.sigma is None else float(self.sigma)
-        return ucb1.State(scale=2.0 * sigma, low=0.0, width=_rewards.RAW, **_means.new_fields(n_arms))
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        if self.sigma == _noise.SMOOTH:
+            plain = ucb1.State(scale=2.0, low=0.0, width=_rewards.RAW, **_means.new_fields(n_arms))
+            return SmoothState(*plain, smooth=_noise.new_smooth(n_arms))
+        scale = 2.0 * _noise.number(self.sigma)
+        return ucb1.State(scale=scale, low=0.0, width=_rewards.RAW, **_means.new_fields(n_arms))
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return _means.parts(state, state.scale * math.sqrt(math.log(t)))

@@ -68,9 +68,10 @@ class RLessUCB(red_ucb.REdUCB):
     ----------
     eps : float
         Window as a share of the pulls, in (0, 1/2). Default 1/4.
-    sigma : float or None
+    sigma : float, "smooth" or None
         Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. 0 is the deterministic algorithm.
+        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
+        deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha, above 2. Default 3.
     bonus_scale : float

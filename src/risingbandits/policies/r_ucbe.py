@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._jit import kernel
 from risingbandits.errors import check_finite
-from risingbandits.policies import _history, _trend
+from risingbandits.policies import _history, _noise, _trend
 from risingbandits.policies._types import Floats, Ints, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
@@ -53,6 +53,27 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
         state.value[arm] = estimate + (state.line[arm, 2] * state.horizon - state.line[arm, 3])
 
 
+SmoothState: Any = _noise.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    """The widths of ``line`` are those for a noise level of 1."""
+    update(state, t, arm, reward, rng)
+    if _noise.add(state.smooth, arm, reward):
+        for other in range(state.value.shape[0]):
+            _widen(state, other)
+    else:
+        _widen(state, arm)
+
+
+@kernel
+def _widen(state: Any, arm: int) -> None:
+    if state.estimate[arm] > -math.inf:
+        width = state.line[arm, 2] * state.horizon - state.line[arm, 3]
+        state.value[arm] = state.estimate[arm] + state.smooth[arm, _noise.SIGMA] * width
+
+
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the highest estimate of mu(T), the width left out."""
@@ -86,9 +107,9 @@ class RUCBE(Policy):
         2 log T, a practical choice.
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
-    sigma : float or None
+    sigma : float, "smooth" or None
         Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere.
+        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences.
 
     References
     ----------
@@ -109,11 +130,12 @@ class RUCBE(Policy):
     name = "r-ucbe"
     summary = "optimism about the mean after T pulls, to find the best arm"
     kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     scratch = frozenset({"pool"})
     needs_horizon = True
     objective = "best-arm"
 
-    def __init__(self, a: float | None = None, eps: float = 0.25, sigma: float | None = None) -> None:
+    def __init__(self, a: float | None = None, eps: float = 0.25, sigma: float | str | None = None) -> None:
         self.a = a
         self.eps = eps
         self.sigma = sigma
@@ -122,13 +144,13 @@ class RUCBE(Policy):
         if self.a is not None:
             check_finite("a", self.a, minimum=0.0)
         check_finite("eps", self.eps, above=0.0, below=0.5)
-        if self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        _noise.check_sigma(self.sigma)
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        sigma = 0.5 if self.sigma is None else float(self.sigma)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        smooth = self.sigma == _noise.SMOOTH
+        sigma = 1.0 if smooth else _noise.number(self.sigma)
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
-        return State(
+        state = State(
             horizon=float(horizon or 1),
             value=np.full(n_arms, np.inf),
             estimate=np.full(n_arms, -np.inf),
@@ -140,6 +162,10 @@ class RUCBE(Policy):
             pool=np.empty(_history.places_for(n_arms, capacity)),
             places=_history.new_places(n_arms),
         )
+        return SmoothState(*state, smooth=_noise.new_smooth(n_arms)) if smooth else state
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
         _history.make_room(state.pool, self.n_arms, capacity)

@@ -19,7 +19,7 @@ import numpy as np
 
 from risingbandits._jit import compiled, kernel
 from risingbandits.errors import RisingBanditsError, check_choice, check_finite
-from risingbandits.policies import _history, _pruning, _trend
+from risingbandits.policies import _history, _noise, _pruning, _trend
 from risingbandits.policies._types import Floats, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
@@ -206,6 +206,32 @@ def _compiled_fill() -> Callable[..., None]:
     return compiled(_fill_root_log)
 
 
+# -- noise level from second differences ------------------------------------------------------------------------------
+
+SmoothState: Any = _noise.extended(State, __name__)
+_UNIT_R, _UNIT_S = _noise.OWN, _noise.OWN + 1  # R and S for a noise level of 1
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    update(state, t, arm, reward, rng)
+    if state.line[arm, 0] < math.inf:
+        state.smooth[arm, _UNIT_R] = state.line[arm, 2]
+        state.smooth[arm, _UNIT_S] = state.line[arm, 3]
+    if _noise.add(state.smooth, arm, reward):
+        for other in range(state.line.shape[0]):
+            _widen(state, other)
+    else:
+        _widen(state, arm)
+
+
+@kernel
+def _widen(state: Any, arm: int) -> None:
+    sigma = state.smooth[arm, _noise.SIGMA]
+    state.line[arm, 2] = sigma * state.smooth[arm, _UNIT_R]
+    state.line[arm, 3] = sigma * state.smooth[arm, _UNIT_S]
+
+
 @register
 class REdUCB(Policy):
     r"""R-ed-UCB, stochastic and deterministic: the algorithm of the paper, with its O(1) update.
@@ -225,9 +251,10 @@ class REdUCB(Policy):
     ----------
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's epsilon; its experiments use 1/4 (1/32 for IMDB).
-    sigma : float or None
+    sigma : float, "smooth" or None
         Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. 0 is the deterministic algorithm.
+        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
+        deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     bonus_scale : float
@@ -257,12 +284,13 @@ class REdUCB(Policy):
     summary = "line through the recent past plus its width (the paper's algorithm)"
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
     scratch = frozenset({"pool", "root_log", "bounds"})
 
     def __init__(
         self,
         eps: float = 0.25,
-        sigma: float | None = None,
+        sigma: float | str | None = None,
         alpha: float = 3.0,
         bonus_scale: float = 1.0,
         clip_index: bool = False,
@@ -285,21 +313,21 @@ class REdUCB(Policy):
         eps = check_finite("eps", self.eps)
         if not 0.0 < eps < 0.5:
             raise RisingBanditsError(f"eps must lie strictly between 0 and 1/2, got {self.eps!r}.")
-        if self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        _noise.check_sigma(self.sigma)
         if not check_finite("alpha", self.alpha) > 2.0:
             raise RisingBanditsError(f"alpha must be above 2, as the theorem needs, got {self.alpha!r}.")
         check_finite("bonus_scale", self.bonus_scale, minimum=0.0)
         check_choice("ties", self.ties, ("lowest", "random"))
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        sigma = 0.5 if self.sigma is None else float(self.sigma)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        smooth = self.sigma == _noise.SMOOTH
+        sigma = 1.0 if smooth else _noise.number(self.sigma)
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _compiled_fill()(root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
         block, bounds = _pruning.new_block(n_arms, more_rows=5)
-        return State(
+        state = State(
             eps=float(self.eps),
             width=sigma * float(self.bonus_scale) * math.sqrt(10.0 * float(self.alpha)),
             deterministic=sigma == 0.0,
@@ -314,8 +342,11 @@ class REdUCB(Policy):
             block=block,
             bounds=bounds,
         )
+        return SmoothState(*state, smooth=_noise.new_smooth(n_arms, own=2)) if smooth else state
 
     def kernels_for(self, n_arms: int) -> Kernels:
+        if self.sigma == _noise.SMOOTH:  # the lines of all arms may change at once: nothing to prune
+            return self.kernels_smooth
         return self.kernels if n_arms < _pruning.PRUNING_FROM else self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:

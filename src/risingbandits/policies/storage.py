@@ -63,7 +63,7 @@ def load(path: Path) -> Policy:
             arrays = {name: file[name] for name in file.files if name != _HEADER}
         if header["format"] != _FORMAT:
             raise RisingBanditsError(f"{path} has format {header['format']}, this version reads format {_FORMAT}.")
-        params = {k: tuple(v) if isinstance(v, list) else v for k, v in header["params"].items()}  # JSON has no tuples
+        params = {name: _with_tuples(value) for name, value in header["params"].items()}
         policy = policy_class(header["policy"])(**params)
         if header["run"] is not None:
             _restore(policy, header["run"], arrays)
@@ -97,6 +97,13 @@ def _restore(policy: Policy, run: dict[str, Any], arrays: dict[str, np.ndarray])
         raise ValueError("pulls")
     state = type(policy._state)(**fresh)
     policy._begin(policy.n_arms, policy.horizon, state, int(run["capacity"]), pulls, policy._rng)
+
+
+def _with_tuples(value: Any) -> Any:
+    """JSON has no tuples; settings have no lists."""
+    if isinstance(value, dict):
+        return {name: _with_tuples(inner) for name, inner in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -19,13 +19,12 @@ from matplotlib.figure import Figure
 
 from risingbandits.errors import RisingBanditsError, check_positive_int
 from risingbandits.instances import RisingBandit
+from risingbandits.reporting.selection import MOST_CURVES, most_pulled, percent
 from risingbandits.reporting.style import look, new_axes, styled, tidy
-from risingbandits.simulation.result import Floats, Result, write_whole
+from risingbandits.simulation.result import Result, write_whole
 
 __all__ = ["plot_curves", "plot_pulls", "plot_regret", "save_figure"]
 
-_MOST_ARMS = 20  # shown one by one; the others together
-_MOST_CURVES = 7  # in colour, one colour each; the others grey
 _POINTS = 600  # per curve
 _DOTS_PER_INCH = 200
 _FORMATS: dict[str, dict[str, Any]] = {
@@ -97,15 +96,14 @@ def plot_pulls(result: Result, ax: Axes | None = None, instance: RisingBandit | 
     """
     shares = 100 * np.array([result.pulls[label].mean(axis=0) for label in result.policies]) / result.horizon
     names, best = _arm_labels(instance, shares.shape[1], result.horizon)
-    if shares.shape[1] > _MOST_ARMS:
-        shares, names = _most_pulled(shares, names, best)
+    shares, names = most_pulled(shares, names, best)
     rows, columns = shares.shape
     ax = new_axes(1.4 + 0.25 * max(columns, 10), 0.8 + 0.2 * rows) if ax is None else ax
     ax.imshow(shares, cmap="Blues", norm=PowerNorm(0.5, 0, 100), aspect="auto")
     for row, column in np.ndindex(rows, columns):
         share = float(shares[row, column])
         shade = "white" if share > 35 else "0.6" if share == 0 else "black"
-        ax.text(column, row, _percent(share), ha="center", va="center", color=shade, fontsize=6)
+        ax.text(column, row, percent(share), ha="center", va="center", color=shade, fontsize=6)
     slanted = 0.065 * max(map(len, names)) > 0.25 * max(columns, 10) / columns  # inches of the text and of a cell
     ax.set_yticks(range(rows), result.policies)
     ax.set_xticks(range(columns), names, rotation=40 if slanted else 0, ha="right" if slanted else "center")
@@ -138,11 +136,11 @@ def plot_curves(instance: RisingBandit, horizon: int | None = None, ax: Axes | N
     pulls = np.union1d(pulls, np.linspace(1, last, _POINTS).round().astype(np.int64))
     sums = instance.mean_sums(last)
     ranked = [int(arm) for arm in np.argsort(-sums, kind="stable")]
-    coloured = ranked[:_MOST_CURVES]
+    coloured = ranked[:MOST_CURVES]
     means = instance.means(pulls)
     lines = []
-    for number, arm in enumerate(ranked[_MOST_CURVES:]):
-        label = f"{len(ranked) - _MOST_CURVES} others" if number == 0 else None
+    for number, arm in enumerate(ranked[MOST_CURVES:]):
+        label = f"{len(ranked) - MOST_CURVES} others" if number == 0 else None
         (drawn,) = ax.plot(pulls, means[arm], color="0.75", linewidth=0.8, label=label, zorder=1)
         if number == 0:
             lines.append((-np.inf, drawn))
@@ -203,18 +201,3 @@ def _arm_labels(instance: RisingBandit | None, n_arms: int, horizon: int) -> tup
     best = instance.oracle_arm(horizon)
     names[best] += "*"
     return names, best
-
-
-def _most_pulled(shares: Floats, names: list[str], best: int | None) -> tuple[Floats, list[str]]:
-    """The most pulled arms (and the best one) in their own order, then the others together."""
-    highest = shares.max(axis=0)
-    if best is not None:
-        highest[best] = np.inf
-    order = np.argsort(-highest, kind="stable")
-    shown, others = np.sort(order[:_MOST_ARMS]), order[_MOST_ARMS:]
-    together = shares[:, others].sum(axis=1, keepdims=True)
-    return np.hstack([shares[:, shown], together]), [*(names[arm] for arm in shown), f"{others.size:,} others"]
-
-
-def _percent(share: float) -> str:
-    return "<1" if 0 < share < 0.5 else f"{share:.0f}"

@@ -10,15 +10,19 @@ from risingbandits._version import __version__
 from risingbandits.errors import RisingBanditsError
 from risingbandits.instances import RisingBandit
 from risingbandits.reporting import figures
+from risingbandits.reporting.study_file import StudyFile
 from risingbandits.reporting.tables import summary_table
 from risingbandits.simulation.result import Result, write_whole
 
 __all__ = ["Study", "prepare_folder", "write_report"]
 
-_HOW_TO_READ = (
-    "Policy regret is what the best constant arm would have earned beyond the policy, in units of reward; "
-    "J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t)."
-)
+_HOW_TO_READ = {
+    "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "
+    "reward; J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t).",
+    "best-arm": "Simple regret is how much less the recommended arm gives in the end than the best one, with a 95 % "
+    "confidence interval of the mean (Student t); beside it the share of the runs that do not recommend a best arm, "
+    "with its 95 % interval (Wilson).",
+}
 
 
 class Study(NamedTuple):
@@ -37,8 +41,8 @@ def prepare_folder(folder: Path) -> Path:
     return folder
 
 
-def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> Path:
-    """Write results, figures and ``report.md``; return the path of the page.
+def write_report(studies: Sequence[Study], folder: str | Path, command: str, objective: str = "cumulative") -> Path:
+    """Write results, ``study.json`` for `risingbandits report`, figures and ``report.md``; return the page's path.
 
     With one study its files lie in ``folder``, with several each has a folder of its own below. Equal studies give
     equal bytes.
@@ -51,18 +55,21 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> 
         Where; made if needed. Files of an earlier report with the same names are replaced.
     command : str
         How to get the same report again, for the reader.
+    objective : {"cumulative", "best-arm"}
+        What the tables show: regret, or simple regret and wrong recommendations.
     """
     folder = prepare_folder(Path(folder))
     parts = [
         "# risingbandits report\n",
         f"Version {__version__}. Made by:\n",
         f"```\n{command}\n```\n",
-        _HOW_TO_READ + "\n",
+        _HOW_TO_READ[objective] + "\n",
     ]
     for study in studies:
         below = "" if len(studies) == 1 else f"{study.result.instance}/"
         target = folder / below
         study.result.save(target)
+        StudyFile.of(study.instance, study.result.horizon, command).save(target)
         drawn = {
             "regret": figures.plot_regret(study.result),
             "pulls": figures.plot_pulls(study.result, instance=study.instance),
@@ -70,15 +77,15 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> 
         }
         for stem, ax in drawn.items():
             figures.save_figure(ax, target, stem)
-        parts += _section(study, below)
+        parts += _section(study, below, objective)
     page = folder / "report.md"
     write_whole(page, "\n".join(parts).encode())
     return page
 
 
-def _section(study: Study, below: str) -> list[str]:
+def _section(study: Study, below: str, objective: str) -> list[str]:
     instance, result = study
-    table = summary_table(result)
+    table = summary_table(result, objective)
     settings = "".join(f"- {label}: `{policy}`\n" for label, policy in result.settings.items())
     return [
         f"## {table.title}\n",

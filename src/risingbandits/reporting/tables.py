@@ -47,12 +47,18 @@ class TextTable(NamedTuple):
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def summary_table(result: Result) -> TextTable:
-    """The outcome of a simulation, the least regret first.
+def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
+    """The outcome of a simulation, the best first.
 
     Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
     the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
+    For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
+    and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
     """
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
+    title = f"{result.instance}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
+    if objective == "best-arm":
+        return _best_arm_table(result, title)
     rows = []
     for row in result.summary():
         half = row["half_width"]
@@ -65,13 +71,28 @@ def summary_table(result: Result) -> TextTable:
                 f"{100 * row['top_arm_share']:.1f} %",
             )
         )
-    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
     return TextTable(
         ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share"),
         rows,
         frozenset({1, 2, 3, 4}),
-        f"{result.instance}, {result.horizon:,} rounds, {runs}, seed {result.seed}",
+        title,
     )
+
+
+def _best_arm_table(result: Result, title: str) -> TextTable:
+    rows = []
+    for row in result.summary("best-arm"):
+        half = row["half_width"]
+        rows.append(
+            (
+                str(row["policy"]),
+                f"{row['simple_regret']:.4f}" + ("" if math.isnan(half) else f" ± {half:.4f}"),
+                f"{100 * row['error_value']:.1f} %",
+                f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
+            )
+        )
+    header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
+    return TextTable(header, rows, frozenset({1, 2, 3}), title)
 
 
 def policies_table() -> TextTable:

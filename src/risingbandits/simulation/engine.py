@@ -25,26 +25,36 @@ recommend: Any = None
 
 
 def loop(  # type: ignore[no-untyped-def]
-    state, environment, horizon, policy_rng, noise_rng, pulls, checkpoints, gained
+    state, environment, horizon, policy_rng, noise_rng, pulls, checkpoints, gained, available, limits
 ):
-    """Play rounds 1..horizon; return the recommended arm.
+    """Play rounds 1..horizon, or until no arm is available; return the recommended arm.
 
     ``pulls`` counts the pulls of each arm; ``gained[c]`` becomes the sum of the means of the pulled arms up to round
     ``checkpoints[c]`` (checkpoints rise and end at the horizon). Rewards only reach the policy: regret is a matter of
-    means.
+    means. An arm that has been pulled as often as ``limits`` says is no longer ``available``; both are None, and leave
+    no trace in the machine code, where arms do not end.
     """
     total = 0.0
     c = 0
+    left = pulls.shape[0]
     for t in range(1, horizon + 1):
-        arm = max(0, select(state, t, None, policy_rng))  # never negative; the compiler then drops Python's a[-1]
+        arm = max(0, select(state, t, available, policy_rng))  # never negative; the compiler then drops Python's a[-1]
         pulls[arm] += 1
+        if limits is not None and pulls[arm] >= limits[arm]:
+            available[arm] = False
+            left -= 1
         mean = mean_at(environment, arm, t if environment.restless else pulls[arm])
         update(state, t, arm, draw_reward(environment, mean, noise_rng), policy_rng)
         total += mean
         if t == checkpoints[c]:
             gained[c] = total
             c += 1
-    return recommend(state, horizon, pulls)
+        if limits is not None and left == 0:
+            break
+    while c < checkpoints.shape[0]:  # no arm was left before
+        gained[c] = total
+        c += 1
+    return recommend(state, t, pulls)
 
 
 @cache
@@ -62,7 +72,10 @@ class Run(NamedTuple):
 
 
 class Runner:
-    """Plays runs of one policy on one problem one after another, in one thread, with the same buffers."""
+    """Plays runs of one policy on one problem one after another, in one thread, with the same buffers.
+
+    Where ``masked``, arms cannot be pulled beyond the end of their curves.
+    """
 
     def __init__(
         self,
@@ -71,10 +84,12 @@ class Runner:
         horizon: int,
         checkpoints: npt.NDArray[np.int64],
         loop: Callable[..., int] | None = None,
+        masked: bool = False,
     ) -> None:
         self.policy = policy
         self.environment = instance.environment(horizon)
         self.n_arms, self.horizon, self.checkpoints = instance.n_arms, horizon, checkpoints
+        self.limits = instance.lengths if masked else None
         self.state = policy.new_state(instance.n_arms, horizon, horizon)
         kernels = policy.kernels_for(instance.n_arms)
         self.loop = compiled_loop(kernels, self.state.__class__) if loop is None else loop
@@ -101,5 +116,7 @@ class Runner:
             pulls,
             self.checkpoints,
             gained,
+            None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
+            self.limits,
         )
         return Run(gained, pulls, int(recommended))

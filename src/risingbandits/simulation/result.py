@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
+from risingbandits.errors import RisingBanditsError, check_choice
+from risingbandits.policies.base import OBJECTIVES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,12 +90,15 @@ class Result:
 
     def half_width(self, label: str, level: float = 0.95) -> Floats:
         """Half the width of the Student-t confidence interval of `mean`; NaN for a single run."""
+        return self._student(self._of(label), level)
+
+    @staticmethod
+    def _student(values: Floats, level: float = 0.95) -> Floats:
         from scipy.special import stdtrit  # far quicker to import than scipy.stats
 
-        values = self._of(label)
         runs = len(values)
         if runs < 2:
-            return np.full(values.shape[1], np.nan)
+            return np.full(values.shape[1:], np.nan)
         spread: Floats = values.std(axis=0, ddof=1) / np.sqrt(runs)
         return spread * float(stdtrit(runs - 1, 0.5 + level / 2))
 
@@ -119,8 +123,10 @@ class Result:
         half = z * np.sqrt(wrong * (1 - wrong) / self.runs + (z / (2 * self.runs)) ** 2) / shrink
         return Rate(wrong, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
 
-    def summary(self) -> list[dict[str, Any]]:
-        """One row per policy, least final regret first."""
+    def summary(self, objective: str = "cumulative") -> list[dict[str, Any]]:
+        """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret."""
+        if check_choice("objective", objective, OBJECTIVES) == "best-arm":
+            return self._best_arm_summary()
         rows = []
         for label, final in self.final_regret.items():
             rows.append(
@@ -134,6 +140,14 @@ class Result:
                 }
             )
         return sorted(rows, key=lambda row: float(row["regret"]))
+
+    def _best_arm_summary(self) -> list[dict[str, Any]]:
+        rows = []
+        for label in self.policies:
+            lost = self.simple_regret(label)
+            row = {"policy": label, "simple_regret": float(lost.mean()), "half_width": float(self._student(lost))}
+            rows.append(row | {f"error_{name}": value for name, value in self.error_rate(label)._asdict().items()})
+        return sorted(rows, key=lambda row: float(row["simple_regret"]))
 
     def _of(self, label: str) -> Floats:
         if label not in self.regret:

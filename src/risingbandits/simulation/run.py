@@ -1,16 +1,18 @@
-"""`simulate`: many runs of several policies on one problem, in parallel threads, always with the same result."""
+"""`simulate`: many runs of several policies on one problem, in parallel, always with the same result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.instances import RisingBandit, get_instance
 from risingbandits.policies import Policy, get_policy
+from risingbandits.simulation.backend import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.engine import Run, Runner
 from risingbandits.simulation.result import Result
@@ -31,6 +33,9 @@ def simulate(
     checkpoints: int | Sequence[int] | npt.NDArray[np.int64] = _DEFAULT_CHECKPOINTS,
     progress: bool | Advance = False,
     first_run: int = 0,
+    backend: str | Backend = "threads",
+    address: str | None = None,
+    finished: str = "paying",
 ) -> Result:
     """Play every policy ``runs`` times on ``instance`` and measure its regret.
 
@@ -47,13 +52,23 @@ def simulate(
     seed : int
         Decides all randomness. The result does not depend on ``jobs`` or on the other policies.
     jobs : int, optional
-        Threads; by default one per core.
+        Threads, by default one per core; on Ray the most blocks of runs at once, by default the cluster's cores.
     checkpoints : int or sequence of int
         Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one.
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
     first_run : int
         Number of the first run: runs 10 to 19 of a longer simulation are ``runs=10, first_run=10``, with equal results.
+    backend : "threads" or "ray"
+        Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
+    address : str, optional
+        Of the Ray cluster, such as "auto" or "ray://host:10001". By default a connection that the program has
+        already, that of RAY_ADDRESS, or a Ray started on this machine for the time of the call.
+    finished : {"paying", "masked"}
+        What an arm does at the end of its curve (``max_pulls`` of the instance, or the end of its table): goes on
+        paying as the curve says, or is no longer offered; the run then ends when no arm is left. Regret is in both
+        cases against the best constant arm that goes on paying; the best arm is that with the highest mean at the end
+        of its curve or at the horizon.
 
     Examples
     --------
@@ -72,14 +87,17 @@ def simulate(
     labelled = {label: policy.for_instance(problem, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
         policy.validate()
+    masked = check_choice("finished", finished, ("paying", "masked")) == "masked"
+    lengths = problem.lengths
+    if masked and lengths is None:
+        raise RisingBanditsError('finished="masked" needs an instance whose arms end: give it max_pulls.')
     problem.environment(horizon)  # built once, before the threads start
 
-    def begin(label: str) -> Callable[[int], Run]:
-        runner = Runner(labelled[label], problem, horizon, rounds)
-        return lambda run: runner.play(np.random.SeedSequence(seed, spawn_key=(run,)))
-
-    with _Progress(runs * len(labelled), progress) as bar:
-        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), jobs, bar.advance)
+    begin = _Begin(
+        {label: policy.with_params() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
+    )
+    with opened(backend, jobs, address) as players, _Progress(runs * len(labelled), progress) as bar:
+        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, bar.advance)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         instance=problem.name or repr(problem),
@@ -91,8 +109,32 @@ def simulate(
         regret={label: best - np.array([run.gained for run in played]) for label, played in outcome.items()},
         pulls={label: np.array([run.pulls for run in played]) for label, played in outcome.items()},
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
-        final_means=problem.means(horizon),
+        final_means=_final_means(problem, horizon, lengths if masked else None),
     )
+
+
+@dataclass(frozen=True)
+class _Begin:
+    """Settings of a simulation, from which its runs are played here or in another process."""
+
+    policies: dict[str, Policy]
+    instance: RisingBandit
+    horizon: int
+    checkpoints: npt.NDArray[np.int64]
+    seed: int
+    masked: bool = False
+
+    def __call__(self, label: str) -> Callable[[int], Run]:
+        runner = Runner(self.policies[label], self.instance, self.horizon, self.checkpoints, masked=self.masked)
+        return lambda run: runner.play(np.random.SeedSequence(self.seed, spawn_key=(run,)))
+
+
+def _final_means(problem: RisingBandit, horizon: int, lengths: npt.NDArray[np.int64] | None) -> npt.NDArray[np.float64]:
+    """The mean of each arm at the horizon, or at the end of its curve where it cannot be pulled beyond."""
+    if lengths is None:
+        return problem.means(horizon)
+    last, places = np.unique(np.minimum(lengths, horizon), return_inverse=True)
+    return problem.means(last)[np.arange(problem.n_arms), places]
 
 
 def labelled_policies(policies: Policies) -> dict[str, Policy]:

@@ -1,0 +1,59 @@
+"""
+Choose among scikit-learn models
+================================
+
+Six classifiers, one training budget. A pull trains one of them on one more mini-batch; the allocator decides which.
+What counts here is the model that is kept, so the objective is "best-arm".
+"""
+
+# %%
+# Any estimator with ``partial_fit`` can be an arm. Each mini-batch is first predicted, which gives the reward, then
+# learnt.
+
+from sklearn.datasets import load_digits
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.neural_network import MLPClassifier
+
+import risingbandits as rb
+from risingbandits.allocation.adapters import PartialFitArm
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
+
+models = {
+    "naive Bayes": BernoulliNB(binarize=0.5),
+    "linear": SGDClassifier(random_state=0),
+    "linear, slow": SGDClassifier(learning_rate="constant", eta0=1e-4, random_state=0),
+    "network 5": MLPClassifier((5,), random_state=0),
+    "network 50": MLPClassifier((50,), random_state=0),
+    "network 50 50": MLPClassifier((50, 50), learning_rate_init=0.003, random_state=0),
+}
+arms = {name: PartialFitArm(model, X_train, y_train, batch=32) for name, model in models.items()}
+
+# %%
+# 600 mini-batches in all, 100 for each model if they were shared out evenly.
+
+allocator = rb.Allocator(arms, budget=600, objective="best-arm", sigma="auto")
+allocator.run(progress=False)
+print(allocator.explain())
+
+# %%
+# The model to keep, and what it does on data that it has not seen:
+
+best = allocator.recommend()
+accuracy = arms[best].learner.score(X_test, y_test)
+print(f"{best}: {accuracy:.3f} of {len(y_test)} test images right")
+
+# %%
+# Who got the budget:
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+for name in arms:
+    axes.plot(allocator.rewards(name), label=f"{name} ({len(allocator.rewards(name))} pulls)", linewidth=1)
+axes.set(xlabel="pulls of the model", ylabel="share of a batch predicted right", ylim=(0, 1))
+axes.legend(fontsize=8, frameon=False)
+plt.show()

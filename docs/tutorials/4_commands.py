@@ -1,0 +1,59 @@
+"""
+Allocate shell commands
+=======================
+
+Arms can be programs. A plan names them; each pull runs one, which goes on from where it stopped and prints a number.
+Interrupt it, run it again: it continues.
+"""
+
+# %%
+# Three learners, all played by one shell script, which reads what it knew after the last pull from one file and leaves
+# what it knows now in another. The fast one is better at first, the slow one in the end.
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+(folder / "learner.sh").write_text("""\
+skill=$(cat "$RISINGBANDITS_PREVIOUS" 2>/dev/null || echo 0)
+awk -v skill="$skill" -v ceiling="$CEILING" -v rate="$RATE" \\
+    'BEGIN { print skill + rate * (ceiling - skill) }' | tee "$RISINGBANDITS_CHECKPOINT"
+""")
+(folder / "plan.toml").write_text("""\
+budget = 40
+policy = "commit-ucb(sigma=0.01)"
+
+[defaults]
+command = ["sh", "{plan}/learner.sh"]
+
+[[arms]]
+name = "fast"
+environment = { CEILING = 0.5, RATE = 0.6 }
+
+[[arms]]
+name = "slow"
+environment = { CEILING = 0.9, RATE = 0.08 }
+
+[[arms]]
+name = "poor"
+environment = { CEILING = 0.2, RATE = 0.3 }
+""")
+
+# %%
+# On the command line this is ``risingbandits run plan.toml``.
+
+done = subprocess.run(["risingbandits", "run", "plan.toml"], cwd=folder, capture_output=True, text=True, check=True)
+print(done.stdout)
+
+# %%
+# Everything that happened is in the store beside the plan, which survives crashes; it can be looked at while the plan
+# runs, and afterwards.
+
+import risingbandits as rb  # noqa: E402
+
+allocator = rb.Allocator.open(next(folder.glob("*.db")))
+for arm in ("fast", "slow", "poor"):
+    rewards = allocator.rewards(arm)
+    print(f"{arm}: {len(rewards)} pulls, last reward {rewards[-1]:.3f}")
+allocator.close()

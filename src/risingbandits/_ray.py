@@ -1,0 +1,71 @@
+"""Ray, where it is installed: the connection to a cluster. The only place that starts or leaves one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+from risingbandits.errors import RisingBanditsError, shown
+
+__all__ = ["connected", "import_ray"]
+
+_USAGE = "RAY_USAGE_STATS_ENABLED"
+
+
+def import_ray(purpose: str, extra: str = "ray") -> ModuleType:
+    """Ray, or one sentence about how to get it."""
+    try:
+        import ray
+    except ImportError:
+        raise RisingBanditsError(f"Ray is needed for {purpose}: pip install 'risingbandits[{extra}]'.") from None
+    return ray
+
+
+@contextmanager
+def connected(address: str | None, purpose: str) -> Iterator[ModuleType]:
+    """Ray, connected for the time of the context.
+
+    A connection that the program has made before is used and left alone. Otherwise one is made to ``address``
+    ("auto": the cluster that this machine belongs to; None: that of RAY_ADDRESS, else a new Ray on this machine), and
+    ended with the context.
+    """
+    ray = import_ray(purpose)
+    if address is not None and not isinstance(address, str):
+        raise RisingBanditsError(f"address must be a text such as 'auto' or 'ray://host:10001', got {shown(address)}.")
+    if ray.is_initialized():
+        yield ray
+        return
+    own = address is None and not os.environ.get("RAY_ADDRESS")
+    with _no_usage_report():
+        try:
+            # What workers print stays in Ray's log files: bars and tables share the terminal.
+            ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **({"include_dashboard": False} if own else {}),
+            )
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            where = "on this machine" if own else f"at address {shown(address or os.environ.get('RAY_ADDRESS'))}"
+            reason = " ".join(str(error).split())
+            raise RisingBanditsError(f"no Ray could be reached {where}: {reason.rstrip('.')}.") from error
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _no_usage_report() -> Iterator[None]:
+    """A Ray that is started here reports its use to nobody, unless the user has said otherwise."""
+    if _USAGE in os.environ:
+        yield
+        return
+    os.environ[_USAGE] = "0"
+    try:
+        yield
+    finally:
+        os.environ.pop(_USAGE, None)

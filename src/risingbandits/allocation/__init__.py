@@ -1,0 +1,27 @@
+"""Spend a real budget: arms that are pulled one by one, durably, by one process or many.
+
+`Allocator` decides whose pull is next; see docs/allocator.md.
+"""
+
+from risingbandits.allocation.allocator import Allocator
+from risingbandits.allocation.arms import Arm, Outcome, as_arm
+from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.history import Event, History, open_history
+from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.ray_arms import RayArms
+from risingbandits.allocation.table import AllocationTable
+
+__all__ = [
+    "AllocationTable",
+    "Allocator",
+    "Arm",
+    "Budget",
+    "Event",
+    "History",
+    "NoArmFree",
+    "Outcome",
+    "Pull",
+    "RayArms",
+    "as_arm",
+    "open_history",
+]

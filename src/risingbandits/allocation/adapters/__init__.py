@@ -1,0 +1,52 @@
+"""Learners of other libraries as arms, and policies inside other libraries.
+
+Each library is loaded when one of its names is first used; see docs/adapters.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.adapters.optuna import OptunaArms, StudyArm, TrialArm
+    from risingbandits.allocation.adapters.ray_tune import RisingScheduler
+    from risingbandits.allocation.adapters.river import RisingClassifier, RisingRegressor, RiverPolicy
+    from risingbandits.allocation.adapters.selector import RisingSelector
+    from risingbandits.allocation.adapters.sklearn import PartialFitArm, WarmStartArm
+
+__all__ = [
+    "OptunaArms",
+    "PartialFitArm",
+    "RisingClassifier",
+    "RisingRegressor",
+    "RisingScheduler",
+    "RisingSelector",
+    "RiverPolicy",
+    "StudyArm",
+    "TrialArm",
+    "WarmStartArm",
+]
+
+_MODULES = {
+    "OptunaArms": "optuna",
+    "PartialFitArm": "sklearn",
+    "RisingClassifier": "river",
+    "RisingRegressor": "river",
+    "RisingScheduler": "ray_tune",
+    "RisingSelector": "selector",
+    "RiverPolicy": "river",
+    "StudyArm": "optuna",
+    "TrialArm": "optuna",
+    "WarmStartArm": "sklearn",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])

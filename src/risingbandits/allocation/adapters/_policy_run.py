@@ -1,0 +1,85 @@
+"""A policy in the middle of a run that can be pickled and copied, as learners of other libraries must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from risingbandits.allocation.defaults import choose_policy
+from risingbandits.errors import RisingBanditsError, shown
+from risingbandits.policies import Policy
+
+__all__ = ["PolicyRun", "begin"]
+
+
+def begin(policy: str | Policy | None, n_arms: int, horizon: int | None = None, seed: Any = None) -> Policy:
+    """A run of a policy of one's own with the given settings, for rewards in [0, 1]; defaults as for `Allocator`.
+
+    >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
+    (CommitUCB(sigma='auto'), RoundRobin())
+    """
+    if not (policy is None or isinstance(policy, str | Policy)):
+        raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
+    chosen = choose_policy(
+        policy, objective="cumulative", n_arms=n_arms, horizon=horizon, reward_range=(0.0, 1.0), sigma="auto"
+    )
+    return chosen.reset(n_arms, horizon, seed)
+
+
+class PolicyRun:
+    """A run of a policy over numbered arms; ``arm`` is the one to pull next, however often it is read.
+
+    >>> run = PolicyRun("round-robin", n_arms=2)
+    >>> run.arm
+    0
+    >>> run.tell(0.5)
+    >>> run.arm
+    1
+    """
+
+    def __init__(self, policy: str | Policy | None, n_arms: int, horizon: int | None = None, seed: Any = None) -> None:
+        self.policy = begin(policy, n_arms, horizon, seed)
+        self._arm: int | None = None
+
+    @property
+    def arm(self) -> int:
+        """The arm to pull next."""
+        if self._arm is None:
+            self._arm = self.policy.ask()
+        return self._arm
+
+    def tell(self, reward: float) -> None:
+        """Report what the pull of ``arm`` earned and decide on the next one."""
+        self.policy.tell(self.arm, reward)
+        self._arm = self.policy.ask()
+
+    # Compiled kernels do not belong into a pickle: it holds settings and numbers, and finds the kernels by the class.
+
+    def __getstate__(self) -> dict[str, Any]:
+        policy = self.policy
+        return {
+            "arm": self._arm,
+            "policy": type(policy),
+            "params": policy.params(),
+            "n_arms": policy.n_arms,
+            "horizon": policy.horizon,
+            "state": policy._state,
+            "capacity": policy._capacity,
+            "pulls": policy._pulls,
+            "generator": policy._rng,
+        }
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self._arm = saved["arm"]
+        self.policy = saved["policy"](**saved["params"])
+        # Copies own their memory, which buffers that grow need; arrays straight from a pickle do not.
+        owned = {k: v.copy() for k, v in saved["state"]._asdict().items() if isinstance(v, np.ndarray)}
+        self.policy._begin(
+            saved["n_arms"],
+            saved["horizon"],
+            saved["state"]._replace(**owned),
+            saved["capacity"],
+            saved["pulls"],
+            saved["generator"],
+        )

@@ -1,0 +1,311 @@
+"""Models and bandit policies for River (https://riverml.xyz): `RisingClassifier`, `RisingRegressor`, `RiverPolicy`."""
+
+# mypy: disable-error-code="no-untyped-call"
+# (River is typed only in part.)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from risingbandits.errors import RisingBanditsError
+from risingbandits.policies import Policy
+
+try:
+    from river import bandit, metrics
+    from river.model_selection.base import ModelSelectionClassifier, ModelSelectionRegressor
+except ImportError:
+    raise RisingBanditsError(
+        "River is needed for RisingClassifier, RisingRegressor and RiverPolicy: pip install 'risingbandits[river]'."
+    ) from None
+
+from risingbandits.allocation.adapters._policy_run import PolicyRun
+from risingbandits.allocation.adapters._river_scores import SampleScore
+
+__all__ = ["RisingClassifier", "RisingRegressor", "RiverPolicy"]
+
+Features = dict[Any, Any]
+
+
+class _Rising:
+    """What the two model selectors share: one run of a policy over the models, made when it is first needed."""
+
+    models: list[Any]
+    metric: Any
+
+    def _settings(
+        self, policy: str | Policy | None, scale: float | None, horizon: int | None, seed: int | None
+    ) -> None:
+        self.policy = policy
+        self.scale = scale
+        self.horizon = horizon
+        self.seed = seed
+        self._run: PolicyRun | None = None
+        self._score = SampleScore(self.metric, scale)
+
+    def _started(self) -> PolicyRun:
+        if self._run is None:
+            self._run = PolicyRun(self.policy, len(self.models), self.horizon, self.seed)
+        return self._run
+
+    @property
+    def next_model(self) -> Any:
+        """The model that predicts now and learns from the next sample."""
+        return self.models[self._started().arm]
+
+    @property
+    def best_model(self) -> Any:
+        """The model to keep if the stream ended now, as the policy recommends."""
+        return self.models[self._started().policy.recommend()]
+
+    @property
+    def pulls(self) -> list[int]:
+        """How many samples each model has learnt from."""
+        return [int(n) for n in self._started().policy.pulls]
+
+    def learn_one(self, x: Features, y: Any, **kwargs: Any) -> None:
+        """Train the model to be pulled, and tell the policy how well it predicted this sample before."""
+        run = self._started()
+        model = self.models[run.arm]
+        y_pred = model.predict_proba_one(x) if self._score.needs_probabilities else model.predict_one(x)
+        reward = self._score(y, y_pred)
+        model.learn_one(x, y, **kwargs)
+        run.tell(reward)
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any:
+        """A fresh selector with the same settings. Its models are fresh as well, which River's lists are not."""
+        params = {"models": [model.clone() for model in self.models], **(new_params or {})}
+        if include_attributes:
+            params["models"] = (new_params or {}).get("models", self.models)
+        return super().clone(params, include_attributes)  # type: ignore[misc]
+
+    def _unit_test_skips(self) -> set[str]:
+        # Where models tie, the order decides who is tried first, and with that who learns more.
+        return {"check_model_selection_order_does_not_matter"}
+
+
+class RisingClassifier(_Rising, ModelSelectionClassifier):
+    """Choose among classifiers that learn from a stream; each sample trains one of them.
+
+    The model that the policy wants to train next also predicts: `predict_one` and `predict_proba_one` use it and change
+    nothing, `learn_one` lets it predict the sample once more, tells the policy what that was worth (0 to 1), trains it,
+    and picks the next. Predicting any number of times before learning, or not at all, makes no difference to what is
+    learnt. Only one model is trained per sample, so the cost is that of a single model, however many there are.
+
+    Parameters
+    ----------
+    models : list of river classifiers
+        At least two.
+    policy : str, Policy or None
+        A policy or its name; None is CommitUCB, which plans for models that get better the more they learn.
+    metric : river metric, optional
+        Values single predictions, see `SampleScore`; None is Accuracy.
+    scale : float, optional
+        For metrics where low is good: the loss that counts as 1/2; None is 1.
+    horizon : int, optional
+        The length of the stream, if it is known. Some policies need it.
+    seed : int, optional
+        For policies that draw.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing
+    >>> model = preprocessing.StandardScaler() | RisingClassifier(
+    ...     [linear_model.LogisticRegression(), naive_bayes.GaussianNB()]
+    ... )
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 8...%
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Any],
+        policy: str | Policy | None = None,
+        metric: Any = None,
+        scale: float | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        every: Any = list(models)  # River asks for an Iterator and means any list
+        super().__init__(every, metrics.Accuracy() if metric is None else metric)
+        self._settings(policy, scale, horizon, seed)
+        self._labels: dict[Any, None] = {}  # those seen so far, in the order of appearance
+
+    @property
+    def _multiclass(self) -> bool:
+        return all(model._multiclass for model in self.models)
+
+    def learn_one(self, x: Features, y: Any, **kwargs: Any) -> None:
+        super().learn_one(x, y, **kwargs)
+        self._labels.setdefault(y)
+
+    def predict_one(self, x: Features, **kwargs: Any) -> Any:
+        """The label that the model to be trained next predicts."""
+        return self.next_model.predict_one(x, **kwargs)
+
+    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
+        """Its probabilities, 0 for labels that only other models have seen; equal ones before it has learnt."""
+        probabilities = self.next_model.predict_proba_one(x, **kwargs)
+        if not probabilities:
+            return {label: 1.0 / len(self._labels) for label in self._labels}
+        return {**dict.fromkeys(self._labels, 0.0), **probabilities}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import naive_bayes, tree
+
+        yield next(super()._unit_test_params())
+        models = [naive_bayes.GaussianNB(), tree.HoeffdingTreeClassifier()]
+        yield {"models": models, "policy": "epsilon-greedy", "metric": metrics.CrossEntropy()}
+
+
+class RisingRegressor(_Rising, ModelSelectionRegressor):
+    """Choose among regressors that learn from a stream; each sample trains one of them.
+
+    As `RisingClassifier`, with a loss turned into a reward: an error that is usual for who predicts the mean of the
+    targets counts as 1/2, a perfect prediction as 1.
+
+    Parameters
+    ----------
+    models : list of river regressors
+        At least two.
+    policy : str, Policy or None
+        A policy or its name; None is CommitUCB.
+    metric : river metric, optional
+        Values single predictions; None is MAE.
+    scale : float, optional
+        The loss that counts as 1/2; None learns it from the targets.
+    horizon : int, optional
+        The length of the stream, if it is known.
+    seed : int, optional
+        For policies that draw.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, linear_model, metrics, optim, preprocessing
+    >>> model = preprocessing.StandardScaler() | RisingRegressor(
+    ...     [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in (0.0001, 0.001, 0.01)]
+    ... )
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: ...
+    >>> model["RisingRegressor"].pulls
+    [...]
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Any],
+        policy: str | Policy | None = None,
+        metric: Any = None,
+        scale: float | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        every: Any = list(models)  # River asks for an Iterator and means any list
+        super().__init__(every, metrics.MAE() if metric is None else metric)
+        self._settings(policy, scale, horizon, seed)
+
+    def predict_one(self, x: Features, **kwargs: Any) -> float:
+        """What the model to be trained next predicts."""
+        return float(self.next_model.predict_one(x, **kwargs))
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        for params, metric, policy in zip(
+            super()._unit_test_params(), (None, metrics.MSE()), (None, "epsilon-greedy"), strict=True
+        ):
+            yield {**params, "metric": metric, "policy": policy}
+
+
+class RiverPolicy(bandit.base.Policy):
+    """Any policy of this package as a bandit policy of River.
+
+    For `river.bandit.evaluate`, `evaluate_offline`, `BanditClassifier` and all that takes River's policies. Arms may
+    appear at any time; when a new one does, the policy begins anew with one arm more and is told all rewards again.
+
+    Rewards should lie in [0, 1], which most of the policies assume; River's ``reward_scaler`` can bring them there.
+    Where the reward object is a metric, as in River's model selection, each prediction is valued by `SampleScore`.
+
+    Parameters
+    ----------
+    policy : str, Policy or None
+        A policy or its name; None is CommitUCB.
+    reward_obj, reward_scaler, burn_in
+        As for all of River's policies. ``reward_obj`` is what `ranking` shows; decisions come from the policy.
+    horizon : int, optional
+        The number of pulls, if it is known. Some policies need it.
+    seed : int, optional
+        For policies that draw.
+
+    Examples
+    --------
+    >>> policy = RiverPolicy()
+    >>> for _ in range(50):
+    ...     arm = policy.pull(["a", "b"])
+    ...     policy.update(arm, 0.9 if arm == "b" else 0.1)
+    >>> policy.ranking
+    ['b', 'a']
+    >>> policy.pull(["a", "b", "new"])
+    'new'
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | None = None,
+        reward_obj: Any = None,
+        reward_scaler: Any = None,
+        burn_in: int = 0,
+        horizon: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(reward_obj=reward_obj, reward_scaler=reward_scaler, burn_in=burn_in)
+        self.policy = policy
+        self.horizon = horizon
+        self.seed = seed
+        self._score = SampleScore(self.reward_obj) if isinstance(self.reward_obj, metrics.base.Metric) else None
+        self._numbers: dict[Any, int] = {}  # of each arm, in the order of appearance
+        self._told: list[tuple[int, float]] = []
+        self._run: PolicyRun | None = None
+
+    def _pull(self, arm_ids: Sequence[Any]) -> Any:
+        offered = set(arm_ids)
+        if not offered:
+            raise RisingBanditsError("arm_ids must name at least one arm, got none.")
+        run = self._run_over(arm_ids)
+        names = list(self._numbers)
+        if len(offered) == len(names):
+            return names[run.policy.ask()]
+        return names[run.policy.ask([name in offered for name in names])]
+
+    def update(self, arm_id: Any, *reward_args: Any, **reward_kwargs: Any) -> None:
+        """Tell the reward of a pull: a number, or what was true and what was predicted."""
+        if self._score is not None:
+            reward = self._score(*reward_args, **reward_kwargs)
+            super().update(arm_id, *reward_args, **reward_kwargs)
+        else:
+            reward = float(*reward_args)
+            if not math.isfinite(reward):
+                raise RisingBanditsError(f"reward must be a finite number, got {reward}.")
+            super().update(arm_id, *reward_args, **reward_kwargs)
+            if self.reward_scaler:  # which has just learnt from this reward, as in all of River's policies
+                reward = float(self.reward_scaler.func(reward))
+        run = self._run_over([arm_id])
+        run.policy.tell(self._numbers[arm_id], reward)
+        self._told.append((self._numbers[arm_id], reward))
+
+    def _run_over(self, arm_ids: Sequence[Any]) -> PolicyRun:
+        """The run, begun anew with more arms if some are unknown."""
+        known = len(self._numbers)
+        for arm_id in arm_ids:
+            self._numbers.setdefault(arm_id, len(self._numbers))
+        if self._run is None or len(self._numbers) > known:
+            self._run = PolicyRun(self.policy, max(len(self._numbers), 1), self.horizon, self.seed)
+            for arm, reward in self._told:
+                self._run.policy.tell(arm, reward)
+        return self._run
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"policy": None}
+        yield {"policy": "epsilon-greedy"}

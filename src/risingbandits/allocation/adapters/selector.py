@@ -1,0 +1,248 @@
+"""`RisingSelector`: a scikit-learn estimator that spends a training budget over candidates and keeps the best."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from risingbandits.allocation.adapters._batches import BatchOrder, RunningVariance, batch_score
+from risingbandits.allocation.adapters._policy_run import PolicyRun
+from risingbandits.errors import RisingBanditsError, check_positive_int, shown
+
+try:
+    from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+    from sklearn.utils import check_random_state, get_tags
+    from sklearn.utils.metaestimators import _BaseComposition, available_if
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise RisingBanditsError(
+        "scikit-learn is needed for RisingSelector: pip install 'risingbandits[sklearn]'."
+    ) from None
+
+from risingbandits.allocation.adapters.sklearn import seeded
+
+__all__ = ["RisingSelector"]
+
+_PASSES = 10  # over the data, all candidates together, where no budget is given
+
+
+def _best_has(method: str) -> Any:
+    """A check for `available_if`: the learner that answers has ``method``, or all candidates before a fit."""
+
+    def check(selector: RisingSelector) -> bool:
+        if hasattr(selector, "learners_"):
+            return hasattr(selector.best_estimator_, method)
+        return all(hasattr(estimator, method) for _, estimator in selector.estimators)
+
+    return check
+
+
+class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc]
+    """Train one of several estimators with ``partial_fit``, without knowing beforehand which.
+
+    `fit` splits a budget of mini-batches among the candidates: each batch is predicted and then learnt by one of them,
+    the policy is told the score, and the estimator that it recommends at the end predicts from then on. With
+    CommitUCB most of the budget goes to that one. `partial_fit` does the same for data that comes in pieces, a piece
+    being one batch. The first batch of each candidate has no score, since it knows nothing before.
+
+    All candidates are classifiers, scored by the share of right labels, or all are regressors, scored by
+    1 / (1 + mean square error / variance of the targets so far).
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator)
+        The candidates, at least one.
+    budget : int, optional
+        Batches in all; None is what ten passes over the data take.
+    batch_size : int
+        Rows of a batch; default 32.
+    policy : str, Policy or None
+        A policy or its name; None is CommitUCB.
+    random_state : int, RandomState or None
+        Decides the order of rows, policies that draw, and candidates whose own random_state is None.
+
+    Attributes
+    ----------
+    learners_ : list of estimators
+        The trained candidates.
+    batches_ : dict of name -> int
+        How many batches each candidate has learnt.
+    scores_ : dict of name -> list of float
+        The scores of its batches, each before it was learnt: learning curves.
+    best_name_, best_estimator_
+        The candidate that predicts.
+    classes_ : array
+        The labels, for classifiers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> X, y = load_digits(return_X_y=True)
+    >>> selector = RisingSelector([("sgd", SGDClassifier()), ("bayes", MultinomialNB())], random_state=1)
+    >>> selector.fit(X[:1000] / 16, y[:1000]).best_name_
+    'sgd'
+    >>> selector.score(X[1000:] / 16, y[1000:]) > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: Any,
+        *,
+        budget: int | None = None,
+        batch_size: int = 32,
+        policy: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.budget = budget
+        self.batch_size = batch_size
+        self.policy = policy
+        self.random_state = random_state
+
+    # -- scikit-learn's conventions -----------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings; with ``deep`` those of the candidates too, as ``name__setting``."""
+        params: dict[str, Any] = self._get_params("estimators", deep=deep)
+        return params
+
+    def set_params(self, **params: Any) -> RisingSelector:
+        """Change settings, candidates (by name) or settings of candidates (``name__setting``)."""
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        candidates = [get_tags(estimator) for _, estimator in self.estimators]
+        tags.estimator_type = candidates[0].estimator_type
+        tags.classifier_tags = candidates[0].classifier_tags
+        tags.regressor_tags = candidates[0].regressor_tags
+        tags.target_tags.required = True
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in candidates)
+        return tags
+
+    # -- learning -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> RisingSelector:
+        """Spend the budget on the rows of ``X``."""
+        X, y = self._checked(X, y, first=True)
+        batch = check_positive_int("batch_size", self.batch_size)
+        order_seed = self._begin(y, classes=None, horizon=self._budget(len(y)))
+        order = BatchOrder(len(y), batch, order_seed)
+        for number in range(self._budget(len(y))):
+            rows = order.rows(number)
+            self._take_in(X[rows], y[rows])
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> RisingSelector:
+        """Take in one more batch, all rows of ``X``; ``classes``, all labels, is needed at the first call."""
+        first = not hasattr(self, "learners_")
+        X, y = self._checked(X, y, first=first)
+        if first:
+            if classes is None and is_classifier(self):
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self._begin(y, classes=classes, horizon=None)
+        if is_classifier(self) and not np.isin(y, self.classes_).all():
+            raise ValueError(f"y must hold labels among classes {self.classes_}, got {np.setdiff1d(y, self.classes_)}.")
+        self._take_in(X, y)
+        return self
+
+    def _budget(self, n_rows: int) -> int:
+        if self.budget is not None:
+            return check_positive_int("budget", self.budget)
+        passes = math.ceil(_PASSES * n_rows / min(self.batch_size, n_rows))
+        return max(passes, 2 * len(self.estimators))
+
+    def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any]:
+        sparse = "csr" if get_tags(self).input_tags.sparse else False
+        X, y = validate_data(self, X, y, reset=first, accept_sparse=sparse, y_numeric=not is_classifier(self))
+        if is_classifier(self):
+            check_classification_targets(y)
+        return X, y
+
+    def _begin(self, y: Any, classes: Any, horizon: int | None) -> int:
+        """Fresh learners and a fresh run; returns a seed for the order of the rows."""
+        kinds = {get_tags(estimator).estimator_type for _, estimator in self.estimators}
+        if len(kinds) != 1 or not kinds <= {"classifier", "regressor"}:
+            raise RisingBanditsError(f"estimators must be all classifiers or all regressors, got {self.estimators!r}.")
+        for _, estimator in self.estimators:
+            if not hasattr(estimator, "partial_fit"):
+                raise RisingBanditsError(f"estimators must have partial_fit, got {shown(estimator)}.")
+        names = [name for name, _ in self.estimators]
+        self._validate_names(names)
+        rng = check_random_state(self.random_state)
+        order_seed, policy_seed, learner_seed = (int(rng.randint(2**31 - 1)) for _ in range(3))
+        if is_classifier(self):
+            self.classes_ = np.unique(y if classes is None else classes)
+        # Candidates learn their first batch without a score, so the policy has so many rounds less.
+        rounds = None if horizon is None else max(horizon - len(names), 1)
+        self._run = PolicyRun(self.policy, len(names), rounds, policy_seed)
+        self.learners_ = [seeded(clone(estimator), learner_seed) for _, estimator in self.estimators]
+        self.batches_ = dict.fromkeys(names, 0)
+        self.scores_: dict[str, list[float]] = {name: [] for name in names}
+        self._variance = None if is_classifier(self) else RunningVariance()
+        return order_seed
+
+    def _take_in(self, X: Any, y: Any) -> None:
+        """One batch: predicted, then learnt, by the candidate whose turn it is."""
+        if self._variance is not None:
+            self._variance.add(np.asarray(y, dtype=float))
+        names = list(self.batches_)
+        untrained = [arm for arm, name in enumerate(names) if self.batches_[name] == 0]
+        arm = untrained[0] if untrained else self._run.arm
+        learner = self.learners_[arm]
+        if not untrained:
+            score = batch_score(y, learner.predict(X), None if self._variance is None else self._variance.value)
+            self.scores_[names[arm]].append(score)
+        learner.partial_fit(X, y, **({"classes": self.classes_} if is_classifier(self) else {}))
+        self.batches_[names[arm]] += 1
+        if not untrained:
+            self._run.tell(score)
+
+    # -- predicting ---------------------------------------------------------------------------------------------
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The candidate that the policy recommends; the first one while there are no scores."""
+        return self.learners_[self._best()]
+
+    @property
+    def best_name_(self) -> str:
+        """Its name."""
+        return str(list(self.batches_)[self._best()])
+
+    def _best(self) -> int:
+        check_is_fitted(self, "learners_")
+        return self._run.policy.recommend() if self._run.policy.rounds else 0
+
+    def _answer(self, method: str, X: Any) -> Any:
+        check_is_fitted(self, "learners_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr" if get_tags(self).input_tags.sparse else False)
+        return getattr(self.best_estimator_, method)(X)
+
+    def predict(self, X: Any) -> Any:
+        """Labels or numbers from the best candidate."""
+        return self._answer("predict", X)
+
+    @available_if(_best_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the labels, if the best candidate has them."""
+        return self._answer("predict_proba", X)
+
+    @available_if(_best_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Decision values, if the best candidate has them."""
+        return self._answer("decision_function", X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy or R squared of the best candidate."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X)))

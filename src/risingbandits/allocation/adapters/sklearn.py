@@ -1,0 +1,290 @@
+"""scikit-learn's learners as arms: `PartialFitArm` for those with partial_fit, `WarmStartArm` for warm_start.
+
+Both arms are functions of the pull's number: pull n finds its learner as n - 1 pulls leave it. Where that is not so,
+because a process died between learning and telling or no checkpoint was kept, the learner is trained again from the
+start, without scores, before it goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risingbandits.allocation.adapters._batches import BatchOrder, RunningVariance, score_of
+from risingbandits.allocation.arms import Outcome
+from risingbandits.allocation.pull import Pull
+from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+
+try:
+    import joblib  # type: ignore[import-untyped]
+    from sklearn.base import clone, is_classifier
+    from sklearn.metrics import get_scorer
+    from sklearn.utils import indexable
+except ImportError:
+    raise RisingBanditsError(
+        "scikit-learn is needed for PartialFitArm and WarmStartArm: pip install 'risingbandits[sklearn]'."
+    ) from None
+
+__all__ = ["PartialFitArm", "WarmStartArm"]
+
+_FORMAT = 1
+
+
+class _SklearnArm:
+    """A learner and how many pieces of training it has had. Subclasses say what a piece is."""
+
+    def __init__(self, estimator: Any, score: Any, cost: str | None, seed: int) -> None:
+        self.estimator = estimator
+        self.score = _scorer(score)
+        if cost is not None:
+            check_choice("cost", cost, ("rows", "seconds"))
+        self.cost = cost
+        self.seed = check_positive_int("seed", seed, minimum=0)
+        self._start()
+
+    def _start(self) -> None:
+        """A fresh learner."""
+        self.learner = seeded(clone(self.estimator), self.seed)
+        self.trained = 0
+
+    def _learn(self, piece: int) -> None:
+        """Train ``learner`` on piece number ``piece``, counted from 0."""
+        raise NotImplementedError
+
+    def _bring_to(self, pieces: int) -> None:
+        """Have exactly so many pieces learnt."""
+        if self.trained > pieces:
+            self._start()
+        try:
+            while self.trained < pieces:
+                self._learn(self.trained)
+                self.trained += 1
+        except BaseException:
+            self._start()  # half a lesson cannot be taken back
+            raise
+
+    def save(self, path: Path) -> None:
+        """Write the learner to ``path`` as a joblib file, all or nothing.
+
+        A joblib file is a pickle, scikit-learn's own way to keep learners: load only files that you trust.
+        """
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            joblib.dump({"format": _FORMAT, "trained": self.trained, "learner": self.learner}, temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def load(self, path: Path) -> None:
+        """Read what `save` wrote. The file can run any code: see there."""
+        saved = joblib.load(path)
+        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+            raise RisingBanditsError(f"{path} is not the checkpoint of a scikit-learn arm.")
+        self.learner, self.trained = saved["learner"], saved["trained"]
+
+    def _outcome(self, reward: float, rows: int, started: float) -> Outcome:
+        if self.cost is None:
+            return Outcome(reward)
+        return Outcome(reward, float(rows) if self.cost == "rows" else time.perf_counter() - started)
+
+
+class PartialFitArm(_SklearnArm):
+    """A learner with ``partial_fit``; a pull is one mini-batch, which it first predicts and then learns.
+
+    Batch n of passes over the shuffled data is scored by what the learner knows from the batches before (a
+    *prequential* score: every row is a test before it is a lesson). So the first pull learns two batches, the first
+    without a score.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        With ``partial_fit``; a clone of it learns. Where its ``random_state`` is None, ``seed`` is put there.
+    X, y : arrays, data frames or sparse matrices with as many rows
+        The data.
+    batch : int
+        Rows of a pull; default 32.
+    score : "prequential", the name of a scorer, or callable ``score(estimator, X, y)``
+        What is measured on a batch before it is learnt. "prequential" is the share of right labels for classifiers
+        and 1 / (1 + mean square error / variance of y) for regressors, both in [0, 1]. Others may have another range
+        or direction, which the allocator must then be told.
+    classes : array, optional
+        All labels; None takes those of ``y``.
+    cost : None, "rows" or "seconds"
+        What a pull reports as its cost; None leaves it to the allocator's budget.
+    seed : int
+        Decides the order of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> arm = PartialFitArm(SGDClassifier(), X / 16, y, batch=100, seed=1)
+    >>> rewards = [arm.pull(Pull(n, "sgd", n)).reward for n in range(1, 11)]
+    >>> rewards[0] < rewards[-1] <= 1
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        batch: int = 32,
+        score: Any = "prequential",
+        classes: Any = None,
+        cost: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not hasattr(estimator, "partial_fit"):
+            raise RisingBanditsError(f"estimator must have partial_fit, got {shown(estimator)}.")
+        self.X, self.y = _data(X, y)
+        self.batch = check_positive_int("batch", batch)
+        self._variance: float | None = None
+        self._labels: dict[str, Any] = {}
+        if is_classifier(estimator):
+            self._labels = {"classes": np.unique(self.y) if classes is None else np.asarray(classes)}
+        else:
+            self._variance = _variance(self.y)
+        self._order = BatchOrder(len(self.y), self.batch, check_positive_int("seed", seed, minimum=0))
+        super().__init__(estimator, None if score == "prequential" else score, cost, seed)
+
+    def pull(self, pull: Pull) -> Outcome:
+        """Predict, then learn batch number ``pull.n``."""
+        first = pull.n == 1
+        self._bring_to(0 if first else pull.n)  # what was lost is learnt again at no cost
+        started = time.perf_counter()
+        self._bring_to(pull.n)
+        X, y = self._rows(pull.n)
+        reward = score_of(self.learner, X, y, self.score, self._variance)
+        self._bring_to(pull.n + 1)
+        return self._outcome(reward, self._order.batch * (2 if first else 1), started)
+
+    def _learn(self, piece: int) -> None:
+        X, y = self._rows(piece)
+        self.learner.partial_fit(X, y, **self._labels)
+
+    def _rows(self, piece: int) -> tuple[Any, Any]:
+        rows = self._order.rows(piece)
+        return _take(self.X, rows), self.y[rows]
+
+
+class WarmStartArm(_SklearnArm):
+    """A learner with ``warm_start``; a pull trains it ``step`` further and scores it on validation data.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        With ``warm_start`` and ``parameter``. Where its ``random_state`` is None, ``seed`` is put there.
+    X, y : arrays, data frames or sparse matrices with as many rows
+        The data to learn from.
+    X_valid, y_valid
+        The data to be scored on.
+    parameter : str
+        What grows: "n_estimators" for ensembles, "max_iter" for learners that go on with each fit.
+    step : int
+        By how much it grows with each pull; default 1.
+    total : bool, optional
+        Whether the parameter counts all training (trees of a forest) or what each fit adds (epochs of a network).
+        None: all training for "n_estimators" and histogram gradient boosting, which is how scikit-learn reads them.
+    score : None, the name of a scorer, or callable ``score(estimator, X, y)``
+        None is the share of right labels, or 1 / (1 + mean square error / variance of y_valid).
+    cost : None, "rows" or "seconds"
+        What a pull reports as its cost; "rows" are rows times steps.
+    seed : int
+        For the learner.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> forest = RandomForestClassifier(max_depth=6)
+    >>> arm = WarmStartArm(forest, X[:1000], y[:1000], X[1000:], y[1000:], step=2)
+    >>> rewards = [arm.pull(Pull(n, "forest", n)).reward for n in range(1, 6)]
+    >>> rewards[0] < rewards[-1], len(arm.learner.estimators_)
+    (True, 10)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_valid: Any,
+        y_valid: Any,
+        *,
+        parameter: str = "n_estimators",
+        step: int = 1,
+        total: bool | None = None,
+        score: Any = None,
+        cost: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        settings = estimator.get_params(deep=False)
+        for needed in ("warm_start", parameter):
+            if needed not in settings:
+                raise RisingBanditsError(f"estimator must have the setting {needed!r}, got {shown(estimator)}.")
+        self.X, self.y = _data(X, y)
+        self.X_valid, self.y_valid = _data(X_valid, y_valid)
+        self.parameter, self.step = parameter, check_positive_int("step", step)
+        grows = parameter == "n_estimators" or type(estimator).__name__.startswith("HistGradientBoosting")
+        self.total = grows if total is None else total
+        self._variance = None if is_classifier(estimator) else _variance(self.y_valid)
+        super().__init__(estimator, score, cost, seed)
+
+    def pull(self, pull: Pull) -> Outcome:
+        """Train one step further and score."""
+        self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
+        started = time.perf_counter()
+        self._bring_to(pull.n)
+        reward = score_of(self.learner, self.X_valid, self.y_valid, self.score, self._variance)
+        return self._outcome(reward, self.step * len(self.y), started)
+
+    def _learn(self, piece: int) -> None:
+        amount = self.step * (piece + 1) if self.total else self.step
+        self.learner.set_params(warm_start=True, **{self.parameter: amount})
+        self.learner.fit(self.X, self.y)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """``estimator`` with ``seed`` wherever it or a part of it has a random_state that is None."""
+    unset = {k: seed for k, v in estimator.get_params().items() if k.split("__")[-1] == "random_state" and v is None}
+    return estimator.set_params(**unset)
+
+
+def _scorer(score: Any) -> Any:
+    if isinstance(score, str):
+        try:
+            return get_scorer(score)
+        except ValueError:
+            raise RisingBanditsError(f"score must be a scorer of scikit-learn or callable, got {score!r}.") from None
+    if score is None or callable(score):
+        return score
+    raise RisingBanditsError(f"score must be a scorer of scikit-learn or callable, got {shown(score)}.")
+
+
+def _data(X: Any, y: Any) -> tuple[Any, Any]:
+    """Both ready to be indexed by rows, if they have as many."""
+    try:
+        X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), np.asarray(y))
+    except (TypeError, ValueError) as error:
+        raise RisingBanditsError(f"X and y must have the same number of rows: {error}") from None
+    if len(y) == 0:
+        raise RisingBanditsError("X and y must have at least one row, got none.")
+    return X, y
+
+
+def _take(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _variance(y: Any) -> float:
+    variance = RunningVariance()
+    variance.add(np.asarray(y, dtype=float))
+    return variance.value

@@ -1,0 +1,355 @@
+"""The allocator: which arm gets the next pull of a real budget."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from risingbandits.allocation.arms import Arm, as_arm
+from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.session import Session
+from risingbandits.allocation.settings import Settings, check_arm_name, make_settings
+from risingbandits.allocation.store import Store, open_store
+from risingbandits.errors import RisingBanditsError, check_finite, shown
+from risingbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.table import AllocationTable
+
+__all__ = ["Allocator"]
+
+log = logging.getLogger("risingbandits")
+
+_SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
+Arms = Sequence[str] | Mapping[str, Arm | Callable[[Pull], Any]]
+
+
+class Allocator:
+    """Spend a budget of pulls on named arms; see docs/allocator.md.
+
+    Parameters
+    ----------
+    arms : sequence of str, or mapping of names to arms
+        Names alone for `ask` and `tell`; with functions or `Arm` objects `run` can pull them.
+    budget : int or Budget
+        Pulls in all, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
+    objective : {"cumulative", "best-arm"}
+        Earn as much as possible on the way, or find the arm that is best in the end.
+    policy : str, Policy or None
+        None takes the default of the objective.
+    store : path, "postgresql://...", Store or None
+        Where events are kept; None is memory. An existing store of the same settings is resumed.
+    direction : {"maximize", "minimize"}
+        "minimize" for losses, which fall.
+    reward_range : (low, high) or None
+        What all rewards lie in; None if that is not known.
+    sigma : "auto", "smooth" or float
+        Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves without noise to speak of.
+    max_arms : int, "auto" or None
+        Open only so many arms; a retired one makes room for another. "auto": about sqrt(pulls) / 3 where there are
+        fewer than 20 pulls per arm.
+    order : {"given", "random"}
+        In which order ``max_arms`` opens arms.
+    max_pulls : int, mapping or None
+        How many pulls an arm can take.
+    parallel : {"fill", "wait"}
+        When the best arm is in flight: give the next best free one, or wait.
+    lease : float
+        Seconds until a pull that was not told is given to another worker.
+    retries : int
+        Failures in a row after which an arm is retired.
+    reclaim : bool
+        Give back pulls at once whose process on this host has ended. False if one process asks and another tells.
+    durability : {"process", "power"}
+        What every acknowledged tell survives: the death of any process, or loss of power too.
+    seed : int
+        Of randomised policies and of ``order="random"``.
+    history : mapping of names to rewards, or None
+        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
+
+    Examples
+    --------
+    >>> allocator = Allocator(["a", "b"], budget=20)
+    >>> for pull in allocator:
+    ...     _ = allocator.tell(pull, reward={"a": 0.3, "b": pull.n / (pull.n + 2)}[pull.arm])
+    >>> allocator.spent, allocator.recommend()
+    (20, 'b')
+    """
+
+    def __init__(
+        self,
+        arms: Arms,
+        budget: int | Budget,
+        *,
+        objective: str = "cumulative",
+        policy: str | Policy | None = None,
+        store: str | Path | Store | None = None,
+        direction: str = "maximize",
+        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        sigma: float | str = "auto",
+        max_arms: int | str | None = None,
+        order: str = "given",
+        max_pulls: int | Mapping[str, int] | None = None,
+        parallel: str = "fill",
+        lease: float = 3600.0,
+        retries: int = 3,
+        reclaim: bool = True,
+        durability: str = "process",
+        seed: int = 0,
+        history: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        if isinstance(arms, str) or not isinstance(arms, Mapping | Sequence):
+            raise RisingBanditsError(f"arms must be names, or a mapping of names to arms, got {shown(arms)}.")
+        settings = make_settings(
+            list(arms),
+            budget,
+            objective=objective,
+            policy=policy,
+            direction=direction,
+            reward_range=reward_range,
+            sigma=sigma,
+            max_arms=max_arms,
+            order=order,
+            max_pulls=max_pulls,
+            parallel=parallel,
+            lease=lease,
+            retries=retries,
+            reclaim=reclaim,
+            durability=durability,
+            seed=seed,
+            history=history,
+        )
+        Ledger(settings)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
+        opened = open_store(store, durability)
+        with _closed_on_error(opened):
+            kept = opened.settings()
+            if kept is None and store is not None:
+                kept = opened.create(settings.to_json())
+            if kept is not None:
+                stored = Settings.from_json(kept)
+                difference = settings.difference(stored, any_policy=policy is None and sigma == "auto")
+                if difference is not None:
+                    raise RisingBanditsError(f"{opened.name} holds another allocation: {difference}.")
+                settings = stored
+            self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {})
+
+    @classmethod
+    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[[Pull], Any]] | None = None) -> Self:
+        """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
+        opened = open_store(store)
+        with _closed_on_error(opened):
+            kept = opened.settings()
+            if kept is None:
+                raise RisingBanditsError(f"{opened.name} does not exist.")
+            allocator = cls.__new__(cls)
+            settings = Settings.from_json(kept)
+            opened.durability = settings.durability
+            allocator._begin_with(opened, settings, arms or {})
+        return allocator
+
+    def _begin_with(self, store: Store, settings: Settings, arms: Mapping[str, Any]) -> None:
+        self.settings = settings
+        self.store = store
+        self._session = Session(store, settings)
+        ledger = self._session.ledger()
+        self._arms = {ledger.arm(name).name: as_arm(arm) for name, arm in arms.items()}
+        if ledger.surprises:
+            log.warning("%s: the policy now decides otherwise than when it was asked.", store.name)
+        log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), settings.budget, ledger.spent)
+
+    # -- ask and tell -------------------------------------------------------------------------------------------
+
+    def ask(self, wait: float | None = None) -> Pull | None:
+        """The next pull to make; None when the budget is spent or every arm is finished or retired.
+
+        When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises `NoArmFree`.
+        """
+        answer = self._session.ask()
+        if isinstance(answer, str):
+            if wait is None:
+                raise NoArmFree(answer)
+            answer = self._ask_patiently(answer, check_wait(wait))
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("ask: %s", answer)
+        return answer
+
+    def _ask_patiently(self, reason: str, wait: float) -> Pull | None:
+        """Ask again when something has changed, until ``wait`` seconds are over."""
+        session = self._session
+        end = time.monotonic() + wait
+        pause = _SHORTEST_POLL
+        while (left := end - time.monotonic()) > 0:
+            with session.lock:
+                # Other processes cannot notify this one, and leases end by themselves: look again after a pause.
+                session.waiting += 1
+                try:
+                    session.changed.wait(min(left, pause))
+                finally:
+                    session.waiting -= 1
+                changed = not session.store.shared or session.looks_changed()
+                answer = session.ask() if changed else reason
+            if not isinstance(answer, str):
+                return answer
+            reason = answer
+            pause = min(2.0 * pause, _LONGEST_POLL)
+        raise NoArmFree(reason)
+
+    def tell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+        """Report what a pull gave. True if it counts, False if its (arm, n) was known already.
+
+        ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
+        outside the range is refused and the pull stays in flight.
+        """
+        reward = self.settings.check_reward(reward)
+        if cost is not None:
+            cost = check_finite("cost", cost, minimum=0.0)
+        counts = self._session.tell(pull, reward, cost)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("tell: %s, reward %g%s", pull, reward, "" if counts else ", which was known")
+        return counts
+
+    def fail(self, pull: Pull | int, reason: str = "") -> None:
+        """Give a pull back that could not be made. It is asked for again, or the arm is retired after ``retries``."""
+        self._session.give_back(pull, reason, blame=True)
+
+    def release(self, pull: Pull | int, reason: str = "") -> None:
+        """Give a pull back that will not be made here, without blame for the arm, as when a worker is shut down."""
+        self._session.give_back(pull, reason or "released", blame=False)
+
+    def renew(self, pull: Pull | int) -> bool:
+        """Extend the lease of a long pull. False if it is no longer in flight: stop working on it."""
+        return self._session.renew(pull)
+
+    # -- arms ---------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, arm: Arm | Callable[[Pull], Any] | None = None) -> None:
+        """Add an arm; the policy takes it in with the next decision."""
+        check_arm_name(name)
+        ready = None if arm is None else as_arm(arm)
+        self._session.add(name)
+        if ready is not None:
+            self._arms[name] = ready
+
+    def retire(self, name: str, reason: str = "") -> None:
+        """Pull an arm no more. A pull of it that is in flight still counts when it is told."""
+        self._session.change("retire", name, reason)
+
+    def mask(self, name: str) -> None:
+        """Do not pull an arm until `unmask`."""
+        self._session.change("mask", name)
+
+    def unmask(self, name: str) -> None:
+        """Allow an arm again."""
+        self._session.change("unmask", name)
+
+    # -- views --------------------------------------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """The state as of now, with what other processes have done; not to be changed."""
+        return self._session.ledger()
+
+    @property
+    def spent(self) -> float:
+        """How much of the budget is told: pulls, cost or seconds."""
+        return self.ledger.spent
+
+    @property
+    def remaining(self) -> float:
+        """What is left of the budget, 0 if it is overdrawn."""
+        return max(0, self.settings.budget.amount - self.ledger.spent)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no pull can follow."""
+        return self.ledger.finished
+
+    @property
+    def arms(self) -> list[str]:
+        """The names of all arms, retired ones too."""
+        return list(self.ledger.by_name)
+
+    def recommend(self) -> str:
+        """The arm to keep if everything ended now."""
+        return self.ledger.recommend()
+
+    def rewards(self, name: str) -> list[float]:
+        """The rewards of an arm in the order of its pulls."""
+        return self.ledger.rewards(name)
+
+    def explain(self) -> AllocationTable:
+        """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
+        from risingbandits.allocation.table import allocation_table
+
+        with self._session.lock:
+            return allocation_table(self.ledger)
+
+    # -- loops --------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Pull]:
+        """Pulls until the budget is spent, waiting while no arm is free. Tell each before the next."""
+        while (pull := self.ask(wait=math.inf)) is not None:
+            yield pull
+
+    def run(self, jobs: int = 1, progress: bool = True, arms: Mapping[str, Any] | None = None) -> None:
+        """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
+
+        A pull that raises an exception has failed. Ctrl-C lets the pulls in flight end, then stops. ``arms`` are
+        pulled instead of those that the allocator was made with, as `RayArms` on a cluster.
+        """
+        from risingbandits.allocation.driver import run
+
+        if arms is not None and hasattr(arms, "belong_to"):
+            arms.belong_to(self)
+        chosen = self._arms if arms is None else {name: as_arm(arm) for name, arm in arms.items()}
+        run(self, chosen, jobs, progress)
+
+    async def aask(self, wait: float | None = None) -> Pull | None:
+        """`ask` for asyncio: other tasks go on meanwhile."""
+        from risingbandits.allocation.driver import ask_async
+
+        return await ask_async(self, wait)
+
+    async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+        """`tell` for asyncio."""
+        import asyncio
+
+        return await asyncio.to_thread(self.tell, pull, reward, cost)
+
+    async def afail(self, pull: Pull | int, reason: str = "") -> None:
+        """`fail` for asyncio."""
+        import asyncio
+
+        await asyncio.to_thread(self.fail, pull, reason)
+
+    def close(self) -> None:
+        """Let go of the store. Pulls in flight stay in flight until they are told or their leases end."""
+        with self._session.lock:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def check_wait(wait: Any) -> float:
+    """``wait`` as seconds; infinity is allowed."""
+    return math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0)
+
+
+@contextmanager
+def _closed_on_error(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise

@@ -1,0 +1,56 @@
+"""Start a plan anew: what an earlier run has left is put aside under another name, never deleted."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from risingbandits.allocation.plan import Plan
+from risingbandits.errors import RisingBanditsError
+
+__all__ = ["put_aside", "running"]
+
+# What belongs to a store, by the ending of its name.
+_PARTS = ("", "-wal", "-shm", "-lock", ".checkpoints", ".logs", ".state")
+_LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot
+
+
+@contextmanager
+def running(plan: Plan, alone: bool = False) -> Iterator[None]:
+    """Show that a plan is being run; ``alone`` is refused while others are running it."""
+    plan.states.mkdir(parents=True, exist_ok=True)
+    handle = os.open(plan.states / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.") from None
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def put_aside(plan: Plan) -> Path | None:
+    """Rename the store of a plan and what belongs to it to ``name.1``, ``name.2``, ...; the new name of the store."""
+    if "://" in plan.store:
+        raise RisingBanditsError(f"store must be another one for a fresh run: {plan.store} cannot be put aside.")
+    store = Path(plan.store)
+    with running(plan, alone=True):
+        if not store.exists():
+            return None
+        number = 1
+        while any(_named(store, f".{number}{part}").exists() for part in _PARTS):
+            number += 1
+        # The store goes last: an interrupted renaming is completed by the next.
+        for part in reversed(_PARTS):
+            if _named(store, part).exists():
+                _named(store, part).rename(_named(store, f".{number}{part}"))
+        return _named(store, f".{number}")
+
+
+def _named(store: Path, ending: str) -> Path:
+    return store.with_name(store.name + ending)

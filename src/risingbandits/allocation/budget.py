@@ -1,0 +1,103 @@
+"""Budgets and sums that are exact enough to keep them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int, shown
+
+__all__ = ["Budget", "ExactSum", "as_budget"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent in all: exactly one of ``pulls``, ``cost`` or ``seconds``.
+
+    Pulls are kept exactly: those told and those in flight are never more. With ``cost`` (the sum of what `tell` says)
+    and ``seconds`` (the summed time of the pulls; time between them does not count) no pull starts once the sum has
+    reached the budget, so the last pulls may end beyond it.
+
+    Examples
+    --------
+    >>> Budget(pulls=100)
+    Budget(pulls=100)
+    >>> Budget(seconds=3600).unit
+    'seconds'
+    """
+
+    pulls: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in self._fields().items() if value is not None}
+        if len(given) != 1:
+            raise RisingBanditsError(
+                f"budget must have exactly one of pulls, cost and seconds, got {', '.join(given) or 'none'}."
+            )
+        if self.pulls is not None:
+            check_positive_int("budget", self.pulls)
+        else:
+            check_finite(f"budget in {self.unit}", self.amount, above=0.0)
+
+    @property
+    def unit(self) -> str:
+        """ "pulls", "cost" or "seconds"."""
+        return next(name for name, value in self._fields().items() if value is not None)
+
+    @property
+    def amount(self) -> float:
+        """How much of its unit."""
+        return next(value for value in self._fields().values() if value is not None)
+
+    def _fields(self) -> dict[str, float | None]:
+        return {"pulls": self.pulls, "cost": self.cost, "seconds": self.seconds}
+
+    def __repr__(self) -> str:
+        return f"Budget({self.unit}={self.amount!r})"
+
+
+def as_budget(value: int | Budget) -> Budget:
+    """A `Budget` as it is, an integer as so many pulls.
+
+    >>> as_budget(50)
+    Budget(pulls=50)
+    """
+    if isinstance(value, Budget):
+        return value
+    if isinstance(value, float):
+        raise RisingBanditsError(f"budget must be an integer (pulls) or a Budget, got {shown(value)}.")
+    return Budget(pulls=check_positive_int("budget", value))
+
+
+class ExactSum:
+    """A sum of floats that does not lose what one addition rounds off (Neumaier's compensation).
+
+    Ten costs of 0.1 reach a budget of 1.0, which the plain sum 0.9999999999999999 would not.
+
+    >>> total = ExactSum()
+    >>> for _ in range(10):
+    ...     total.add(0.1)
+    >>> total.value
+    1.0
+    """
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, high: float = 0.0, low: float = 0.0) -> None:
+        self.high, self.low = high, low
+
+    def add(self, number: float) -> None:
+        """Add ``number``."""
+        total = self.high + number
+        if math.fabs(self.high) >= math.fabs(number):
+            self.low += (self.high - total) + number
+        else:
+            self.low += (number - total) + self.high
+        self.high = total
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once."""
+        return self.high + self.low

@@ -1,0 +1,97 @@
+"""Which policy and how many arms, where the user does not say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from risingbandits.errors import RisingBanditsError, check_choice, shown
+from risingbandits.policies import CommitUCB, Policy, REdUCB, get_policy, policy_class
+
+__all__ = ["choose_policy", "default_max_arms", "default_policy"]
+
+
+def default_policy(
+    objective: str, n_arms: int, horizon: int | None, reward_range: tuple[float, float] | None, sigma: Any
+) -> Policy:
+    """The policy of an allocator that was given none.
+
+    Cumulative reward: CommitUCB where rewards have a known range, R-ed-UCB where they have not (it needs no ceiling
+    of the means). Best arm: R-SR.
+    """
+    if objective == "best-arm":
+        return get_policy("r-sr")
+    if reward_range is None:
+        return REdUCB(sigma=sigma)
+    return CommitUCB(sigma=sigma)
+
+
+def default_max_arms(horizon: int, n_arms: int) -> int:
+    """``max_arms="auto"``: with few pulls per arm open only about sqrt(T) / 3 arms, else all.
+
+    >>> default_max_arms(horizon=900, n_arms=1000), default_max_arms(horizon=900, n_arms=10)
+    (10, 10)
+    """
+    return min(n_arms, math.ceil(math.sqrt(horizon) / 3.0)) if horizon <= 20 * n_arms else n_arms
+
+
+def choose_policy(
+    policy: str | Policy | None,
+    *,
+    objective: str,
+    n_arms: int,
+    horizon: int | None,
+    reward_range: tuple[float, float] | None,
+    sigma: Any,
+) -> Policy:
+    """The policy with sigma filled in, checked against what rewards it will see.
+
+    ``sigma`` is in the units of the rewards; policies see rewards mapped onto [0, 1], so a number is divided by the
+    length of the range.
+    """
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, ("auto", "smooth"))
+    elif reward_range is not None:
+        sigma = float(sigma) / (reward_range[1] - reward_range[0])
+    if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
+        raise RisingBanditsError('sigma must be a number or "smooth" where reward_range is None, got "auto".')
+    if isinstance(policy, Policy):
+        if sigma != "auto":
+            raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")
+        chosen = type(policy)(**policy.params())
+    elif policy is None:
+        chosen = default_policy(objective, n_arms, horizon, reward_range, sigma)
+    else:
+        chosen = _with_sigma(policy_class(policy)(), sigma)
+    _check_range(chosen, reward_range, named=isinstance(policy, str))
+    chosen.validate()
+    return chosen
+
+
+def _with_sigma(policy: Policy, sigma: Any) -> Policy:
+    if "sigma" not in policy.params():
+        if sigma != "auto":
+            raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
+        return policy
+    changed = policy.with_params(sigma=sigma)
+    if sigma == "auto":
+        try:
+            changed.validate()
+        except RisingBanditsError:  # it has no estimate of its own: its default, 1/2, is right for rewards in [0, 1]
+            return policy
+    return changed
+
+
+def _check_range(policy: Policy, reward_range: tuple[float, float] | None, named: bool) -> None:
+    if reward_range is not None:
+        if policy.reward_range is not None and tuple(policy.reward_range) != (0.0, 1.0):
+            raise RisingBanditsError(
+                f"policy must take rewards in (0, 1), onto which reward_range is mapped, got {policy!r}."
+            )
+        return
+    if policy.reward_range is not None:
+        raise RisingBanditsError(f"reward_range must be given with policy {policy.name!r}, got None.")
+    if named and "cap" in policy.params():
+        raise RisingBanditsError(
+            f"reward_range must be given with policy {policy.name!r}, which needs a ceiling, got None."
+        )

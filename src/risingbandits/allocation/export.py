@@ -1,0 +1,82 @@
+"""What a store holds, as CSV and JSON for other programs. Equal stores give equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.history import History
+from risingbandits.errors import RisingBanditsError
+
+__all__ = ["curves_csv", "curves_json", "events_csv", "events_json", "read_back_names"]
+
+
+def curves_csv(history: History) -> str:
+    """The learning curves: a header with the names of the arms that were pulled, one row per pull."""
+    curves = _curves(history)
+    longest = max(len(rewards) for rewards in curves.values())
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(read_back_names(list(curves)))
+    for n in range(longest):
+        row = [repr(rewards[n]) if n < len(rewards) else "" for rewards in curves.values()]
+        # A row of one empty cell would be an empty line, but with one arm no cell is empty.
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def curves_json(history: History) -> str:
+    """Settings, what is spent, the recommended arm, and the rewards of every arm that was pulled."""
+    state = history.allocator_state()
+    content = {
+        "settings": history.settings,
+        "spent": state.spent,
+        "recommended": state.recommend(),
+        "curves": _curves(history),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def events_csv(history: History) -> str:
+    """Every event in one row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Event._fields)
+    for event in history.events():
+        writer.writerow(["" if value is None else value for value in event])
+    return text.getvalue()
+
+
+def events_json(history: History) -> str:
+    """Every event as an object."""
+    return json.dumps([event._asdict() for event in history.events()], indent=1) + "\n"
+
+
+def read_back_names(names: Sequence[str]) -> list[str]:
+    """Names for a header: a row of numbers would be taken for values, so then each begins with "arm".
+
+    >>> read_back_names(["0.1", "0.01"]), read_back_names(["0.1", "best"])
+    (['arm 0.1', 'arm 0.01'], ['0.1', 'best'])
+    """
+    if all("." in name and _is_number(name) for name in names):
+        return [f"arm {name}" for name in names]
+    return list(names)
+
+
+def _curves(history: History) -> dict[str, list[float]]:
+    state = history.allocator_state()
+    curves = {arm.name: state.rewards(arm.name) for arm in state.arms if len(arm.rewards)}
+    if not curves:
+        raise RisingBanditsError("the store has no told pull yet, so there are no curves to export.")
+    return curves
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

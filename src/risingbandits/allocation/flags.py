@@ -1,0 +1,37 @@
+"""Which arms a policy may choose: one flag per arm, counted as they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Flags"]
+
+
+class Flags:
+    """Flags that cost little to set (bytes of Python) and nothing to hand to a policy (the same bytes for NumPy).
+
+    >>> flags = Flags([True, True, False])
+    >>> flags.put(0, False)
+    >>> flags.count, flags.mask()
+    (1, array([False,  True, False]))
+    """
+
+    __slots__ = ("_array", "_bytes", "count")
+
+    def __init__(self, flags: Iterable[bool]) -> None:
+        self._bytes = bytearray(flags)
+        self._array: npt.NDArray[np.bool_] = np.frombuffer(self._bytes, dtype=np.bool_)
+        self.count = sum(self._bytes)
+
+    def put(self, place: int, flag: bool) -> None:
+        """Set one flag."""
+        if self._bytes[place] != flag:
+            self._bytes[place] = flag
+            self.count += 1 if flag else -1
+
+    def mask(self) -> npt.NDArray[np.bool_] | None:
+        """For ``Policy.ask``: None where all are set, for policies begin a batch only then."""
+        return None if self.count == len(self._bytes) else self._array

@@ -1,0 +1,81 @@
+"""A read-only view of a store, for reports, live pages and the commands log, show and export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.snapshot import load_ledger
+from risingbandits.allocation.store import Store, open_store
+from risingbandits.errors import RisingBanditsError
+
+__all__ = ["Event", "History", "open_history"]
+
+
+class History:
+    """What happened in an allocation. Reads never keep writers waiting.
+
+    Attributes
+    ----------
+    settings : dict
+        objective, policy, direction, budget, arms, version and all other settings, as plain values.
+    """
+
+    def __init__(self, store: Store) -> None:
+        text = store.settings()
+        if text is None:
+            raise RisingBanditsError(f"{store.name} does not exist.")
+        self._store = store
+        self._settings = Settings.from_json(text)
+        self._ledger: Ledger | None = None
+        self.settings: dict[str, Any] = self._settings.to_dict()
+
+    def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        """The events later than number ``after``, at most ``limit``."""
+        return self._store.events(after, limit)
+
+    def last_id(self) -> int:
+        """The number of the last event, 0 if there is none."""
+        return self._store.last_id()
+
+    def allocator_state(self) -> Ledger:
+        """The ledger as of now. Later calls only read what is new."""
+        self._ledger = load_ledger(self._store, self._settings, self._ledger)
+        return self._ledger
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def open_history(store: str | Path | Store) -> History:
+    """Open a store to read it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from risingbandits.allocation import Allocator, open_history
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Allocator(["a", "b"], budget=2, store=f"{folder}/run.db") as allocator:
+    ...         for pull in allocator:
+    ...             _ = allocator.tell(pull, 0.5)
+    ...     with open_history(f"{folder}/run.db") as history:
+    ...         [(event.kind, event.arm) for event in history.events()]
+    [('ask', 'a'), ('tell', 'a'), ('ask', 'b'), ('tell', 'b')]
+    """
+    opened = open_store(store, readonly=True)
+    try:
+        return History(opened)
+    except BaseException:
+        opened.close()
+        raise

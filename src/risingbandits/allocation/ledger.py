@@ -1,0 +1,386 @@
+"""The state of an allocation, folded from its events: no clock, no files, no chance that is not seeded.
+
+Every process that reads the same events arrives at the same ledger, policy included: when an event says that a pull was
+given out, the policy is asked again with the same arms free, so that whatever it draws or changes when asked happens
+here as well. This is why a resumed run decides like one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+
+from risingbandits.allocation.budget import ExactSum
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.flags import Flags
+from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.settings import Settings
+from risingbandits.errors import RisingBanditsError, shown
+from risingbandits.policies import Policy
+
+__all__ = ["ArmState", "Flight", "Ledger"]
+
+_FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
+_HORIZON_TOLERANCE = 0.1
+_LONGEST_HORIZON = 10**9
+
+
+class Flight:
+    """A pull that was given out and is not told."""
+
+    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "worker")
+
+    def __init__(self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str):
+        self.id, self.arm, self.n, self.attempt = id, arm, n, attempt
+        self.asked, self.deadline, self.worker = asked, deadline, worker
+
+    @property
+    def pull(self) -> Pull:
+        """The token."""
+        return Pull(self.id, self.arm.name, self.n, self.attempt)
+
+
+class ArmState:
+    """What is known of one arm."""
+
+    __slots__ = (
+        "attempts",
+        "cost",
+        "failures",
+        "flight",
+        "index",
+        "limit",
+        "masked",
+        "name",
+        "place",
+        "retired",
+        "rewards",
+        "warm",
+    )
+
+    def __init__(self, name: str, index: int, limit: int | None, history: Iterable[float]) -> None:
+        self.name = name
+        self.index = index  # among all arms
+        self.limit = limit  # of pulls, None: any number
+        self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
+        self.warm = len(self.rewards)  # how many of them are from earlier runs
+        self.place = -1  # its number for the policy, -1 while it is not opened
+        self.flight: Flight | None = None
+        self.cost = 0.0
+        self.failures = 0  # in a row
+        self.attempts = 0  # of its next pull
+        self.masked = False
+        self.retired: str | None = None  # the reason
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has had all the pulls it can take."""
+        return self.limit is not None and len(self.rewards) >= self.limit
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the policy may choose it, once it is not in flight."""
+        return self.place >= 0 and self.retired is None and not self.masked and not self.exhausted
+
+
+class Ledger:
+    """The fold. `apply` takes the events one by one; `decide` says whose pull is next.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the allocation was made with.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.zero, self.span = settings.scale()
+        self.last_id = 0
+        self.arms: list[ArmState] = []
+        self.by_name: dict[str, ArmState] = {}
+        self.opened: list[ArmState] = []  # by their number for the policy
+        self.in_flight: dict[int, Flight] = {}
+        self.given_back: dict[int, Flight] = {}  # failed or expired; a late tell may still count
+        self.returned: list[ArmState] = []  # whose next pull was given back: they go first
+        self.order = array("i")  # the arm of each told pull
+        self.spent_cost = ExactSum()  # of budgets in cost or seconds
+        self.choice: ArmState | None = None  # parallel="wait": decided, not yet given out
+        self.rebuilds = 0
+        self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
+        self.policy: Policy = settings.policy
+        self.free, self.eligible = Flags(()), Flags(())  # by their number for the policy
+        self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
+        self._waits = settings.parallel == "wait"
+        for name in settings.arms:
+            self._add(name)
+        self._waiting = list(self.arms)  # not opened yet, in the order in which they will be
+        if settings.order == "random":
+            shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
+            self._waiting = [self.arms[i] for i in shuffled]
+        if self._open_next():
+            self._rebuild()
+
+    # -- what may happen next -----------------------------------------------------------------------------------
+
+    @property
+    def told(self) -> int:
+        """Pulls that counted."""
+        return len(self.order)
+
+    @property
+    def spent(self) -> float:
+        """How much of the budget is told."""
+        return self.spent_cost.value if self._pulls is None else self.told
+
+    @property
+    def finished(self) -> bool:
+        """Whether no pull can follow: the budget is spent, or every arm is retired or has had all its pulls."""
+        if self.spent >= self._amount:
+            return True
+        if self.eligible.count or self.in_flight:
+            return False
+        return all(arm.retired is not None or arm.exhausted for arm in self.opened)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the rest of a budget in pulls is in flight."""
+        return self._pulls is not None and len(self.order) + len(self.in_flight) >= self._pulls
+
+    @property
+    def may_go_on(self) -> bool:
+        """The usual case, found quickly: neither `finished` nor `committed`."""
+        if not self.eligible.count:
+            return False
+        if self._pulls is None:
+            return self.spent_cost.value < self._amount
+        return len(self.order) + len(self.in_flight) < self._pulls
+
+    def decide(self) -> ArmState | None:
+        """The arm to pull next; None if none is free. With parallel="wait" it may be in flight.
+
+        This may change the policy, so it must be followed by `give` or, for an arm in flight, by a "wait" event.
+        """
+        for arm in self.returned:
+            if arm.flight is None and arm.eligible:
+                return arm
+        if self._waits:
+            if self.choice is None and self.eligible.count:
+                self.choice = self.opened[self.policy.ask(self.eligible.mask())]
+            return self.choice
+        return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
+
+    def countable(self, pull_id: int) -> Flight | None:
+        """The pull, if a tell of it would count now; None if its (arm, n) is known or its budget is given away."""
+        flight = self.in_flight.get(pull_id)
+        if flight is not None:
+            return flight
+        flight = self.given_back.get(pull_id)
+        if flight is not None and flight.arm.flight is None and self.committed:
+            return None
+        return flight
+
+    # -- the fold -----------------------------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+        kind = event.kind
+        arm = self.by_name.get(event.arm)
+        if kind == "add":
+            if arm is not None:
+                raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
+            self._apply_add(event)
+        elif arm is None:
+            raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+        elif kind == "tell":
+            self.apply_tell(event, arm)
+        elif kind == "ask":
+            decided = self.decide()
+            self.surprises += decided is not arm
+            self.give(event, arm)
+        else:
+            self._apply_rare(event, arm)
+        self.last_id = event.id
+
+    def give(self, event: Event, arm: ArmState) -> Flight:
+        """Note that a pull of ``arm`` was given out, after `decide` has named it."""
+        if arm.flight is not None or arm.place < 0:
+            raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
+        id, moment = event[0], event[1]
+        arm.attempts += 1
+        flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9])
+        arm.flight = self.in_flight[id] = flight
+        self.choice = None
+        if self.returned and arm in self.returned:
+            self.returned.remove(arm)
+        self.free.put(arm.place, False)
+        self.last_id = id
+        return flight
+
+    def apply_tell(self, event: Event, arm: ArmState) -> None:
+        """Take in the reward of a pull of ``arm``."""
+        reward, cost = event[6], event[7]
+        if reward is None or cost is None or event[5] != len(arm.rewards) + 1 or arm.place < 0:
+            raise RisingBanditsError(f"event {event.id} tells pull {event.n} of {shown(arm.name)} out of order.")
+        flight = arm.flight
+        if flight is not None:  # this pull, or one given out in its place, which is void now
+            del self.in_flight[flight.id]
+            arm.flight = None
+        if flight is None or arm.attempts > 1:
+            self._forget_attempts(arm)
+        arm.attempts = 0
+        arm.rewards.append(reward)
+        arm.cost += cost
+        self.order.append(arm.index)
+        self.choice = None
+        self.policy.tell(arm.place, (reward - self.zero) / self.span + 0.0)
+        if arm.limit is None and not arm.masked and arm.retired is None:
+            self.free.put(arm.place, True)
+        else:
+            self._refresh(arm)
+        if self._pulls is None:
+            self.spent_cost.add(cost)
+            self._review_horizon()
+        self.last_id = event[0]
+
+    def _forget_attempts(self, arm: ArmState) -> None:
+        arm.failures = 0
+        self.given_back = {id: flight for id, flight in self.given_back.items() if flight.arm is not arm}
+        if arm in self.returned:
+            self.returned.remove(arm)
+
+    def _apply_rare(self, event: Event, arm: ArmState) -> None:
+        if event.kind in ("fail", "expire", "renew"):
+            flight = self.in_flight.get(event.pull)
+            if flight is None or flight.arm is not arm:
+                raise RisingBanditsError(f"event {event.id} is about pull {event.pull}, which is not in flight.")
+            if event.kind == "renew":
+                flight.deadline = event.time + self.settings.lease
+                return
+            del self.in_flight[flight.id]
+            self.given_back[flight.id] = flight
+            arm.flight = None
+            arm.failures += event.kind == "fail"
+            self.returned.append(arm)
+            self._refresh(arm)
+        elif event.kind == "wait":
+            self.decide()
+        elif event.kind == "retire":
+            arm.retired = event.text or "by request"
+            self._changed(arm)
+            if self._open_next():
+                self._rebuild()
+        elif event.kind in ("mask", "unmask"):
+            arm.masked = event.kind == "mask"
+            self._changed(arm)
+        else:
+            raise RisingBanditsError(f"event {event.id} is of a kind that is not known, {shown(event.kind)}.")
+
+    def _apply_add(self, event: Event) -> None:
+        self._waiting.append(self._add(event.arm))
+        if self._open_next():
+            self._rebuild()
+
+    def _changed(self, arm: ArmState) -> None:
+        self.choice = None
+        self._refresh(arm)
+
+    # -- arms and the policy ------------------------------------------------------------------------------------
+
+    def _add(self, name: str) -> ArmState:
+        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.history.get(name, ()))
+        self.arms.append(arm)
+        self.by_name[name] = arm
+        return arm
+
+    def _open_next(self) -> bool:
+        """Open arms while ``max_arms`` allows; a retired arm makes room for another. Whether any was opened."""
+        before = len(self.opened)
+        room = len(self._waiting)
+        if self.settings.max_arms is not None:
+            room = self.settings.max_arms - sum(arm.retired is None for arm in self.opened)
+        while self._waiting and room > 0:
+            arm = self._waiting.pop(0)
+            if arm.retired is None:
+                arm.place = len(self.opened)
+                self.opened.append(arm)
+                room -= 1
+        return len(self.opened) > before
+
+    def _refresh(self, arm: ArmState) -> None:
+        """Bring the masks up to date with one arm."""
+        if arm.place < 0:
+            return
+        eligible = arm.eligible
+        self.eligible.put(arm.place, eligible)
+        self.free.put(arm.place, eligible and arm.flight is None)
+
+    def horizon(self) -> int:
+        """Rounds of the policy in all, as far as can be told now: earlier runs, told pulls and what is left."""
+        warm = sum(arm.warm for arm in self.opened)
+        budget = self.settings.budget
+        if budget.pulls is not None:
+            return warm + budget.pulls
+        spent = self.spent_cost.value
+        if spent <= 0.0:
+            rounds = max(self.told, _FIRST_HORIZON_PER_ARM * len(self.opened))
+        else:
+            rounds = self.told + int(min(_LONGEST_HORIZON, max(0.0, budget.amount - spent) / (spent / self.told)))
+        return warm + max(1, len(self.opened), min(_LONGEST_HORIZON, rounds))
+
+    def _review_horizon(self) -> None:
+        """Costs and seconds: plan anew when the rounds that the budget pays for have changed by a tenth."""
+        if self.spent_cost.value >= self.settings.budget.amount:
+            return
+        planned = self.policy.horizon or 1
+        if abs(self.horizon() - planned) > _HORIZON_TOLERANCE * planned:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
+        policy = self.settings.policy.with_params()
+        policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, self.rebuilds])
+        self.rebuilds += 1
+        for n in range(max((arm.warm for arm in self.opened), default=0)):
+            for arm in self.opened:
+                if n < arm.warm:
+                    policy.tell(arm.place, (arm.rewards[n] - self.zero) / self.span + 0.0)
+        next_n = [arm.warm for arm in self.arms]
+        for index in self.order:
+            arm = self.arms[index]
+            policy.tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
+            next_n[index] += 1
+        self.policy = policy
+        self.choice = None
+        self._fill_masks()
+
+    def _fill_masks(self) -> None:
+        self.eligible = Flags(arm.eligible for arm in self.opened)
+        self.free = Flags(arm.eligible and arm.flight is None for arm in self.opened)
+
+    # -- views --------------------------------------------------------------------------------------------------
+
+    def recommend(self) -> str:
+        """The arm to keep: the policy's, or, if that is retired, the one with the best recent rewards."""
+        best = self.opened[self.policy.recommend()]
+        if best.retired is None:
+            return best.name
+        left = [arm for arm in self.opened if arm.retired is None and arm.rewards]
+        return max(left, key=lambda arm: recent_mean(arm) / self.span).name if left else best.name
+
+    def rewards(self, name: str) -> list[float]:
+        """The rewards of an arm as they were told, in the order of its pulls, those of earlier runs first."""
+        return self.arm(name).rewards.tolist()
+
+    def arm(self, name: str) -> ArmState:
+        """An arm by its name."""
+        if name not in self.by_name:
+            raise RisingBanditsError(f"arm must be one of {shown(list(self.by_name))}, got {shown(name)}.")
+        return self.by_name[name]
+
+
+def recent_mean(arm: ArmState) -> float:
+    """The mean of the last quarter of an arm's rewards."""
+    last = arm.rewards[-max(1, len(arm.rewards) // 4) :]
+    return sum(last) / len(last)

@@ -1,0 +1,28 @@
+"""What `Allocator.ask` gives out, and what it raises when it has nothing to give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from risingbandits.errors import RisingBanditsError
+
+__all__ = ["NoArmFree", "Pull"]
+
+
+class Pull(NamedTuple):
+    """A token for one pull of one arm; hand it back with `tell` or `fail`.
+
+    Examples
+    --------
+    >>> Pull(id=7, arm="svm", n=3)
+    Pull(id=7, arm='svm', n=3, attempt=1)
+    """
+
+    id: int  #: unique in the store, rising
+    arm: str
+    n: int  #: 1 is the arm's first pull
+    attempt: int = 1  #: 2 when this pull was given out before and failed or was not told in time
+
+
+class NoArmFree(RisingBanditsError):
+    """There is budget left, but no arm can be pulled now: all are in flight or masked, or the rest is in flight."""

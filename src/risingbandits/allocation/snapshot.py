@@ -1,0 +1,143 @@
+"""Ledgers as bytes, so that a store of many events opens without replaying them all. npz and JSON, never pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risingbandits._version import __version__
+from risingbandits.allocation.budget import ExactSum
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.ledger import Flight, Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.store import Store
+from risingbandits.errors import RisingBanditsError
+from risingbandits.policies import Policy
+
+__all__ = ["fold", "load_ledger", "pack", "unpack"]
+
+FORMAT = 1  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+_ARM_FIELDS = ("name", "limit", "warm", "place", "cost", "failures", "attempts", "masked", "retired")
+_DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
+
+
+def load_ledger(store: Store, settings: Settings, known: Ledger | None = None) -> Ledger:
+    """``known``, or the last snapshot, or a new ledger, brought up to date with the store."""
+    ledger = known
+    if ledger is None:
+        kept = store.snapshot()
+        ledger = unpack(kept[1], settings) if kept is not None else None
+        if kept is not None and ledger is not None and ledger.last_id != kept[0]:
+            ledger = None
+    if ledger is None:
+        ledger = Ledger(settings)
+    fold(ledger, store.events(ledger.last_id), store.name)
+    return ledger
+
+
+def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
+    """Apply ``events``; what cannot have been written by this package is reported as damage."""
+    try:
+        for event in events:
+            if event[0] != ledger.last_id + 1:
+                raise RisingBanditsError(f"event {ledger.last_id + 1} is missing.")
+            ledger.apply(event)
+    except RisingBanditsError as error:
+        if str(error).startswith(name):
+            raise
+        raise RisingBanditsError(f"{name} is damaged: {error}") from error
+    except _DAMAGE as error:
+        raise RisingBanditsError(
+            f"{name} is damaged: event {ledger.last_id + 1} cannot be read ({type(error).__name__})."
+        ) from error
+
+
+def pack(ledger: Ledger) -> bytes:
+    """The ledger and its policy."""
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "last_id": ledger.last_id,
+        "arms": [{field: getattr(arm, field) for field in _ARM_FIELDS} for arm in ledger.arms],
+        "opened": [arm.index for arm in ledger.opened],
+        "waiting": [arm.index for arm in ledger._waiting],
+        "in_flight": [_flight(flight) for flight in ledger.in_flight.values()],
+        "given_back": [_flight(flight) for flight in ledger.given_back.values()],
+        "returned": [arm.index for arm in ledger.returned],
+        "spent": [ledger.spent_cost.high, ledger.spent_cost.low],
+        "choice": None if ledger.choice is None else ledger.choice.index,
+        "rebuilds": ledger.rebuilds,
+        "surprises": ledger.surprises,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
+    arrays = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "policy": np.frombuffer(policy, dtype=np.uint8),
+        "order": np.frombuffer(ledger.order, dtype=np.int32),
+        "rewards": np.concatenate([np.frombuffer(arm.rewards, dtype=np.float64) for arm in ledger.arms]),
+        "lengths": np.array([len(arm.rewards) for arm in ledger.arms], dtype=np.int64),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def unpack(data: bytes, settings: Settings) -> Ledger | None:
+    """The ledger, or None where the snapshot is damaged or of another version: the events are the truth."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in ("header", "policy", "order", "rewards", "lengths")}
+        header = json.loads(arrays["header"].tobytes().decode())
+        if header["format"] != FORMAT or header["version"] != __version__:
+            return None
+        return _restore(header, arrays, settings)
+    except (*_DAMAGE, RisingBanditsError, OSError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Settings) -> Ledger:
+    ledger = Ledger(settings)
+    for fields in header["arms"][len(ledger.arms) :]:
+        ledger._add(fields["name"])
+    start = 0
+    for arm, fields, length in zip(ledger.arms, header["arms"], arrays["lengths"], strict=True):
+        for field in _ARM_FIELDS:
+            setattr(arm, field, fields[field])
+        arm.rewards = array("d", arrays["rewards"][start : start + length].tobytes())
+        start += length
+    ledger.order = array("i", arrays["order"].astype(np.int32).tobytes())
+    ledger.opened = [ledger.arms[i] for i in header["opened"]]
+    ledger._waiting = [ledger.arms[i] for i in header["waiting"]]
+    ledger.in_flight = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["in_flight"]}
+    for flight in ledger.in_flight.values():
+        flight.arm.flight = flight
+    ledger.given_back = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["given_back"]}
+    ledger.returned = [ledger.arms[i] for i in header["returned"]]
+    ledger.spent_cost = ExactSum(*header["spent"])
+    ledger.rebuilds, ledger.surprises = header["rebuilds"], header["surprises"]
+    ledger.last_id = header["last_id"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy.npz"
+        path.write_bytes(arrays["policy"].tobytes())
+        ledger.policy = Policy.load(path)
+    ledger._fill_masks()
+    ledger.choice = None if header["choice"] is None else ledger.arms[header["choice"]]
+    return ledger
+
+
+def _flight(flight: Flight) -> dict[str, Any]:
+    plain = {field: getattr(flight, field) for field in ("id", "n", "attempt", "asked", "deadline", "worker")}
+    return {**plain, "arm": flight.arm.index}
+
+
+def _unpack_flight(entry: dict[str, Any], ledger: Ledger) -> Flight:
+    return Flight(**{**entry, "arm": ledger.arms[entry["arm"]]})

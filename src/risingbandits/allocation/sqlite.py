@@ -1,0 +1,296 @@
+"""The store in one file: SQLite with a write-ahead log, for any number of processes of one machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.sqlite_files import APPLICATION_ID, check_file, check_file_system
+from risingbandits.allocation.turns import Turns
+from risingbandits.errors import RisingBanditsError
+
+__all__ = ["MIGRATIONS", "SqliteStore"]
+
+_TABLES = (
+    "CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE TABLE events (id INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, arm TEXT NOT NULL,
+       pull INTEGER NOT NULL, n INTEGER NOT NULL, reward REAL, cost REAL, text TEXT NOT NULL, worker TEXT NOT NULL)""",
+    "CREATE TABLE snapshots (event INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+)
+#: Statements that turn version v of the tables into v + 1, for v = 1, 2, ...; the current version is one more than
+#: there are steps.
+MIGRATIONS: Sequence[Sequence[str]] = ()
+_COLUMNS = "id, time, kind, arm, pull, n, reward, cost, text, worker"
+_NEW = f"SELECT {_COLUMNS} FROM events WHERE id > ? ORDER BY id"
+_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BUSY_SECONDS = 60.0
+_CHECKPOINT_PAGES = 4000  # of 4 KiB: the log is written back to the file when it has so many
+
+
+class SqliteStore:
+    """Events in a SQLite file.
+
+    Until the first write the file is only read, so that a file that turns out to be damaged stays as it is.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Beside it SQLite keeps ``-wal`` and ``-shm`` while it is open, and ``-lock`` is the queue of writers.
+    durability : {"process", "power"}
+        Whether every commit is also written through to the disk.
+    readonly : bool
+        Never write.
+    clock : callable
+        What tells the time.
+    migrations : sequence
+        The steps between versions of the tables.
+    """
+
+    shared = True
+
+    def __init__(
+        self,
+        path: Path,
+        durability: str = "process",
+        readonly: bool = False,
+        clock: Callable[[], float] = time.time,
+        migrations: Sequence[Sequence[str]] = MIGRATIONS,
+    ) -> None:
+        self.path = Path(os.path.abspath(path))
+        self.name = str(path)
+        self.durability = durability
+        self.directory: Path | None = self.path.with_name(self.path.name + ".checkpoints")
+        self.now = clock
+        self._readonly = readonly
+        self._migrations = migrations
+        self._pid = os.getpid()
+        self._reader: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._turns: Turns | None = None
+        self._left: list[Any] = []  # connections of the process that this one was forked from: not to be closed here
+        check_file_system(self.path)
+        if self.path.exists():
+            check_file(self.path)
+            self._check_version()
+
+    # -- making and opening -------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The version of the tables that this program writes."""
+        return len(self._migrations) + 1
+
+    def settings(self) -> str | None:
+        if not self.path.exists():
+            return None
+        row = self._read("SELECT value FROM settings WHERE key = 'settings'").fetchone()
+        if row is None or not isinstance(row[0], str):
+            raise RisingBanditsError(f"{self.name} is damaged: it holds no settings.")
+        return row[0]
+
+    def create(self, settings: str) -> str:
+        """Make the file under another name and link it, so that it appears whole and only one process makes it."""
+        temporary = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as new:
+                new.execute("BEGIN")
+                new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                new.execute(f"PRAGMA user_version = {self.version}")
+                for statement in _TABLES:
+                    new.execute(statement)
+                for step in self._migrations:
+                    for statement in step:
+                        new.execute(statement)
+                new.execute("INSERT INTO settings VALUES ('settings', ?)", (settings,))
+                new.execute("COMMIT")
+                new.execute("PRAGMA journal_mode = WAL")
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, self.path)
+        except (sqlite3.Error, OSError) as error:
+            raise RisingBanditsError(f"{self.name} cannot be made: {error}.") from error
+        finally:
+            for name in (temporary.name, temporary.name + "-wal", temporary.name + "-shm"):
+                temporary.with_name(name).unlink(missing_ok=True)
+        check_file(self.path)
+        self._check_version()
+        kept = self.settings()
+        assert kept is not None
+        return kept
+
+    def _check_version(self) -> None:
+        row = self._read("PRAGMA user_version").fetchone()
+        if row[0] > self.version:
+            self.close()
+            raise RisingBanditsError(
+                f"{self.name} has version {row[0]}, this program knows versions up to {self.version}: update it."
+            )
+
+    def _read(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Run a statement that only reads."""
+        try:
+            connection = self._connection()
+            return connection.execute(statement, values)
+        except sqlite3.Error as error:
+            self._complain(error)
+
+    def _connection(self) -> sqlite3.Connection:
+        """The connection to read from: the writer where there is one."""
+        if os.getpid() != self._pid:
+            self._after_fork()
+        if self._writer is not None:
+            return self._writer
+        if self._reader is None:
+            self._reader = self._connect("ro")
+        return self._reader
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        if not self.path.exists():
+            raise RisingBanditsError(f"{self.name} does not exist.")
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_SECONDS,
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _write_connection(self) -> sqlite3.Connection:
+        if self._readonly:
+            raise RisingBanditsError(f"{self.name} was opened to be read only.")
+        writer = self._connect("rw")
+        # FULL waits for the disk at every commit; NORMAL only when the log is written back.
+        writer.execute(f"PRAGMA synchronous = {'FULL' if self.durability == 'power' else 'NORMAL'}")
+        writer.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        self._migrate(writer)
+        self._turns = Turns(self.path.with_name(self.path.name + "-lock"))
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        return writer
+
+    def _migrate(self, writer: sqlite3.Connection) -> None:
+        """Bring old tables up to date, all or nothing."""
+        if writer.execute("PRAGMA user_version").fetchone()[0] == self.version:
+            return
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            old = writer.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
+            for step in self._migrations[max(old, 1) - 1 :]:
+                for statement in step:
+                    writer.execute(statement)
+            writer.execute(f"PRAGMA user_version = {self.version}")
+            writer.execute("COMMIT")
+        except BaseException:
+            writer.execute("ROLLBACK")
+            raise
+
+    def _after_fork(self) -> None:
+        """SQLite's connections must not be used, nor closed, in a child process."""
+        self._left += [self._reader, self._writer, self._turns]
+        self._reader = self._writer = self._turns = None
+        self._pid = os.getpid()
+
+    def _complain(self, error: sqlite3.Error) -> NoReturn:
+        text = str(error)
+        if isinstance(error, sqlite3.OperationalError) and "locked" in text:
+            raise RisingBanditsError(f"{self.name} is held by another program for too long: {text}.") from error
+        if isinstance(error, sqlite3.OperationalError) and not text.startswith("no such"):
+            raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from error
+        raise RisingBanditsError(f"{self.name} is damaged: {text}.") from error
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def begin(self, after: int) -> list[Event]:
+        if os.getpid() != self._pid:
+            self._after_fork()
+        try:
+            if self._writer is None:
+                self._writer = self._write_connection()
+            if self._turns is not None:
+                self._turns.take()
+            self._writer.execute("BEGIN IMMEDIATE")
+            return list(map(Event._make, self._writer.execute(_NEW, (after,))))
+        except sqlite3.Error as error:
+            self.rollback()
+            self._complain(error)
+        except BaseException:
+            self.rollback()
+            raise
+
+    def append(self, event: Event) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.execute(_INSERT, event)
+        except sqlite3.Error as error:
+            self._complain(error)
+
+    def commit(self) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._complain(error)
+        if self._turns is not None:
+            self._turns.give()
+
+    def rollback(self) -> None:
+        if self._writer is not None and self._writer.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._writer.execute("ROLLBACK")
+        if self._turns is not None:
+            self._turns.give()
+
+    def keep_snapshot(self, id: int, data: bytes) -> None:
+        self.begin(id)
+        assert self._writer is not None
+        try:
+            self._writer.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (id, data))
+            self._writer.execute("DELETE FROM snapshots WHERE event < ?", (id,))
+        except sqlite3.Error as error:
+            self.rollback()
+            self._complain(error)
+        self.commit()
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        cursor = self._read(f"{_NEW} LIMIT ?", (after, -1 if limit is None else limit))
+        try:
+            yield from map(Event._make, cursor)
+        except sqlite3.Error as error:
+            self._complain(error)
+
+    def event(self, id: int) -> Event | None:
+        row = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,)).fetchone()
+        return None if row is None else Event._make(row)
+
+    def last_id(self) -> int:
+        return int(self._read("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        row = self._read("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1").fetchone()
+        return None if row is None or not isinstance(row[1], bytes) else (row[0], row[1])
+
+    def snapshot_id(self) -> int:
+        return int(self._read("SELECT coalesce(max(event), 0) FROM snapshots").fetchone()[0])
+
+    def close(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        if self._turns is not None:
+            self._turns.close()
+        self._reader = self._writer = self._turns = None

@@ -1,0 +1,93 @@
+"""Where events are kept: the protocol of stores, and how one is found by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from risingbandits.allocation.events import Event
+from risingbandits.errors import RisingBanditsError, shown
+
+__all__ = ["Store", "open_store"]
+
+
+@runtime_checkable
+class Store(Protocol):
+    """An append-only list of events with one writer at a time.
+
+    Opening a store only reads. ``begin`` waits for the turn to write and returns the events that are new since then;
+    ``commit`` makes what was appended durable, all or nothing.
+    """
+
+    name: str  #: for messages
+    shared: bool  #: whether other processes may write to it
+    durability: str  #: "process" or "power"
+    directory: Path | None  #: where files that belong to the store may be put
+
+    def now(self) -> float:
+        """The time on the store's host."""
+
+    def settings(self) -> str | None:
+        """The settings as JSON; None while the store does not exist."""
+
+    def create(self, settings: str) -> str:
+        """Make the store; the settings that it has, which are another's if that one was first."""
+
+    def begin(self, after: int) -> Sequence[Event]:
+        """Wait for the turn to write; the events later than ``after``."""
+
+    def append(self, event: Event) -> None:
+        """Add an event, within begin and commit."""
+
+    def commit(self) -> None:
+        """Keep what was appended."""
+
+    def rollback(self) -> None:
+        """Forget what was appended."""
+
+    def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        """The events later than ``after``, without a lock."""
+
+    def event(self, id: int) -> Event | None:
+        """One event."""
+
+    def last_id(self) -> int:
+        """The id of the last event, 0 if there is none."""
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        """The last snapshot and the id of the event after which it was taken."""
+
+    def snapshot_id(self) -> int:
+        """The id of the event after which the last snapshot was taken, 0 if there is none."""
+
+    def keep_snapshot(self, id: int, data: bytes) -> None:
+        """Keep a snapshot in place of older ones."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def open_store(where: str | Path | Store | None, durability: str = "process", readonly: bool = False) -> Store:
+    """The store at a path (SQLite) or an address ``postgresql://...``; None is memory."""
+    if where is None:
+        from risingbandits.allocation.memory import MemoryStore
+
+        return MemoryStore()
+    if isinstance(where, Store):
+        return where
+    store: Any
+    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+        from risingbandits.allocation.postgres import PostgresStore
+
+        store = PostgresStore(where, durability=durability, readonly=readonly)
+    elif isinstance(where, str) and "://" in where:
+        raise RisingBanditsError(f"store must be a path or an address postgresql://..., got {shown(where)}.")
+    elif isinstance(where, str | Path) and str(where).strip():
+        from risingbandits.allocation.sqlite import SqliteStore
+
+        store = SqliteStore(Path(where), durability=durability, readonly=readonly)
+    else:
+        raise RisingBanditsError(f"store must be a path, an address postgresql://... or None, got {shown(where)}.")
+    result: Store = store
+    return result

@@ -1,0 +1,45 @@
+"""Whose turn it is to write: a queue beside the database.
+
+SQLite lets waiting processes sleep and try again, so that some wait long while others go ahead. A lock of the operating
+system wakes the next one at once. It only orders the waiting: that one process writes at a time is SQLite's business.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without flock
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Turns"]
+
+
+class Turns:
+    """A lock file. Where it cannot be made, `take` returns at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = -1
+        if fcntl is not None:
+            try:
+                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError:
+                self._file = -1
+
+    def take(self) -> None:
+        """Wait for the turn."""
+        if self._file >= 0:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def give(self) -> None:
+        """Let the next one."""
+        if self._file >= 0:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the file, which also gives the turn."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

@@ -1,0 +1,88 @@
+"""The command replay: what policies would have done with recorded learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits.errors import RisingBanditsError, check_choice
+
+if TYPE_CHECKING:
+    from risingbandits.reporting.tables import TextTable
+
+__all__ = ["add_commands"]
+
+# Compared by default: ours, and what others use for the same purpose.
+_DEFAULTS = {
+    "cumulative": "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
+    "best-arm": "selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
+}
+_EPILOG = """\
+The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
+store. Regret per pull: what the best single arm has beyond the policy. Final value: mean of the last 5 % of a curve.
+"""
+
+
+def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
+    """Register the command on ``app``; ``show`` prints a table."""
+
+    @app.command(epilog=_EPILOG)
+    def replay(
+        curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
+        budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
+        objective: Annotated[
+            str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
+        ] = "cumulative",
+        policies: Annotated[
+            str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
+        ] = None,
+        orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
+        seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+        direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
+        reward_range: Annotated[str, typer.Option("--range", help="Least and greatest possible value.")] = "0,1",
+        sigma: Annotated[
+            float | None, typer.Option(help="Noise of one value; by default taken from the curves.")
+        ] = None,
+        max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
+        ended: Annotated[
+            str, typer.Option(help="At its end an arm cannot be pulled (mask) or keeps its final value (pay).")
+        ] = "mask",
+        out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
+    ) -> None:
+        """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
+        from risingbandits._arguments import parse_policies
+        from risingbandits.instances.files import read_curves
+        from risingbandits.replay import replay as play
+        from risingbandits.reporting import replay as tables
+
+        check_choice("objective", objective, _DEFAULTS)
+        outcome = play(
+            read_curves(curves),
+            parse_policies(_DEFAULTS[objective] if policies is None else policies),
+            budget,
+            orders=orders,
+            seed=seed,
+            direction=direction,
+            reward_range=_range(reward_range),
+            sigma=sigma,
+            max_arms=max_arms,
+            ended=ended,
+        )
+        show(tables.outcome_table(outcome, objective))
+        show(tables.spending_table(outcome))
+        if out is not None:
+            from risingbandits.simulation.result import write_whole
+
+            write_whole(out, tables.replay_csv(outcome).encode())
+            typer.echo(f"Every policy and order: {out}")
+
+
+def _range(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise RisingBanditsError(f"range must be two numbers such as 0,1, got {text!r}.") from None
+    return low, high

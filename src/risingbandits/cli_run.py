@@ -1,0 +1,131 @@
+"""The command run: spend a budget on commands, as a plan says."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits.cli_backend import Address
+from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+
+if TYPE_CHECKING:
+    from risingbandits.allocation import Allocator
+    from risingbandits.allocation.plan import Plan
+    from risingbandits.reporting.tables import TextTable
+
+__all__ = ["add_commands"]
+
+_EPILOG = """\
+A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
+docs/commands.md. Interrupt it whenever you like; the same command goes on where it stopped.
+"""
+_NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
+
+
+def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
+    """Register the command on ``app``; ``show`` prints a table."""
+
+    @app.command(epilog=_EPILOG)
+    def run(
+        plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+        jobs: Annotated[
+            int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")
+        ] = None,
+        store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+        fresh: Annotated[
+            bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
+        ] = False,
+        check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
+        on: Annotated[
+            str, typer.Option(help="here, or ray: on a Ray cluster whose nodes all see the plan's folder.")
+        ] = "here",
+        address: Address = None,
+        resources: Annotated[
+            str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
+        ] = None,
+    ) -> None:
+        """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
+        from risingbandits.allocation.aside import put_aside, running
+        from risingbandits.allocation.plan import read_plan
+        from risingbandits.allocation.runner import Runner
+        from risingbandits.allocation.views import arms_table, standing
+        from risingbandits.allocation.watching import watching
+
+        check_choice("on", on, ("here", "ray"))
+        if on == "here" and (address is not None or resources is not None):
+            raise RisingBanditsError(f"address and resources are for --on ray, got {shown(address or resources)}.")
+        chosen = read_plan(plan, store)
+        jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+        if check:
+            show(_arms(chosen))
+            typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
+            return
+        aside = put_aside(chosen) if fresh else None
+        if aside is not None:
+            typer.echo(f"The earlier run is now in {aside}")
+        with running(chosen), _allocator(chosen) as allocator:
+            if on == "ray":
+                code = _run_on_ray(chosen, allocator, jobs, resources, address)
+            else:
+                with watching(allocator) as watcher:
+                    code = Runner(chosen, allocator, jobs, watcher).run()
+            ledger = allocator.ledger
+            show(arms_table(ledger))
+            typer.echo(standing(ledger))
+            if code:
+                typer.echo("Stopped before the end. The same command goes on from here.")
+            typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
+            failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
+        raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
+
+
+def _run_on_ray(plan: Plan, allocator: Allocator, jobs: int, resources: str | None, address: str | None) -> int:
+    """Run the commands on a cluster; 0, or 130 after Ctrl-C, which lets running commands finish."""
+    from risingbandits.allocation.ray_commands import command_arms, parse_resources
+
+    with command_arms(plan, parse_resources(resources), address) as arms:
+        try:
+            allocator.run(jobs, arms=arms)
+        except KeyboardInterrupt:
+            return 128 + int(signal.SIGINT)
+    return 0
+
+
+def _allocator(plan: Plan) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store."""
+    from risingbandits._arguments import parse_policies
+    from risingbandits.allocation import Allocator
+
+    settings = dict(plan.settings)
+    if "(" in settings.get("policy", ""):
+        (settings["policy"],) = parse_policies(settings["policy"]).values()
+    Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
+    there = "://" not in plan.store and Path(plan.store).exists()
+    try:
+        return Allocator([arm.name for arm in plan.arms], plan.budget, store=plan.store, lease=plan.lease, **settings)
+    except RisingBanditsError as error:
+        hint = " To begin anew, give --fresh, which keeps the old store." if there else ""
+        raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
+
+
+def _arms(plan: Plan) -> TextTable:
+    import shlex
+
+    from risingbandits.reporting.tables import TextTable
+
+    rows = [
+        (
+            arm.name,
+            arm.command if isinstance(arm.command, str) else shlex.join(arm.command),
+            str(arm.directory),
+            "-" if arm.timeout is None else f"{arm.timeout:g} s",
+        )
+        for arm in plan.arms
+    ]
+    return TextTable(
+        ("arm", "command", "directory", "timeout"), rows, frozenset({3}), f"{plan.budget.amount:g} {plan.budget.unit}"
+    )

@@ -1,0 +1,23 @@
+"""The order in which arms are opened: at random, or as they are given."""
+
+from __future__ import annotations
+
+from risingbandits._jit import rare_kernel
+from risingbandits.errors import check_choice
+from risingbandits.policies._types import Ints, Rng
+
+ORDERS = ("random", "given")
+
+
+def check_order(order: str) -> None:
+    check_choice("order", order, ORDERS)
+
+
+@rare_kernel
+def shuffle(order: Ints, first: int, last: int, rng: Rng) -> None:
+    """Draw places ``first`` .. ``last`` - 1 at random from all from ``first`` on; nothing without a generator."""
+    if rng is not None:
+        size = order.shape[0]
+        for place in range(first, last):
+            other = place + int(rng.random() * (size - place))
+            order[place], order[other] = order[other], order[place]

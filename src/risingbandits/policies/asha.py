@@ -1,0 +1,185 @@
+"""ASHA: successive halving without waiting, each arm promoted as soon as it is among the best of its rung."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel, rare_kernel
+from risingbandits.errors import check_finite, check_positive_int
+from risingbandits.policies import _history, _recent
+from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+_NO_LIMIT = 1 << 40
+# Places of `marks`: the arm that is next, and the most rungs that an arm has done.
+_NEXT, _HIGHEST = 0, 1
+
+
+class State(NamedTuple):
+    """What ASHA knows."""
+
+    eta: int
+    share: float
+    targets: np.ndarray  # (R,) pulls at which each rung ends
+    done: np.ndarray  # (K,) rungs that each arm has done
+    value: np.ndarray  # (K, R) recent means of the arms at the end of each rung
+    marks: np.ndarray  # (2,)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    total: np.ndarray
+    pool: np.ndarray
+    places: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    if available is None:
+        return state.marks[_NEXT]
+    return _next_job(state, available)
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = _recent.add(state, arm, reward)
+    rung = state.done[arm]
+    finished = rung < state.targets.shape[0] and n >= state.targets[rung]
+    if finished:
+        state.value[arm, rung] = _recent.mean(state, arm)
+        state.done[arm] = rung + 1
+        state.marks[_HIGHEST] = max(state.marks[_HIGHEST], rung + 1)
+    if finished or arm != state.marks[_NEXT]:
+        state.marks[_NEXT] = _next_job(state, None)
+
+
+@kernel
+def _in_progress(state: State, arm: int) -> bool:
+    """Whether the arm has begun a rung that it has not done."""
+    done = state.done[arm]
+    begun = 0 if done == 0 else state.targets[done - 1]
+    return done < state.targets.shape[0] and state.pulls[arm] > begun
+
+
+@rare_kernel
+def _next_job(state: State, available: Mask) -> int:
+    """An arm that has begun a rung; else one to promote; else a new one; else the best that can go on."""
+    for arm in range(state.done.shape[0]):
+        if (available is None or available[arm]) and _in_progress(state, arm):
+            return arm
+    top = min(state.marks[_HIGHEST], state.targets.shape[0] - 1)
+    for rung in range(top - 1, -1, -1):
+        arm = _best_waiting(state, rung, available)
+        if arm >= 0 and _may_rise(state, rung, arm):
+            return arm
+    for arm in range(state.done.shape[0]):
+        if state.pulls[arm] == 0 and (available is None or available[arm]):
+            return arm
+    for rung in range(top - 1, -1, -1):
+        arm = _best_waiting(state, rung, available)
+        if arm >= 0:
+            return arm
+    return _recent.best(state, available)
+
+
+@kernel
+def _best_waiting(state: State, rung: int, available: Mask) -> int:
+    """The best arm that has done this rung and begun no other; -1: none."""
+    chosen = -1
+    for arm in range(state.done.shape[0]):
+        waits = state.done[arm] == rung + 1 and not _in_progress(state, arm) and (available is None or available[arm])
+        if waits and (chosen < 0 or state.value[arm, rung] > state.value[chosen, rung]):
+            chosen = arm
+    return chosen
+
+
+@kernel
+def _may_rise(state: State, rung: int, arm: int) -> bool:
+    """Whether the arm is among the best 1 / eta of all that have done the rung."""
+    count = 0
+    better = 0
+    for other in range(state.done.shape[0]):
+        if state.done[other] > rung:
+            count += 1
+            better += state.value[other, rung] > state.value[arm, rung]
+    return better < count // state.eta
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    return _recent.best(state, None)
+
+
+@register
+class ASHA(Policy):
+    r"""ASHA, asynchronous successive halving: an arm rises when it is among the best :math:`1/\eta` of its rung so far.
+
+    Rungs end at :math:`1, \eta, \eta^2, \dots` pulls, the last at ``max_pulls``. Whenever an arm has done a rung, the
+    next one is, from the highest rung down, an arm that is among the best :math:`1/\eta` of those that have done its
+    rung and has not risen; else a new arm (Li et al., 2020, Algorithm 2). Where there is neither, the best of the
+    highest rung that can still rise does. The mean of the last ``share`` of an arm's rewards decides, also on what is
+    recommended.
+
+    Use it with many workers that ask at the same time: an arm that is being pulled is not available, and the others
+    need not wait for it. It needs no horizon. With one worker, `SelectiveRace` and `RSR` lose less.
+
+    Parameters
+    ----------
+    eta : int
+        One of so many arms rises, at least 2.
+    max_pulls : int or None
+        Length of the curves. None takes the instance's in `simulate`, and is no limit elsewhere.
+    share : float
+        Share of an arm's rewards in its mean, in (0, 1].
+
+    References
+    ----------
+    L. Li, K. Jamieson, A. Rostamizadeh, E. Gonina, J. Ben-tzur, M. Hardt, B. Recht, A. Talwalkar. A System for
+    Massively Parallel Hyperparameter Tuning. MLSys 2020.
+
+    Examples
+    --------
+    >>> policy = ASHA(max_pulls=9).reset(n_arms=12)
+    >>> for _ in range(40):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, 0.5 - arm / 30)
+    >>> policy.recommend(), policy.pulls.tolist()
+    (0, [9, 9, 9, 5, 1, 1, 1, 1, 1, 1, 1, 1])
+    """
+
+    name = "asha"
+    summary = "successive halving without waiting, for many workers"
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool", "value", "targets"})
+    objective = "best-arm"
+
+    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
+        self.eta = eta
+        self.max_pulls = max_pulls
+        self.share = share
+
+    def validate(self) -> None:
+        check_positive_int("eta", self.eta, minimum=2)
+        if self.max_pulls is not None:
+            check_positive_int("max_pulls", self.max_pulls)
+        check_finite("share", self.share, above=0.0, maximum=1.0)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        longest = min(limit for limit in (self.max_pulls, horizon, _NO_LIMIT) if limit is not None)
+        targets = [1]
+        while targets[-1] < longest:
+            targets.append(min(targets[-1] * int(self.eta), longest))
+        return State(
+            eta=int(self.eta),
+            share=float(self.share),
+            targets=np.array(targets, dtype=np.int64),
+            done=np.zeros(n_arms, dtype=np.int64),
+            value=np.zeros((n_arms, len(targets))),
+            marks=np.zeros(2, dtype=np.int64),
+            **_recent.new_fields(n_arms, capacity),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        return {**_recent.parts(state), "rung": state.done.astype(np.float64)}

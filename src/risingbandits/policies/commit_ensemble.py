@@ -1,0 +1,414 @@
+"""CommitEnsemble: optimism about commitment, with what curves look like as a prior.
+
+`CommitUCB` bounds an arm's future by a line, which holds for every concave curve and is far too high for most. Here a
+posterior over curve shapes (`_ensemble`) bounds what committing to the arm may bring, and the line is kept where it is
+lower or where the evidence is too thin to tell a late bloomer from a bad arm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import interpreted, kernel, rare_kernel
+from risingbandits.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits.policies import _batches, _commit, _ensemble, _history, _lines, _risk, _shapes, _widths
+from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+
+_KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}
+
+# Columns of `sums` after those of _ensemble: sum and number of squared differences of neighbouring rewards, the bound
+# on the commit value and the rounds left when it was taken, the expected commit value, and the probability that the
+# arm still rises as steeply as ever.
+_SQUARES, _PAIRS, _BOUND, _LEFT, _EXPECTED, _STRAIGHT = 2, 3, 4, 5, 6, 7
+_COLUMNS = 8
+
+_FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
+_TIE = 1e-9
+_PRIOR_PAIRS = 4.0  # sigma counts for so many pairs in the estimate of an arm's noise
+_ENOUGH_PAIRS = 50.0  # from here on the line takes the estimate, too
+_POOLED_WEIGHT = 8.0  # what the uniform prior over shapes counts against the other arms, in arms
+
+
+class State(NamedTuple):
+    """What CommitEnsemble knows."""
+
+    kind: int  # _widths
+    sigma: float
+    cap: float
+    growth: float
+    max_odds: float
+    recheck: float
+    lookahead: float
+    tail: float
+    sunk: float
+    drift: float
+    straight: float
+    pulled: np.ndarray  # (K, 4) _batches, as are batch and clock
+    lines: np.ndarray  # (K, 3) u, s and lo when the line was drawn
+    arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
+    batch: np.ndarray  # (2,)
+    clock: np.ndarray  # (3,)
+    pool: np.ndarray  # sums of each arm's first n rewards (_history)
+    pairs: np.ndarray  # empty; for _lines
+    places: np.ndarray  # where they are
+    taus: np.ndarray  # paces of the shapes
+    moments: np.ndarray  # (K, S, 3) of _ensemble
+    sums: np.ndarray  # (K, 8) see above
+    log_prior: np.ndarray  # (2 S,) of the components
+    shares: np.ndarray  # (K + 1, 2 S) weights of the components for each arm and their sums, if the prior is pooled
+    work: np.ndarray  # (4, 2 S) of _ensemble
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    arm = state.batch[_batches.ARM]
+    if arm >= 0 and (available is None or available[arm]):
+        return arm
+    return _decide(state, t, available)
+
+
+@rare_kernel
+def _decide(state: State, t: int, available: Mask) -> int:
+    """The arm of the next batch. With a mask nothing is begun: who is available may change with every call."""
+    unseen = _batches.first_unseen(state, available)
+    if unseen >= 0:
+        return unseen
+    remaining = _batches.remaining_rounds(state, t)
+    _batches.fill(state, remaining)
+    b = _risk.incumbent(state.arms)
+    arm = _choose(state, b, remaining, available)
+    # Bounds fall as the rounds run out, so an old bound is too high at worst: only that of the winner has to be fresh.
+    while remaining <= _FRESH * state.sums[arm, _LEFT]:
+        _take_bound(state, arm, remaining)
+        arm = _choose(state, b, remaining, available)
+    return _batches.begin(state, t, remaining, arm, b) if available is None else arm
+
+
+@kernel
+def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
+    """The available arm with the highest index; the lowest number where several are equal."""
+    level = max(0.0, state.arms[b, _risk.LO])
+    spent = 0.0  # what exploration has cost so far, at today's level
+    for arm in range(state.arms.shape[0]):
+        cost = 0.0 if arm == b else max(0.0, state.arms[arm, _risk.N] * level - state.arms[arm, _risk.EARNED])
+        state.arms[arm, _risk.COST] = cost
+        spent += cost
+    chosen = -1
+    best = -math.inf
+    for arm in range(state.arms.shape[0]):
+        if available is None or available[arm]:
+            value = _index(state, arm, b, level, spent, remaining)
+            if value > best or chosen < 0:
+                best = value
+                chosen = arm
+    return chosen
+
+
+@kernel
+def _index(state: State, arm: int, b: int, level: float, spent: float, remaining: float) -> float:
+    """What committing to the arm may bring, less, for rivals of the incumbent, what climbing and exploring cost."""
+    line = state.arms[arm, _risk.V]
+    bound = state.sums[arm, _BOUND]
+    value = min(line, bound)
+    if value >= state.cap:
+        value = state.cap + _TIE * min(state.arms[arm, _risk.U], bound)
+    if arm == b:
+        state.arms[arm, _risk.RISK] = 0.0
+        return value
+    if state.sums[arm, _STRAIGHT] >= state.straight:
+        value = line
+    k0, lost = _commit.climb(state.arms[arm, _risk.U], state.arms[arm, _risk.S], level, remaining)
+    risk = min(state.max_odds, k0 / state.arms[arm, _risk.N]) * lost
+    state.arms[arm, _risk.RISK] = risk / remaining
+    return value - (risk + state.sunk * spent) / remaining
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = state.pulled[arm, _batches.PULLS] + 1
+    state.pulled[arm, _batches.PULLS] = n
+    state.pulled[arm, _batches.LAST] = t
+    earned = _lines.prefix(state.pool, state.places[arm, 0], n - 1)
+    _history.append(state.pool, state.places, arm, n, earned + reward)
+    if n >= state.pulled[arm, _batches.DUE]:
+        _close_batch(state, t, arm)
+
+
+@rare_kernel
+def _close_batch(state: State, t: int, arm: int) -> None:
+    _learn(state, t, arm)
+    _batches.end(state, arm)
+    if _batches.stretch_horizon(state, t):
+        for other in range(state.pulled.shape[0]):
+            if state.pulled[other, _batches.PULLS] > 0:
+                _learn(state, t, other)
+
+
+@rare_kernel
+def _learn(state: State, t: int, arm: int) -> None:
+    """Take in the pulls since the line was drawn; draw it again and take the bound."""
+    n = state.pulled[arm, _batches.PULLS]
+    known = state.pulled[arm, _batches.AT]
+    sigma = state.sigma
+    if n > known:
+        start = state.places[arm, 0]
+        for last in range(known + 1 + (known + 1) % 2, n + 1, 2):  # pairs of pulls 1 and 2, 3 and 4, ...
+            before = _lines.prefix(state.pool, start, last - 1)
+            difference = (_lines.prefix(state.pool, start, last) - before) - (
+                before - _lines.prefix(state.pool, start, last - 2)
+            )
+            state.sums[arm, _SQUARES] += 0.5 * difference * difference
+            state.sums[arm, _PAIRS] += 1.0
+        variance = _variance(state, arm)
+        pulls = float(n - known)
+        x = known + 0.5 * (pulls + 1.0)
+        y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
+        w = pulls / (variance + state.drift * state.drift * x)
+        _ensemble.add_block(state.moments, state.sums, state.taus, arm, x, y, w)
+    if state.sums[arm, _PAIRS] > _ENOUGH_PAIRS:
+        sigma = math.sqrt(_variance(state, arm))
+    _batches.draw_line(state, t, arm, sigma)
+    _take_bound(state, arm, _batches.remaining_rounds(state, t + 1))
+
+
+@kernel
+def _variance(state: State, arm: int) -> float:
+    """The noise of one reward of the arm, at most what was told."""
+    told = state.sigma * state.sigma
+    pairs = state.sums[arm, _PAIRS]
+    return max(1e-12, min(told, (state.sums[arm, _SQUARES] + _PRIOR_PAIRS * told) / (pairs + _PRIOR_PAIRS)))
+
+
+@rare_kernel
+def _take_bound(state: State, arm: int, remaining: float) -> None:
+    """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
+    n = float(state.pulled[arm, _batches.PULLS])
+    count = _weigh(state, arm, n, remaining, False)
+    state.sums[arm, _BOUND] = _ensemble.upper_quantile(state.work, count, min(state.tail, n / remaining))
+    state.sums[arm, _LEFT] = remaining
+    state.sums[arm, _EXPECTED] = _ensemble.expectation(state.work, count)
+    state.sums[arm, _STRAIGHT] = _ensemble.slower_than(state.work, count, 2.0 * n)
+
+
+@kernel
+def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> int:
+    """Fill ``work`` with the arm's posterior, the likely components first; return their number."""
+    pooled = state.shares.shape[0] > 0
+    last = state.shares.shape[0] - 1
+    if pooled:  # what the other arms look like
+        for c in range(state.log_prior.shape[0]):
+            others = state.shares[last, c] - state.shares[arm, c]
+            state.log_prior[c] = math.log(_POOLED_WEIGHT / state.log_prior.shape[0] + max(0.0, others))
+    top = _ensemble.posterior(
+        state.moments, state.sums, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
+    )
+    _ensemble.shares(state.work, top)
+    if pooled and not final:  # asking for a recommendation changes nothing
+        for c in range(state.log_prior.shape[0]):
+            share = state.work[_ensemble.SHARE, c]
+            state.shares[last, c] += share - state.shares[arm, c]
+            state.shares[arm, c] = share
+    return _ensemble.drop_unlikely(state.work)
+
+
+@rare_kernel
+def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+    """The arm with the best prediction of its level at the end of the horizon, had it been played all the time."""
+    best = 0
+    highest = -math.inf
+    for arm in range(state.pulled.shape[0]):
+        n = float(state.pulled[arm, _batches.PULLS])
+        if n > 0.0:
+            count = _weigh(state, arm, n, max(0.0, state.clock[_batches.HORIZON] - n), True)
+            level = _ensemble.expectation(state.work, count)
+            if level > highest:
+                highest = level
+                best = arm
+    return best
+
+
+@register
+class CommitEnsemble(Policy):
+    r"""Optimism about commitment with a posterior over curve shapes: sharper than `CommitUCB`, without its guarantee.
+
+    With R rounds left, an arm counts for min(V, U). V is `CommitUCB`'s commit value: what the lowest valid line above
+    the arm's future promises. U is the upper quantile of the mean of its next R rewards under a posterior over curves
+    :math:`a + b\,g(n/\tau)`: five families g, paces tau from half a pull to four horizons, with and without a start a.
+    The quantile leaves a chance of n / R, at most ``tail``: the chance that would pay for playing the arm as long
+    again. Rivals of the incumbent (the arm with the highest sure level) pay for the climb to it and, ``sunk`` times,
+    for what exploring has cost. An arm that, with probability ``straight`` or more, still rises as steeply as ever is
+    judged by the line alone: a posterior cannot tell a late bloomer from a bad arm before it bends.
+
+    Use it where curves look like learning curves and late bloomers matter, for the sum of the rewards or, through
+    `recommend`, to find the arm to keep: it names the arm with the best predicted level at the end. Its bound may fail
+    where no shape fits (docs/commit-ensemble.md has figures); then `CommitUCB` is the safe choice.
+
+    Parameters
+    ----------
+    prior : {"fixed", "pooled"}
+        Prior over the shapes: the same for all, or learnt from the other arms of the run (empirical Bayes), which helps
+        where many arms are alike.
+    sigma : float, "auto" or None
+        Sub-Gaussian scale of the noise, of which each arm's own estimate takes over where it is lower. None takes the
+        instance's in `simulate` and 1/2, right for any reward in [0, 1], elsewhere; "auto" is 1/2.
+    widths : {"auto", "gaussian", "kl"}
+        Confidence widths of the lines. "auto": "kl" in `simulate` where the instance's rewards lie in [0, 1],
+        "gaussian" elsewhere.
+    cap : float
+        What no mean exceeds; the prior is in units of it.
+    recheck : float
+        Second chances, as in `CommitUCB`.
+    growth : float
+        An arm is played until its pulls have grown by this factor.
+    max_odds : float
+        Ceiling of the odds that a trend breaks.
+    tail : float
+        Greatest chance that the bound leaves.
+    sunk : float
+        Weight of what exploring has cost.
+    drift : float
+        How far real curves stray from the shapes: the variance of a batch of m pulls around pull n is taken to be
+        (sigma^2 + drift^2 n) / m.
+    straight : float
+        From which probability of an unbroken rise on an arm is judged by its line alone; above 1 turns it off.
+    lookahead : float
+        Where the horizon is not known: plan for this many times the rounds so far, at least.
+
+    Examples
+    --------
+    >>> from risingbandits import simulate
+    >>> result = simulate(["commit-ensemble", "commit-ucb"], "paper-2arms", horizon=20_000, runs=2, seed=1)
+    >>> bool(result.mean("commit-ensemble")[-1] < result.mean("commit-ucb")[-1])
+    True
+    """
+
+    name = "commit-ensemble"
+    summary = "commit to the arm that could pay most, judged by a posterior over curve shapes"
+    batched = True
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool", "pairs", "taus", "work"})
+
+    def __init__(
+        self,
+        prior: str = "fixed",
+        sigma: float | str | None = None,
+        widths: str = "auto",
+        cap: float = 1.0,
+        recheck: float = 0.0,
+        growth: float = 1.05,
+        max_odds: float = 8.0,
+        tail: float = 0.002,
+        sunk: float = 3.0,
+        drift: float = 0.005,
+        straight: float = 0.5,
+        lookahead: float = 4.0,
+    ) -> None:
+        self.prior = prior
+        self.sigma = sigma
+        self.widths = widths
+        self.cap = cap
+        self.recheck = recheck
+        self.growth = growth
+        self.max_odds = max_odds
+        self.tail = tail
+        self.sunk = sunk
+        self.drift = drift
+        self.straight = straight
+        self.lookahead = lookahead
+
+    def validate(self) -> None:
+        check_choice("prior", self.prior, ("fixed", "pooled"))
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, ("auto",))
+        elif self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+        check_choice("widths", self.widths, ("auto", *_KINDS))
+        check_finite("cap", self.cap, above=0.0)
+        if self.cap > 1.0 and self.widths == "kl":
+            raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
+        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
+        check_finite("growth", self.growth, minimum=1.0)
+        check_finite("max_odds", self.max_odds, minimum=0.0)
+        check_finite("tail", self.tail, above=0.0, below=0.5)
+        check_finite("sunk", self.sunk, minimum=0.0)
+        check_finite("drift", self.drift, minimum=0.0)
+        check_finite("straight", self.straight, above=0.0)
+        check_finite("lookahead", self.lookahead, above=1.0)
+
+    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+        changes: dict[str, Any] = {}
+        if self.sigma is None:
+            changes["sigma"] = instance.sigma
+        if self.widths == "auto" and instance.noise.mean_range is not None:
+            changes["widths"] = "kl"
+        return self.with_params(**changes) if changes else self
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        taus = _shapes.paces(horizon)
+        shapes = _shapes.FAMILIES * taus.size
+        components = _ensemble.MODES * shapes
+        return State(
+            kind=_KINDS.get(self.widths, _widths.GAUSSIAN),
+            sigma=0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
+            cap=float(self.cap),
+            growth=float(self.growth),
+            max_odds=float(self.max_odds),
+            recheck=float(self.recheck),
+            lookahead=float(self.lookahead),
+            tail=float(self.tail),
+            sunk=float(self.sunk),
+            drift=float(self.drift * self.cap),
+            straight=float(self.straight),
+            pairs=np.empty(0),
+            taus=taus,
+            moments=np.zeros((n_arms, shapes, 3)),
+            sums=np.zeros((n_arms, _COLUMNS)),
+            log_prior=np.full(components, -math.log(components)),
+            shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
+            work=np.zeros((_ensemble.ROWS, components)),
+            **_batches.new_run(n_arms, horizon, capacity),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+
+    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+        if available is None and self._state is not None:  # inside a batch the answer is known
+            arm = int(self._state.batch[_batches.ARM])
+            if arm >= 0:
+                return arm
+        return super().ask(available)
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line
+        and by the posterior, ``expected`` what it should pay, ``straight`` the probability of an unbroken rise;
+        ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
+        """
+        state = state._replace(arms=state.arms.copy())
+        remaining = interpreted(_batches.remaining_rounds)(state, t)
+        with np.errstate(invalid="ignore"):
+            interpreted(_batches.fill)(state, remaining)
+        interpreted(_choose)(state, interpreted(_risk.incumbent)(state.arms), remaining, None)
+        known = state.pulled[:, _batches.PULLS] > 0
+
+        def column(values: Floats, unknown: float = np.nan) -> np.ndarray:
+            return np.where(known, values, unknown)
+
+        return {
+            "level": column(state.arms[:, _risk.LO]),
+            "line value": column(state.arms[:, _risk.V], np.inf),
+            "bound": column(state.sums[:, _BOUND], np.inf),
+            "expected": column(state.sums[:, _EXPECTED]),
+            "straight": column(state.sums[:, _STRAIGHT]),
+            "risk": column(state.arms[:, _risk.RISK]),
+            "cost": column(state.arms[:, _risk.COST] / remaining),
+        }

@@ -1,0 +1,243 @@
+"""Hyperband: successive halving several times, from many short trials to few long ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._jit import kernel, rare_kernel
+from risingbandits.errors import check_finite, check_positive_int
+from risingbandits.policies import _history, _recent
+from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+
+# Columns of `rungs`: arms that enter here (0: the best of the last rung go on), arms in the rung, pulls of each.
+_ENTERING, _ARMS, _TARGET = 0, 1, 2
+# Places of `marks`: arms in the rung, the next rung, rewards until this one ends, the arm that enters next, whose turn.
+_ACTIVE, _NEXT_RUNG, _DUE, _NEXT_ARM, _TURN = 0, 1, 2, 3, 4
+
+
+class State(NamedTuple):
+    """What Hyperband knows."""
+
+    share: float
+    rungs: np.ndarray  # (R, 3) the schedule
+    active: np.ndarray  # (K,) the arms of the present rung first
+    value: np.ndarray  # (K,) their recent means when they were last compared
+    marks: np.ndarray  # (5,)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    total: np.ndarray
+    pool: np.ndarray
+    places: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    if available is None:
+        return state.marks[_TURN]
+    return _among(state, available)
+
+
+@rare_kernel
+def _among(state: State, available: Any) -> int:
+    """An available arm that the rung needs, or one of the rung, or the one with the fewest pulls."""
+    target = state.rungs[state.marks[_NEXT_RUNG] - 1, _TARGET]
+    fallback = -1
+    for i in range(state.marks[_ACTIVE]):
+        arm = state.active[i]
+        if available[arm]:
+            if state.pulls[arm] < target:
+                return arm
+            if fallback < 0:
+                fallback = arm
+    if fallback >= 0:
+        return fallback
+    for arm in range(state.pulls.shape[0]):
+        if available[arm] and (fallback < 0 or state.pulls[arm] < state.pulls[fallback]):
+            fallback = arm
+    return fallback
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    n = _recent.add(state, arm, reward)
+    marks = state.marks
+    marks[_DUE] -= 1
+    if marks[_DUE] <= 0 or arm != marks[_TURN] or n >= state.rungs[marks[_NEXT_RUNG] - 1, _TARGET]:
+        _move_on(state)
+
+
+@rare_kernel
+def _move_on(state: State) -> None:
+    """The rungs that are over end, and the next arm is found."""
+    marks = state.marks
+    while marks[_DUE] <= 0 and marks[_NEXT_RUNG] < state.rungs.shape[0]:
+        _begin_rung(state)
+    target = state.rungs[marks[_NEXT_RUNG] - 1, _TARGET]
+    for i in range(marks[_ACTIVE]):
+        if state.pulls[state.active[i]] < target and marks[_DUE] > 0:
+            marks[_TURN] = state.active[i]
+            return
+    marks[_TURN] = _recent.best(state, None)  # others than asked were pulled, or all is done
+
+
+@rare_kernel
+def _begin_rung(state: State) -> None:
+    marks = state.marks
+    rung = marks[_NEXT_RUNG]
+    marks[_NEXT_RUNG] += 1
+    wanted = state.rungs[rung, _ARMS]
+    if state.rungs[rung, _ENTERING] > 0:
+        for i in range(wanted):
+            state.active[i] = marks[_NEXT_ARM]
+            marks[_NEXT_ARM] = (marks[_NEXT_ARM] + 1) % state.pulls.shape[0]
+    else:
+        _keep_best(state, wanted)
+    marks[_ACTIVE] = wanted
+    due = 0
+    for i in range(wanted):
+        due += max(0, state.rungs[rung, _TARGET] - state.pulls[state.active[i]])
+    marks[_DUE] = due
+
+
+@rare_kernel
+def _keep_best(state: State, wanted: int) -> None:
+    """The best arms of the rung come first, in the order in which they were; of equals the first."""
+    count = state.marks[_ACTIVE]
+    for i in range(count):
+        state.value[i] = _recent.mean(state, state.active[i])
+    while count > wanted:
+        worst = 0
+        for i in range(1, count):
+            if state.value[i] <= state.value[worst]:
+                worst = i
+        count -= 1
+        for i in range(worst, count):
+            state.active[i] = state.active[i + 1]
+            state.value[i] = state.value[i + 1]
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    return _recent.best(state, None)
+
+
+@register
+class Hyperband(Policy):
+    r"""Hyperband: brackets of successive halving that begin with many arms and few pulls, or few arms and many.
+
+    With R the most pulls of an arm and :math:`s_{\max} = \lfloor \log_\eta R \rfloor`, bracket
+    :math:`s = s_{\max}, \dots, 0` takes the next :math:`\lceil \frac{s_{\max} + 1}{s + 1} \eta^s \rceil` arms, at most
+    K, to :math:`R \eta^{-s}` pulls each, and then again and again the best :math:`1/\eta` of them to :math:`\eta` times
+    the pulls (Li et al., 2018, Algorithm 1). Arms are taken in a circle and continue where they are, so that an arm of
+    an earlier bracket costs less. The mean of the last ``share`` of an arm's rewards decides, also on what is
+    recommended.
+
+    The budget is respected: R is ``max_pulls`` or, where one pass through the brackets would then cost more than T
+    pulls, the largest power of eta that fits; passes are repeated while they fit. Pulls that remain go to the best arm.
+
+    Use it as a yardstick: it hedges between opening many arms and knowing few.
+
+    Parameters
+    ----------
+    eta : int
+        One of so many arms goes on, at least 2.
+    max_pulls : int or None
+        Length of the curves, R. None takes the instance's in `simulate`, and is no limit elsewhere.
+    share : float
+        Share of an arm's rewards in its mean, in (0, 1].
+
+    References
+    ----------
+    L. Li, K. Jamieson, G. DeSalvo, A. Rostamizadeh, A. Talwalkar. Hyperband: A Novel Bandit-Based Approach to
+    Hyperparameter Optimization. JMLR 18(185), 2018.
+
+    Examples
+    --------
+    >>> policy = Hyperband(max_pulls=9).reset(n_arms=12, horizon=100)
+    >>> for _ in range(100):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, arm / 20)
+    >>> policy.recommend()
+    11
+    """
+
+    name = "hyperband"
+    summary = "successive halving from many short trials to few long ones"
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool", "value", "rungs"})
+    needs_horizon = True
+    objective = "best-arm"
+
+    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
+        self.eta = eta
+        self.max_pulls = max_pulls
+        self.share = share
+
+    def validate(self) -> None:
+        check_positive_int("eta", self.eta, minimum=2)
+        if self.max_pulls is not None:
+            check_positive_int("max_pulls", self.max_pulls)
+        check_finite("share", self.share, above=0.0, maximum=1.0)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        rungs = np.array(brackets(n_arms, horizon or 1, int(self.eta), self.max_pulls), dtype=np.int64)
+        arms = int(rungs[0, _ARMS])  # of the first rung, which has begun
+        return State(
+            share=float(self.share),
+            rungs=rungs,
+            active=np.arange(n_arms),
+            value=np.zeros(n_arms),
+            marks=np.array([arms, 1, arms * rungs[0, _TARGET], arms % n_arms, 0], dtype=np.int64),
+            **_recent.new_fields(n_arms, capacity),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        _history.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        active = np.zeros(len(state.pulls))
+        active[state.active[: state.marks[_ACTIVE]]] = 1.0
+        return {**_recent.parts(state), "active": active}
+
+
+def brackets(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[int, int, int]]:
+    """The rungs of all brackets of all passes that the budget pays for: entering arms, arms, pulls of each."""
+    longest = horizon if max_pulls is None else min(max_pulls, horizon)
+    once = _one_pass(n_arms, longest, eta)
+    if _cost(once) > horizon:
+        longest = eta ** _whole_log(longest, eta)
+        while longest > 1 and _cost(_one_pass(n_arms, longest, eta)) > horizon:
+            longest //= eta
+        once = _one_pass(n_arms, longest, eta)
+    return once * max(1, horizon // _cost(once))
+
+
+def _one_pass(n_arms: int, longest: int, eta: int) -> list[tuple[int, int, int]]:
+    rungs = []
+    most = _whole_log(longest, eta)
+    for s in range(most, -1, -1):
+        entering = math.ceil((most + 1) * eta**s / (s + 1))
+        for i in range(s + 1):
+            arms = max(1, min(n_arms, entering // eta**i))
+            rungs.append((arms if i == 0 else 0, arms, max(1, longest // eta ** (s - i))))
+    return rungs
+
+
+def _cost(rungs: list[tuple[int, int, int]]) -> int:
+    """Pulls of a pass in which no arm has been pulled before."""
+    total = before = 0
+    for entering, arms, target in rungs:
+        total += arms * (target - (0 if entering else before))
+        before = target
+    return total
+
+
+def _whole_log(value: int, base: int) -> int:
+    """The largest s with base^s <= value."""
+    power = 0
+    while base ** (power + 1) <= value:
+        power += 1
+    return power

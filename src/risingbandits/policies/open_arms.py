@@ -1,0 +1,204 @@
+"""OpenArms: for small budgets, open arms one after another and only while one more is worth its price.
+
+With a few pulls for each arm one cannot afford to look at all of them. The policy plays an incumbent, lets others
+challenge it, compares at equal age, and stops opening arms when what one more could bring in the rounds left is less
+than what opening one has cost so far. With many pulls for each arm it is `CommitUCB`.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._jit import interpreted, kernel
+from risingbandits.errors import check_finite
+from risingbandits.policies import _noise, _opening, _order, commit_ucb
+from risingbandits.policies._types import Mask, Rng
+from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.commit_ucb import CommitUCB
+
+if TYPE_CHECKING:
+    from risingbandits.instances import RisingBandit
+
+# What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
+# few (whether pulls are few), horizon (0: not known), spread, patience, order (K,), counts (K,) pulls of each arm, plan
+# and figures (_opening). The sums of rewards lie in CommitUCB's pool in either case.
+_FIELDS = ("few", "horizon", "spread", "patience", "order", "counts", "plan", "figures")
+if TYPE_CHECKING:
+    State: Any = None
+else:  # fields that are not written out are beyond a type checker
+    State = namedtuple("State", [*commit_ucb.State._fields, *_FIELDS])
+
+
+@kernel
+def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
+    if state.few:
+        return _opening.select(state, available, rng)
+    return commit_ucb.select(state, t, available, rng)
+
+
+@kernel
+def update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    if state.few:
+        _opening.update(state, t, arm, reward)
+    else:
+        commit_ucb.update(state, t, arm, reward, rng)
+
+
+SmoothState: Any = _noise.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    if state.few:
+        _opening.update(state, t, arm, reward)
+    else:
+        commit_ucb.update_smooth(state, t, arm, reward, rng)
+
+
+@kernel
+def recommend(state: Any, t: int, pulls: npt.NDArray[np.int64]) -> int:
+    if not state.few:
+        return commit_ucb.recommend(state, t, pulls)
+    return _opening.recommend(state) if state.plan[_opening.OPENED] > 0 else 0
+
+
+@register
+class OpenArms(Policy):
+    r"""Open arms one after another, compare them at equal age, and stop when one more is not worth its price.
+
+    Two arms are pulled once; the better one becomes the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it
+    is known how an arm learns here. Then, whenever no challenge is going on:
+
+    - an open arm that is ahead of the incumbent at equal age becomes the challenger, if the rounds left make up for its
+      catching up;
+    - else a new arm does, if :math:`R\,s / (20 m)` exceeds the mean cost of an arm opened so far: R rounds left, m open
+      arms, s how far they are behind the incumbent at equal age on average. An arm that was opened and left after n
+      pulls has cost n times the incumbent's level minus what it earned.
+
+    A challenger that is ahead by d after n pulls goes on while :math:`R\,(d + 2 s/\sqrt n + \text{noise})` exceeds what
+    an arm that learns like the incumbent loses until it has the incumbent's age. When it is as old, or its level is
+    surely higher, the arm with the highest sure level is the incumbent. Levels are means of the last third of an arm's
+    pulls; the noise is estimated from second differences of all curves. Nothing has to be known of noise or ceiling.
+
+    Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters: on real learning
+    curves it earns more than any policy here that looks at every arm (docs/opening-arms.md). No rate is proved. A late
+    bloomer that lies behind at every age is not found: where pulls abound (``few``) the policy is `CommitUCB`.
+
+    Parameters
+    ----------
+    order : {"random", "given"}
+        In which order arms are opened: "given" if the most promising ones come first.
+    spread : float
+        How far arms are believed to lie apart before any is seen, with the weight of one arm.
+    patience : float
+        How many spreads a challenger may be behind after one pull; the share of it after n is 1/sqrt(n).
+    few : float
+        Up to so many rounds for each arm pulls are few. Where the horizon is not known they always are, and twice the
+        rounds so far are believed to be left.
+    sigma : float, "auto", "smooth" or None
+        For `CommitUCB`, where pulls abound.
+    widths : {"auto", "gaussian", "kl", "bernstein"}
+        For `CommitUCB`, where pulls abound.
+    cap : float
+        For `CommitUCB`, where pulls abound.
+
+    Examples
+    --------
+    >>> policy = OpenArms(order="given").reset(n_arms=10_000, horizon=20_000)
+    >>> for _ in range(20_000):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, arm % 7 / 10 * (1 - 0.5 ** policy.pulls[arm]))
+    >>> int((policy.pulls > 0).sum()), policy.recommend() % 7
+    (36, 6)
+    """
+
+    name = "open-arms"
+    summary = "open arms one after another while one more is worth its price (small budgets)"
+    randomised = True
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    scratch = CommitUCB.scratch
+
+    def __init__(
+        self,
+        order: str = "random",
+        spread: float = 0.1,
+        patience: float = 2.0,
+        few: float = 100.0,
+        sigma: float | str | None = None,
+        widths: str = "auto",
+        cap: float = 1.0,
+    ) -> None:
+        self.order = order
+        self.spread = spread
+        self.patience = patience
+        self.few = few
+        self.sigma = sigma
+        self.widths = widths
+        self.cap = cap
+
+    @property
+    def draws(self) -> bool:
+        return self.order == "random"
+
+    def validate(self) -> None:
+        _order.check_order(self.order)
+        check_finite("spread", self.spread, above=0.0)
+        check_finite("patience", self.patience, minimum=0.0)
+        check_finite("few", self.few, minimum=0.0)
+        self._with_many_pulls().validate()
+
+    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+        resolved = self._with_many_pulls().for_instance(instance, horizon)
+        return self.with_params(sigma=resolved.sigma, widths=resolved.widths)
+
+    def _with_many_pulls(self) -> CommitUCB:
+        return CommitUCB(sigma=self.sigma, widths=self.widths, cap=self.cap)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        plan = np.zeros(6, dtype=np.int64)
+        plan[[_opening.NEXT, _opening.INCUMBENT, _opening.CHALLENGER]] = _opening.OPEN, _opening.NOBODY, _opening.NOBODY
+        plan[_opening.HOLD] = _opening.FIRST_HOLD if horizon is None else max(2, int(2.0 * horizon ** (1 / 3)))
+        figures = np.zeros(5)
+        figures[_opening.SPREAD] = self.spread
+        figures[_opening.RIVAL] = np.inf
+        made: Any = SmoothState if self.sigma == _noise.SMOOTH else State
+        return made(
+            **self._with_many_pulls().new_state(n_arms, horizon, capacity)._asdict(),
+            few=horizon is None or horizon <= self.few * n_arms,
+            horizon=0.0 if horizon is None else float(horizon),
+            spread=float(self.spread),
+            patience=float(self.patience),
+            order=np.arange(n_arms),
+            counts=np.zeros(n_arms, dtype=np.int64),
+            plan=plan,
+            figures=figures,
+        )
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        CommitUCB.make_room(self, state, capacity)  # type: ignore[arg-type]
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        """Columns: ``level``, ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of
+        `CommitUCB` where pulls abound.
+        """
+        if not state.few:
+            return self._with_many_pulls().parts(state, t)
+        columns = {name: np.full(state.order.size, np.nan) for name in ("level", "ahead", "cost")}
+        b = int(state.plan[_opening.INCUMBENT])
+        for arm in state.order[: state.plan[_opening.OPENED]]:
+            n = state.counts[arm]
+            columns["level"][arm] = interpreted(_opening.level)(state, arm, n)
+            if b >= 0:
+                columns["ahead"][arm] = interpreted(_opening.ahead)(state, arm, b)
+                today = interpreted(_opening.level)(state, b, state.counts[b])
+                earned = state.pool[state.places[arm, 0] + n]
+                columns["cost"][arm] = 0.0 if arm == b else max(0.0, n * today - earned)
+        return columns

@@ -1,0 +1,35 @@
+"""Which policy to take for an objective, where nothing else is known."""
+
+from __future__ import annotations
+
+from risingbandits.errors import check_choice, check_positive_int
+from risingbandits.policies.asha import ASHA
+from risingbandits.policies.base import OBJECTIVES, Policy
+from risingbandits.policies.open_arms import OpenArms
+from risingbandits.policies.selective_race import SelectiveRace
+
+
+def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Policy:
+    """The policy that the regret benchmark recommends for an objective.
+
+    To earn while learning, `OpenArms`: it opens arms one after another where pulls are few and is `CommitUCB` where
+    they abound. To find the arm to keep, `SelectiveRace`, or `ASHA` where the horizon is not known.
+
+    Parameters
+    ----------
+    objective : {"cumulative", "best-arm"}
+        Earn while learning, or find the arm to keep.
+    n_arms : int
+        Number of arms.
+    horizon : int, optional
+        Number of pulls in all, if known.
+
+    Examples
+    --------
+    >>> recommended_policy("best-arm", n_arms=50, horizon=200)
+    SelectiveRace()
+    """
+    check_positive_int("n_arms", n_arms)
+    if check_choice("objective", objective, OBJECTIVES) == "cumulative":
+        return OpenArms()
+    return ASHA() if horizon is None else SelectiveRace()

@@ -1,0 +1,169 @@
+"""An allocation as its events tell it: what a page, a live view and a terminal show, folded as the events come.
+
+`AllocationLog.take` can be called with a few events at a time for ever; what is kept of a told pull is its arm, cost
+and time. The explanation of the last decision is made from the policy as it was just before it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.ledger import ArmState, Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.table import AllocationTable, allocation_table
+
+__all__ = ["AllocationLog", "Decision", "Outlook"]
+
+_FAILURES_KEPT = 100
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Decision(NamedTuple):
+    """A pull that was given out, and what was known about the arms when it was decided."""
+
+    event: Event
+    known: AllocationTable
+
+
+class Outlook(NamedTuple):
+    """What a policy expects of an arm from now on, in the units of the rewards.
+
+    The optimistic line begins at ``high`` and moves by ``slope`` with every pull, not beyond ``cap``; the pessimistic
+    one stays at ``low``. NaN where there is none.
+    """
+
+    high: float
+    slope: float
+    cap: float
+    low: float
+
+    def optimistic(self, pulls: float) -> list[tuple[float, float]]:
+        """The corners of the optimistic line over so many further pulls: (further pulls, reward).
+
+        >>> Outlook(high=0.5, slope=0.25, cap=1.0, low=0.25).optimistic(10.0)
+        [(0.0, 0.5), (2.0, 1.0), (10.0, 1.0)]
+        """
+        corner = (self.cap - self.high) / self.slope if self.slope else np.inf
+        if 0.0 <= corner < pulls:
+            return [(0.0, self.high), (corner, self.cap), (pulls, self.cap)]
+        return [(0.0, self.high), (pulls, self.high + self.slope * pulls)]
+
+
+class AllocationLog:
+    """The fold of an allocation's events for readers.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the allocation was made with.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ledger = Ledger(settings)
+        self.first_time: float | None = None
+        self.last_time: float | None = None
+        self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
+        self.failed: dict[str, int] = {}
+        self.n_failures = 0
+        self.decision: Decision | None = None
+        self._costs = array("d")
+        self._times = array("d")
+
+    @property
+    def last_id(self) -> int:
+        """The number of the last event that was taken in."""
+        return self.ledger.last_id
+
+    def take(self, events: Iterable[Event]) -> int:
+        """Take in the next events; return how many. Only the last decision among them is explained."""
+        batch = list(events)
+        asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
+        for at, event in enumerate(batch):
+            if at == asked:
+                self.decision = Decision(event, allocation_table(self.ledger))
+            self.ledger.apply(event)
+            self._note(event)
+        return len(batch)
+
+    def _note(self, event: Event) -> None:
+        if self.first_time is None:
+            self.first_time = event.time
+        self.last_time = event.time
+        if event.kind == "tell":
+            self._costs.append(event.cost or 0.0)
+            self._times.append(event.time)
+        elif event.kind in ("fail", "expire"):
+            self.failures.append(event)
+            self.failed[event.arm] = self.failed.get(event.arm, 0) + 1
+            self.n_failures += 1
+
+    # -- views --------------------------------------------------------------------------------------------------
+
+    @property
+    def unit(self) -> str:
+        """What the budget counts: "pulls", "cost" or "seconds"."""
+        return self.settings.budget.unit
+
+    @property
+    def arms(self) -> Sequence[ArmState]:
+        """All arms, in the order in which they were named."""
+        return self.ledger.arms
+
+    def tells(self) -> tuple[Ints, Floats, Floats]:
+        """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""
+        arms = np.array(self.ledger.order, dtype=np.int64)
+        amounts = np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
+        return arms, amounts, np.array(self._times)
+
+    def spent_by_arm(self) -> Floats:
+        """What each arm has had of the budget."""
+        if self.unit == "pulls":
+            return np.array([len(arm.rewards) - arm.warm for arm in self.arms], dtype=float)
+        return np.array([arm.cost for arm in self.arms], dtype=float)
+
+    def table(self) -> AllocationTable:
+        """What is known about the arms now."""
+        return allocation_table(self.ledger)
+
+    def recommendation(self) -> str | None:
+        """The arm to keep; None while nothing was told."""
+        return self.ledger.recommend() if self.ledger.told else None
+
+    def outlooks(self) -> dict[str, Outlook]:
+        """What the policy expects of each opened arm, where it expects anything."""
+        ledger = self.ledger
+        if not ledger.opened or not ledger.told:
+            return {}
+        columns = ledger.policy.explain().columns
+        nothing = np.full(len(ledger.opened), np.nan)
+        level, width = columns.get("level", nothing), columns.get("width", nothing)
+        slope = np.zeros(len(ledger.opened))
+        if "line" in columns:  # CommitUCB: its level is what an arm surely has
+            high, low, slope = columns["line"], level, columns["slope"].astype(float)
+        elif "upper" in columns:
+            high, low = columns["upper"], columns.get("lower", level)
+        elif "value" in columns:
+            high, low = columns["value"], level - width
+        else:
+            high, low = level + width, level - width
+        cap = float(self._as_rewards(np.array(getattr(ledger.policy, "cap", np.inf), dtype=float)))
+        highs, lows = self._as_rewards(high), self._as_rewards(low)
+        return {
+            arm.name: Outlook(float(highs[at]), float(slope[at]) * ledger.span, cap, float(lows[at]))
+            for at, arm in enumerate(ledger.opened)
+        }
+
+    def _as_rewards(self, values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Floats:
+        """Values of the policy, which is told shares of the rewards' range, as rewards; NaN for what is infinite."""
+        rewards = np.asarray(values, dtype=float) * self.ledger.span + self.ledger.zero
+        return np.where(np.isfinite(rewards), rewards, np.nan)

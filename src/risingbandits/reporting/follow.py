@@ -1,0 +1,115 @@
+"""Follow a store while others write to it: read what is new, and wait where the store cannot be read now."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit, urlunsplit
+
+from risingbandits.allocation.history import History, open_history
+from risingbandits.allocation.settings import Settings
+from risingbandits.reporting.allocation_log import AllocationLog
+
+__all__ = ["Follower"]
+
+_MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long history stays alive
+
+
+class Follower:
+    """A log of an allocation that is brought up to date by `poll`.
+
+    Parameters
+    ----------
+    store : str or path
+        An SQLite file or a ``postgresql://`` address. It must exist and be readable now; later troubles are endured.
+
+    Attributes
+    ----------
+    log : AllocationLog
+        What was read so far.
+    shown_store : str
+        The store without a password.
+    trouble : str
+        Why the store could not be read at the last `poll`; empty if it could.
+    """
+
+    def __init__(self, store: str | Path) -> None:
+        self.store = str(store)
+        self.shown_store = _without_password(self.store)
+        self.trouble = ""
+        self._history: History | None = open_history(self.store)
+        self.log = _new_log(self._history)
+
+    def poll(self) -> int:
+        """Read what is new, at most some thousand events; return how many. Never raises: see ``trouble``."""
+        try:
+            if self._history is None:
+                self._history = open_history(self.store)
+            taken = self._read(self._history)
+        except Exception as error:  # busy, locked, moved away, a server that restarts: all of them may pass
+            self.trouble = f"The store cannot be read now ({_first_line(error)}); trying again."
+            self._let_go()
+            return 0
+        self.trouble = ""
+        return taken
+
+    def read_all(self) -> None:
+        """Read all events that there are; raises what `poll` endures."""
+        assert self._history is not None
+        while self._read(self._history):
+            pass
+
+    def _read(self, history: History) -> int:
+        if history.last_id() < self.log.last_id:  # another store was put in its place
+            self.log = _new_log(history)
+        return self.log.take(islice(history.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
+
+    def _let_go(self) -> None:
+        history, self._history = self._history, None
+        if history is not None:
+            try:
+                history.close()
+            except Exception:  # it is broken already, which `trouble` says
+                return
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._let_go()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _new_log(history: History) -> AllocationLog:
+    return AllocationLog(Settings.from_json(json.dumps(history.settings)))
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _without_password(store: str) -> str:
+    """An address of a server without its password.
+
+    >>> _without_password("postgresql://ann:secret@host/db"), _without_password("run.db")
+    ('postgresql://ann@host/db', 'run.db')
+    >>> _without_password("postgresql:///db?user=ann&password=secret&port=5433")
+    'postgresql:///db?user=ann&port=5433'
+    """
+    if "://" not in store:
+        return store
+    parts = urlsplit(store)
+    user, at, place = parts.netloc.rpartition("@")
+    kept = [
+        pair for pair in parts.query.split("&") if pair and not pair.lower().startswith(("password=", "sslpassword="))
+    ]
+    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + place, query="&".join(kept)))

@@ -1,0 +1,188 @@
+"""The page of an allocation: who got the budget and when, learning curves with their lines, the last decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from risingbandits.allocation.ledger import recent_mean
+from risingbandits.reporting.allocation_log import AllocationLog
+from risingbandits.reporting.html_blocks import Block, Facts, Section, Table, Text
+from risingbandits.reporting.html_budget import shown_arms, spent_by_block, spent_over_time
+from risingbandits.reporting.html_curves import learning_curves
+from risingbandits.reporting.html_page import Page
+from risingbandits.reporting.tables import TextTable
+
+__all__ = ["allocation_page", "store_page"]
+
+_MOST_ROWS = 200
+_HOW_TO_READ = (
+    "An arm is pulled one pull at a time; what a pull takes of the budget is counted when its reward is told. Level is "
+    "what an arm gives now, trend what a further pull may add, width how uncertain that is, and value what the policy "
+    "compares; which of them there are depends on the policy."
+)
+
+
+def store_page(store: str | Path) -> Page:
+    """The page of the allocation in ``store``, as it is now."""
+    from risingbandits.reporting.follow import Follower
+
+    with Follower(store) as follower:
+        follower.read_all()
+        return allocation_page(follower.log, follower.shown_store)
+
+
+def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
+    """The page of what ``log`` has taken in from the store ``shown``.
+
+    Its blocks are the same at any time, only their contents change.
+    """
+    arms = shown_arms(log)
+    sections = [
+        Section("summary", "At a glance", [Facts("tiles", _tiles(log), "tiles")]),
+        Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
+        Section("learning", "Learning curves", [learning_curves(log, arms)]),
+        Section("decision", "The last decision", _decision(log)),
+        Section("arms", "Arms", [_arms_table(log)]),
+        Section("failures", "Failures", [_failures(log)]),
+        Section("settings", "Settings", _settings(log, shown)),
+    ]
+    title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
+    return Page(title, _lead(log), sections, log.last_id if live else None)
+
+
+def _lead(log: AllocationLog) -> str:
+    best = log.recommendation()
+    budget = log.settings.budget
+    spent = f"{_amount(log.ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
+    if best is None:
+        return f"No reward has been told yet; the budget is {_amount(budget.amount)} {budget.unit}."
+    ended = "The budget is spent" if log.ledger.spent >= budget.amount else "No pull can follow"
+    state = f"{ended} ({spent})." if log.ledger.finished else f"Spent so far: {spent}."
+    return f"Recommended: {best}. {state}"
+
+
+def _tiles(log: AllocationLog) -> list[tuple[str, str]]:
+    ledger, budget = log.ledger, log.settings.budget
+    retired = sum(arm.retired is not None for arm in log.arms)
+    return [
+        ("recommended", log.recommendation() or "nothing told yet"),
+        (f"spent ({budget.unit})", f"{_amount(ledger.spent)} of {_amount(budget.amount)}"),
+        ("pulls told", f"{ledger.told:,}"),
+        ("pulls in flight", f"{len(ledger.in_flight):,}"),
+        ("failed or expired", f"{log.n_failures:,}"),
+        ("arms", f"{len(log.arms):,}" + (f", {retired:,} retired" if retired else "")),
+        ("first event (UTC)", clock(log.first_time)),
+        ("last event (UTC)", clock(log.last_time)),
+    ]
+
+
+def _decision(log: AllocationLog) -> list[Block]:
+    decision = log.decision
+    if decision is None:
+        empty = TextTable((), (), frozenset(), "What the policy knew")
+        return [Text("chosen", ["No pull has been given out yet."]), Table("known", empty, "There is nothing yet.")]
+    event, known = decision.event, decision.known
+    rows = sorted(known.rows, key=lambda row: row.arm != event.arm)[:_MOST_ROWS]
+    table = TextTable(
+        ("arm", "level", "trend", "width", "value", "pulls", "status", "why"),
+        [
+            (
+                row.arm + (" (chosen)" if row.arm == event.arm else ""),
+                *map(_part, (row.level, row.trend, row.width, row.value)),
+                f"{row.pulls:,}",
+                row.status,
+                row.why,
+            )
+            for row in rows
+        ],
+        frozenset(range(1, 6)),
+        f"What was known before it: {known.title}",
+    )
+    said = f"{event.arm} got its pull number {event.n:,} (event {event.id:,}) on {clock(event.time)} UTC."
+    return [Text("chosen", [said]), Table("known", table, note=_cut(len(known.rows), len(rows), "arms"))]
+
+
+def _arms_table(log: AllocationLog) -> Table:
+    spent = log.spent_by_arm()
+    total = float(spent.sum()) or 1.0
+    best = log.recommendation()
+    known = log.table().rows
+    order = np.argsort(-spent, kind="stable")[:_MOST_ROWS]
+    rows: list[tuple[str, ...]] = []
+    for index in order:
+        arm, row = log.arms[index], known[index]
+        cost = () if log.unit == "pulls" else (_amount(float(spent[index])),)
+        rows.append(
+            (
+                arm.name + (" (recommended)" if arm.name == best else ""),
+                f"{len(arm.rewards) - arm.warm:,}",
+                *cost,
+                f"{100 * spent[index] / total:.1f} %",
+                f"{recent_mean(arm):.4g}" if arm.rewards else "-",
+                f"{log.failed.get(arm.name, 0):,}",
+                row.status,
+                row.why,
+            )
+        )
+    unit = () if log.unit == "pulls" else (log.unit,)
+    header = ("arm", "pulls", *unit, "share", "mean of the last quarter", "failures", "status", "why")
+    table = TextTable(header, rows, frozenset(range(1, len(header) - 2)), "Arms, most spent first")
+    return Table("arms-table", table, note=_cut(len(log.arms), len(rows), "arms"))
+
+
+def _failures(log: AllocationLog) -> Table:
+    words = {"fail": "failed", "expire": "expired"}
+    rows = [
+        (clock(event.time), event.arm, f"{event.n:,}", words[event.kind], event.text or "-", event.worker or "-")
+        for event in reversed(log.failures)
+    ]
+    header = ("time (UTC)", "arm", "pull of the arm", "what", "reason", "worker")
+    table = TextTable(header, rows, frozenset({2}), "Pulls that failed or were not told in time, newest first")
+    return Table("failures-table", table, "No pull has failed or expired.", _cut(log.n_failures, len(rows), "failures"))
+
+
+def _settings(log: AllocationLog, shown: str) -> list[Block]:
+    settings = log.settings
+    plain = settings.to_dict()
+    hidden = ("arms", "budget", "policy", "history", "version")
+    rows = [
+        ("policy", repr(settings.policy)),
+        ("budget", f"{_amount(settings.budget.amount)} {settings.budget.unit}"),
+        *((key, _setting(value)) for key, value in plain.items() if key not in hidden),
+    ]
+    if settings.history:
+        rows.append(("rewards of earlier runs", f"{sum(map(len, settings.history.values())):,}"))
+    rows += [("store", shown), ("written by risingbandits", settings.version)]
+    table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
+    return [Table("settings-table", table), Text("how-to-read", [_HOW_TO_READ])]
+
+
+def clock(time: float | None) -> str:
+    """A time of the store in UTC, to the second.
+
+    >>> clock(0.0), clock(None)
+    ('1970-01-01 00:00:00', '-')
+    """
+    return "-" if time is None else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.5g}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def _part(value: float) -> str:
+    return "-" if np.isnan(value) else "\N{INFINITY}" if np.isinf(value) else f"{value:.4g}"
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " to ".join(f"{part:g}" for part in value)
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cut(there: int, shown: int, what: str) -> str:
+    return f"{shown:,} of {there:,} {what} are listed." if shown < there else ""

@@ -1,0 +1,128 @@
+"""The page of an allocation, live on this machine: a small server that only reads, for this machine's browsers only.
+
+A name that resolves to 127.0.0.1 is enough for any web site to make a browser ask this server (DNS rebinding), so a
+request must name this machine in its Host header, and in its Origin header if it has one. There is nothing to write to:
+all requests but GET and HEAD are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from risingbandits.errors import RisingBanditsError
+from risingbandits.reporting.live_feed import Feed
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["make_app", "serve"]
+
+_ADDRESS = "127.0.0.1"
+_NAMES = (_ADDRESS, "localhost")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def make_app(feed: Feed, port: int, ended: Callable[[], bool] = lambda: False) -> Starlette:
+    """The application: ``/`` is the page and ``/events`` its server-sent events, which stop when ``ended``."""
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.responses import HTMLResponse, StreamingResponse
+    from starlette.routing import Route
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(await feed.whole_page(), headers=_HEADERS)
+
+    async def events(request: Request) -> Response:
+        messages = feed.messages(_seen(request), ended)
+        return StreamingResponse(messages, media_type="text/event-stream", headers=_HEADERS)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(feed.run())
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    routes = [Route("/", page), Route("/events", events)]
+    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(_OnlyThisMachine, port=port)])
+
+
+class _OnlyThisMachine:
+    """Refuses requests that name another host than this machine, or come from another site's page."""
+
+    def __init__(self, app: Callable[..., Any], port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}".encode() for name in _NAMES}
+        if port == 80:
+            self._hosts |= {name.encode() for name in _NAMES}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            named = [value for key, value in scope["headers"] if key == b"host"]
+            origins = [value for key, value in scope["headers"] if key == b"origin"]
+            ours = {b"http://" + host for host in self._hosts}
+            if len(named) != 1 or named[0] not in self._hosts or not ours.issuperset(origins):
+                from starlette.responses import PlainTextResponse
+
+                refusal = PlainTextResponse("This page is only for this machine: open it by its own address.\n", 421)
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _seen(request: Request) -> int | None:
+    """The last event that the reader has, from the header of a reconnecting browser or from the address."""
+    text = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print) -> None:
+    """Serve the live page of ``store`` on 127.0.0.1 until interrupted.
+
+    Parameters
+    ----------
+    store : str or path
+        An SQLite file or a ``postgresql://`` address; it is only read.
+    port : int
+        0 takes any free port.
+    ready : callable
+        Called with the address of the page when it can be opened.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise RisingBanditsError(
+            "Starlette and uvicorn are needed for watch: pip install 'risingbandits[report]'."
+        ) from None
+    if not 0 <= port <= 65535:
+        raise RisingBanditsError(f"port must be an integer from 0 (any free port) to 65535, got {port}.")
+    try:
+        listening = socket.create_server((_ADDRESS, port))
+    except OSError as error:
+        raise RisingBanditsError(f"port must be free to listen on, got {port} ({error.strerror}).") from error
+    with listening:
+        port = listening.getsockname()[1]
+        feed = Feed(store)
+        try:
+            app = make_app(feed, port, ended=lambda: server.should_exit)
+            config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+            server = uvicorn.Server(config)
+            ready(f"http://{_ADDRESS}:{port}/")
+            server.run(sockets=[listening])
+        finally:
+            feed.close()

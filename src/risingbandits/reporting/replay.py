@@ -1,0 +1,108 @@
+"""Tables of a `Replay`: what policies got out of recorded curves, and what they spent on each arm."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.replay import Replay
+from risingbandits.reporting.tables import TextTable
+
+__all__ = ["outcome_table", "replay_csv", "spending_table"]
+
+
+def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
+    """One row for each policy, the best one for the objective first; with several orders means and 95 % intervals."""
+    figure = outcome.regret if objective == "cumulative" else outcome.recommendation_regret
+    rows = []
+    for label in sorted(outcome.reward, key=lambda label: float(figure(label).mean())):
+        pulls = outcome.pulls[label]
+        rows.append(
+            (
+                label,
+                f"{pulls.sum(axis=1).mean():,.0f}",
+                f"{(pulls > 0).sum(axis=1).mean():.1f}".removesuffix(".0"),
+                _mean(outcome.reward[label]),
+                _mean(outcome.regret(label)),
+                _recommended(outcome, label),
+                _mean(outcome.final[outcome.recommended[label]]),
+                _mean(outcome.recommendation_regret(label)),
+            )
+        )
+    header = (
+        "policy",
+        "pulls",
+        "arms opened",
+        "reward per pull",
+        "regret per pull",
+        "recommends",
+        "final value",
+        "regret of it",
+    )
+    best = outcome.arms[outcome.best_arm]
+    orders = "the arms as listed" if outcome.orders == 1 else f"{outcome.orders} orders of the arms"
+    title = (
+        f"{len(outcome.arms)} arms, {outcome.budget:,} pulls, {orders}; best single arm {outcome.best_constant:.4f} "
+        f"per pull, best in the end {best} with {outcome.final[outcome.best_arm]:.4f}"
+    )
+    return TextTable(header, rows, frozenset({1, 2, 3, 4, 6, 7}), title)
+
+
+def spending_table(outcome: Replay) -> TextTable:
+    """Mean pulls that each policy spent on each arm, the arms that are best in the end first."""
+    sign = 1 if outcome.direction == "minimize" else -1
+    order = np.argsort(sign * outcome.final, kind="stable")
+    shares = [outcome.pulls[label].mean(axis=0) for label in outcome.pulls]
+    rows = [
+        (outcome.arms[arm], f"{outcome.final[arm]:.4f}", *(_count(float(share[arm])) for share in shares))
+        for arm in order
+    ]
+    header = ("arm", "final value", *outcome.pulls)
+    return TextTable(header, rows, frozenset(range(1, len(header))), "Pulls spent on each arm")
+
+
+def replay_csv(outcome: Replay) -> str:
+    """Every order of every policy in one line: order, policy, reward, regrets, the recommended arm, pulls of each."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head = ["policy", "order", "reward_per_pull", "regret_per_pull", "recommended", "final_value", "final_regret"]
+    writer.writerow([*head, *(f"pulls {name}" for name in outcome.arms)])
+    for label in outcome.reward:
+        regret, later = outcome.regret(label), outcome.recommendation_regret(label)
+        for number in range(outcome.orders):
+            arm = outcome.recommended[label][number]
+            earned = map(_exact, (outcome.reward[label][number], regret[number]))
+            ends = map(_exact, (outcome.final[arm], later[number]))
+            pulls = outcome.pulls[label][number].tolist()
+            writer.writerow([label, number + 1, *earned, outcome.arms[arm], *ends, *pulls])
+    return text.getvalue()
+
+
+def _recommended(outcome: Replay, label: str) -> str:
+    """The arm that is recommended most often, and how often, where it is not always."""
+    arm, times = Counter(outcome.recommended[label].tolist()).most_common(1)[0]
+    return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
+
+
+def _mean(values: npt.NDArray[np.float64]) -> str:
+    from scipy.special import stdtrit
+
+    mean = f"{round(float(values.mean()), 4) + 0.0:.4f}"
+    if len(values) == 1:
+        return mean
+    half = float(stdtrit(len(values) - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(len(values))
+    return f"{mean} ± {half:.4f}"
+
+
+def _count(mean: float) -> str:
+    return f"{mean:,.1f}".removesuffix(".0")
+
+
+def _exact(value: float) -> str:
+    return repr(float(value))

@@ -1,0 +1,233 @@
+"""Optuna's trials and studies as arms, in memory, SQLite and journal storages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("optuna")
+
+import optuna
+from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation import Allocator, Pull
+from risingbandits.allocation.adapters.optuna import OptunaArms, StudyArm
+
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    yield
+    optuna.logging.set_verbosity(level)
+
+
+@pytest.fixture(params=["memory", "sqlite", "journal"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """A function that opens the storage, as a new process would."""
+    if request.param == "memory":
+        only = InMemoryStorage()
+        return lambda: only
+    if request.param == "sqlite":
+        return lambda: RDBStorage(f"sqlite:///{tmp_path}/study.db")
+    return lambda: JournalStorage(JournalFileBackend(str(tmp_path / "journal.log")))
+
+
+def make_study(storage: Any, direction: Any = "maximize") -> Any:
+    return optuna.create_study(
+        study_name="s",
+        storage=storage,
+        direction=direction,
+        sampler=optuna.samplers.RandomSampler(seed=1),
+        load_if_exists=True,
+    )
+
+
+def curve(limit: float, step: int) -> float:
+    return limit * step / (step + 4)
+
+
+def train(trial: Any) -> Iterator[float]:
+    limit = trial.suggest_float("limit", 0.2, 1.0)
+    for step in range(1, 200):
+        yield curve(limit, step)
+
+
+def test_trials_are_arms_and_end_as_the_allocation_says(storage: Any) -> None:
+    study = make_study(storage())
+    arms = OptunaArms(study, train, n_trials=4)
+    assert list(arms) == ["trial 0", "trial 1", "trial 2", "trial 3"]
+    assert arms.direction == "maximize"
+    allocator = Allocator(arms, budget=40, direction=arms.direction)
+    allocator.run(progress=False)
+    best = allocator.recommend()
+    assert {trial.state for trial in study.trials} == {TrialState.RUNNING}
+    arms.finish(best)
+    arms.finish(best)  # again changes nothing
+    assert sum(len(trial.intermediate_values) for trial in study.trials) == 40
+    for trial in study.trials:
+        name = f"trial {trial.number}"
+        rewards = allocator.rewards(name)
+        assert trial.intermediate_values == dict(enumerate(rewards, start=1))
+        assert trial.state == (TrialState.COMPLETE if name == best else TrialState.PRUNED)
+        assert trial.value == rewards[-1]
+        assert rewards[-1] == curve(trial.params["limit"], len(rewards))
+    assert f"trial {study.best_trial.number}" == best
+
+
+def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None:
+    whole = Allocator(OptunaArms(make_study(InMemoryStorage()), train, 3), budget=40)
+    whole.run(progress=False)
+
+    first = OptunaArms(make_study(storage()), train, 3)
+    with Allocator(first, budget=40, store=tmp_path / "a.sqlite") as allocator:
+        for _ in range(12):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, first[pull.arm].pull(pull))
+        lost = allocator.ask()  # reported to the study, but the process dies before the allocator is told
+        assert lost is not None
+        first[lost.arm].pull(lost)
+        allocator.release(lost)
+
+    study = make_study(storage())
+    second = OptunaArms(study, train, 3)
+    assert list(second) == list(first)
+    assert len(study.trials) == 3
+    with Allocator(second, budget=40, store=tmp_path / "a.sqlite") as allocator:
+        allocator.run(progress=False)
+        for name in second:
+            assert allocator.rewards(name) == whole.rewards(name)
+            assert list(second[name].frozen.intermediate_values.values()) == whole.rewards(name)
+        second.finish(allocator.recommend())
+    assert OptunaArms(study, train, 1).keys() == {"trial 3"}  # finished trials are no arms
+
+
+def test_trials_of_others_are_left_alone() -> None:
+    study = make_study(None)
+    other = study.ask()
+    assert list(OptunaArms(study, train, 1)) == ["trial 1"]
+    study.tell(other, 1.0)
+
+
+def test_an_objective_that_keeps_checkpoints_is_told_where_to_start() -> None:
+    starts = []
+
+    def resumed(trial: Any, start: int) -> Iterator[float]:
+        starts.append(start)
+        for step in range(start, 200):
+            yield curve(1.0, step)
+
+    arm = OptunaArms(make_study(None), resumed, 1)["trial 0"]
+    values = [arm.pull(Pull(n, "trial 0", n)) for n in (1, 2, 2, 3, 9)]
+    assert values == [curve(1.0, n) for n in (1, 2, 2, 3, 9)]
+    assert starts == [1, 2, 9]
+
+
+def test_an_objective_that_ends_is_complete() -> None:
+    def short(trial: Any) -> Iterator[float]:
+        yield from (0.1, 0.2, 0.3)
+
+    study = make_study(None)
+    arms = OptunaArms(study, short, 2)
+    allocator = Allocator(arms, budget=50, retries=1)
+    allocator.run(progress=False)
+    assert allocator.spent == 6
+    arms.finish(())
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 2
+    with pytest.raises(RisingBanditsError, match="trial 0 has no step 4: its objective ended after step 3"):
+        arms["trial 0"].pull(Pull(9, "trial 0", 4))
+
+
+def test_an_objective_that_fails_begins_again() -> None:
+    failures = iter([True, False])
+
+    def unlucky(trial: Any) -> Iterator[float]:
+        yield 0.1
+        if next(failures):
+            raise OSError("disk")
+        yield 0.2
+
+    arm = OptunaArms(make_study(None), unlucky, 1)["trial 0"]
+    assert arm.pull(Pull(1, "trial 0", 1)) == 0.1
+    with pytest.raises(OSError, match="disk"):
+        arm.pull(Pull(2, "trial 0", 2))
+    assert arm.pull(Pull(3, "trial 0", 2, attempt=2)) == 0.2
+    assert arm.frozen.intermediate_values == {1: 0.1, 2: 0.2}
+
+
+def test_more_trials_later() -> None:
+    study = make_study(None)
+    arms = OptunaArms(study, train, 2)
+    allocator = Allocator(arms, budget=30)
+    for _ in range(5):
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, arms[pull.arm].pull(pull))
+    allocator.add(*arms.add())
+    allocator.run(progress=False)
+    assert len(allocator.rewards("trial 2")) > 0
+    arms.finish(["trial 0", "trial 2"])
+    states = [trial.state.name for trial in study.trials]
+    assert states == ["COMPLETE", "PRUNED", "COMPLETE"]
+
+
+def test_bad_input() -> None:
+    several = optuna.create_study(directions=["maximize", "minimize"])
+    with pytest.raises(RisingBanditsError, match="study must have one objective, got 2"):
+        OptunaArms(several, train, 2)
+    with pytest.raises(RisingBanditsError, match="n_trials must be an integer >= 1, got 0"):
+        OptunaArms(make_study(None), train, 0)
+    arms = OptunaArms(make_study(None), train, 2)
+    with pytest.raises(RisingBanditsError, match=r"keep must name arms, one of .*, got 'trial 9'"):
+        arms.finish("trial 9")
+    with pytest.raises(RisingBanditsError, match="keep must name arms that were pulled, got 'trial 1'"):
+        arms.finish("trial 1")
+    with pytest.raises(RisingBanditsError, match="reward must be one of best, trial; got 'worst'"):
+        StudyArm(make_study(None), lambda trial: 1.0, reward="worst")
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_study_as_an_arm(storage: Any, direction: str) -> None:
+    def objective(trial: Any) -> float:
+        return float(trial.suggest_float("x", 0.0, 1.0))
+
+    arm = StudyArm(make_study(storage(), direction), objective)
+    values = [arm.pull(Pull(n, "s", n)) for n in range(1, 9)]
+    assert arm.direction == direction
+    own: list[Any] = [trial.value for trial in arm.study.trials]
+    best = min if direction == "minimize" else max
+    assert values == [best(own[:n]) for n in range(1, 9)]
+    again = StudyArm(make_study(storage(), direction), objective, reward="trial")
+    assert again.pull(Pull(99, "s", 3)) == own[2]  # the trial of pull 3 is there already
+    assert len(again.study.trials) == 8
+
+
+def test_pruned_failed_and_dead_trials_of_a_study() -> None:
+    answers: list[Any] = [optuna.TrialPruned(), ValueError("bad"), 0.5, optuna.TrialPruned()]
+
+    def objective(trial: Any) -> float:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return float(answer)
+
+    study = make_study(None)
+    arm = StudyArm(study, objective)
+    with pytest.raises(RisingBanditsError, match="study 's' has no value yet"):
+        arm.pull(Pull(1, "s", 1))
+    with pytest.raises(ValueError, match="bad"):
+        arm.pull(Pull(2, "s", 2))
+    dead = study.ask()
+    dead.set_user_attr("risingbandits", 2)  # left by a process that died in pull 2
+    assert arm.pull(Pull(3, "s", 2)) == 0.5
+    assert arm.pull(Pull(4, "s", 3)) == 0.5
+    assert [trial.state.name for trial in study.trials] == ["PRUNED", "FAIL", "FAIL", "COMPLETE", "PRUNED"]

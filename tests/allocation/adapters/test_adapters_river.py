@@ -1,0 +1,234 @@
+"""River's own checks for the models, and what is promised beyond them."""
+
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("river")
+
+from river import bandit, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
+
+from risingbandits import CommitUCB, RisingBanditsError, policy_names
+from risingbandits.allocation.adapters._river_scores import SampleScore
+from risingbandits.allocation.adapters.river import RisingClassifier, RisingRegressor, RiverPolicy
+from risingbandits.policies import policy_class
+
+SEGMENTS = list(datasets.ImageSegments().take(400))
+
+
+def river_checks() -> Iterator[Any]:
+    """Every check of River for every set of parameters, as River runs them over its own estimators."""
+    for kind in (RisingClassifier, RisingRegressor):
+        for number, params in enumerate(kind._unit_test_params()):
+            model = kind(**params)
+            for position, check in enumerate(checks.yield_checks(model)):
+                if check.__name__ not in model._unit_test_skips():
+                    name = f"{kind.__name__}-{number}-{check.__name__}-{position}"
+                    yield pytest.param(model, check, id=name)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("model", "check"), list(river_checks()))
+def test_river_check(model: Any, check: Callable[[Any], None]) -> None:
+    check(model.clone())
+
+
+def two_models() -> list[Any]:
+    return [naive_bayes.GaussianNB(), naive_bayes.BernoulliNB()]
+
+
+def plain_selection(models: list[Any], policy: Any, samples: list[Any]) -> list[Any]:
+    """The slow, obvious reference: ask, predict, score, learn, tell."""
+    predictions = []
+    for x, y in samples:
+        arm = policy.ask()
+        predictions.append(models[arm].predict_one(x))
+        models[arm].learn_one(x, y)
+        policy.tell(arm, 1.0 if predictions[-1] == y else 0.0)
+    return predictions
+
+
+@pytest.mark.parametrize("predictions_before_learning", [1, 0, 3])
+@pytest.mark.parametrize("policy", [None, "epsilon-greedy", "red-ucb"])
+def test_classifier_equals_the_plain_loop(policy: str | None, predictions_before_learning: int) -> None:
+    model = RisingClassifier(two_models(), policy=policy, seed=5)
+    reference_policy = CommitUCB(sigma="auto") if policy is None else policy_class(policy)()
+    reference_models = two_models()
+    expected = plain_selection(reference_models, reference_policy.reset(2, seed=5), SEGMENTS)
+    for (x, y), label in zip(SEGMENTS, expected, strict=True):
+        for _ in range(predictions_before_learning):
+            assert model.predict_one(x) == label
+        model.learn_one(x, y)
+    assert model.pulls == reference_policy.pulls.tolist()
+    assert model.best_model is model.models[reference_policy.recommend()]
+
+
+def test_predicting_changes_nothing() -> None:
+    model = RisingClassifier(two_models(), policy="epsilon-greedy", seed=1)
+    for x, y in SEGMENTS[:50]:
+        model.learn_one(x, y)
+    before = pickle.dumps(model)
+    for x, _ in SEGMENTS[50:60]:
+        model.predict_one(x)
+        model.predict_proba_one(x)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+@pytest.mark.parametrize("policy", ["commit-ucb", "red-ucb", "epsilon-greedy", "exp3"])
+def test_a_copy_goes_on_like_the_original(policy: str, copied: Callable[[Any], Any]) -> None:
+    model = RisingClassifier(two_models(), policy=policy, horizon=500, seed=2)
+    for x, y in SEGMENTS[:100]:
+        model.learn_one(x, y)
+    other = copied(model)
+    for x, y in SEGMENTS[100:]:
+        assert other.predict_proba_one(x) == model.predict_proba_one(x)
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert other.pulls == model.pulls
+
+
+def test_a_clone_is_fresh_and_may_take_all_along() -> None:
+    model = RisingClassifier(two_models())
+    for x, y in SEGMENTS[:50]:
+        model.learn_one(x, y)
+    fresh = model.clone()
+    assert fresh.pulls == [0, 0]
+    assert not any(m.class_counts for m in fresh.models)
+    full = model.clone(include_attributes=True)
+    assert full.pulls == model.pulls
+    assert full.predict_proba_one(SEGMENTS[60][0]) == model.predict_proba_one(SEGMENTS[60][0])
+
+
+def test_labels_of_other_models_have_probability_zero() -> None:
+    model = RisingClassifier(two_models(), policy="round-robin")
+    x = SEGMENTS[0][0]
+    model.learn_one(x, "a")
+    assert model.predict_proba_one(x) == {"a": 1.0}  # the second model has not learnt yet
+    model.learn_one(x, "b")
+    assert model.predict_proba_one(x) == {"a": 1.0, "b": 0.0}
+
+
+def test_a_loss_is_minimised() -> None:
+    """River's own selection by MAE prefers the model with the largest error; this one must not."""
+    models = [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in (1e-9, 0.01)]
+    model = RisingRegressor(models)
+    for i in range(2_000):
+        x = {"a": (i * 7 % 11) / 10, "b": (i * 5 % 13) / 10}
+        model.learn_one(x, 3.0 * x["a"] - 2.0 * x["b"])
+    assert model.best_model is model.models[1]
+    assert model.pulls[1] > 1_800
+
+
+@pytest.mark.parametrize(
+    ("metric", "y", "y_pred", "expected"),
+    [
+        (metrics.Accuracy(), 1, 1, 1.0),
+        (metrics.Accuracy(), 1, 0, 0.0),
+        (metrics.Accuracy(), 1, None, 0.0),
+        (metrics.F1(), True, True, 1.0),
+        (metrics.F1(), True, False, 0.0),
+        (metrics.CrossEntropy(), "a", {"a": 1.0}, 1.0),
+        (metrics.CrossEntropy(), "a", {}, 0.0),
+        (metrics.LogLoss(), True, {True: 0.36787944117144233}, 0.5),
+    ],
+)
+def test_score_of_a_classification(metric: Any, y: Any, y_pred: Any, expected: float) -> None:
+    assert SampleScore(metric)(y, y_pred) == pytest.approx(expected, abs=1e-9)
+
+
+def test_score_of_a_regression_does_not_depend_on_units() -> None:
+    targets = [3.0, 5.0, 4.0, 9.0, 1.0]
+    guesses = [2.0, 5.5, 4.0, 6.0, -100.0]
+    for metric, factor in ((metrics.MAE(), 1000.0), (metrics.MSE(), 1000.0)):
+        score, other = SampleScore(metric), SampleScore(metric)
+        values = [score(y, guess) for y, guess in zip(targets, guesses, strict=True)]
+        assert values == pytest.approx([other(factor * y, factor * g) for y, g in zip(targets, guesses, strict=True)])
+        assert values[0] == 0.5  # nothing to compare with
+        assert values[2] == 1.0  # perfect
+        assert 0.0 < values[4] < 0.05
+    mae = SampleScore(metrics.MAE())
+    assert mae(3.0, 2.0) == 0.5
+    assert mae(5.0, 5.5) == pytest.approx(1 / (1 + 0.5 / 2.0))  # predicting the mean 3 is off by 2
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(RisingBanditsError, match="policy must be a name, a policy or None, got 3"):
+        RisingClassifier(two_models(), policy=3).predict_one({})  # type: ignore[arg-type]
+    with pytest.raises(RisingBanditsError, match="scale must be a finite number > 0, got 0"):
+        RisingClassifier(two_models(), scale=0)
+    with pytest.raises(RisingBanditsError, match="needs horizon"):
+        RisingClassifier(two_models(), policy="sequential-halving").predict_one({})
+    with pytest.raises(ValueError, match="At least 2 models"):
+        RisingClassifier(two_models()[:1])
+
+
+@pytest.mark.parametrize("name", [name for name in policy_names() if name != "oracle"])
+def test_river_policy_decides_like_the_policy(name: str) -> None:
+    adapted = RiverPolicy(policy_class(name)(), horizon=200, seed=3)
+    policy = policy_class(name)().reset(3, horizon=200, seed=3)
+    names: list[Any] = ["x", "y", "z"]
+    for t in range(200):
+        arm = adapted.pull(names)
+        assert arm == names[policy.ask()]
+        reward = (t * (1 + names.index(arm)) % 7) / 7
+        adapted.update(arm, reward)
+        policy.tell(names.index(arm), reward)
+
+
+def test_river_policy_with_new_arms_is_told_all_again() -> None:
+    adapted = RiverPolicy()
+    rewards: dict[Any, float] = {"x": 0.2, "y": 0.4, "z": 0.9}
+    for _ in range(30):
+        arm = adapted.pull(["x", "y"])
+        assert arm in ("x", "y")
+        adapted.update(arm, rewards[arm])
+    assert adapted.pull(["x", "y", "z"]) == "z"
+    for _ in range(100):
+        arm = adapted.pull(["x", "y", "z"])
+        adapted.update(arm, rewards[arm])
+    assert adapted.ranking == ["z", "y", "x"]
+    assert adapted.pull(["x"]) == "x"
+    with pytest.raises(RisingBanditsError, match="arm_ids must name at least one arm"):
+        adapted.pull([])
+    with pytest.raises(RisingBanditsError, match="reward must be a finite number, got nan"):
+        adapted.update("x", float("nan"))
+    assert adapted._n == 130
+
+
+def test_river_policy_keeps_to_rivers_conventions() -> None:
+    for params in RiverPolicy._unit_test_params():
+        policy = RiverPolicy(**params, burn_in=2)
+        assert [policy.pull([1, 2]), policy.clone({"burn_in": 0}).burn_in] == [1, 0]
+        for _ in range(2):
+            policy.update(1, 0.0)
+        assert policy.pull([1, 2]) == 2
+        assert "Arm ID" in repr(policy)
+        assert policy.clone()._n == 0
+        assert isinstance(policy.reward_obj, stats.Mean)
+        other = pickle.loads(pickle.dumps(policy))
+        assert other.pull([1, 2]) == 2
+
+
+def test_river_policy_in_rivers_model_selection() -> None:
+    model = model_selection.BanditClassifier(two_models(), metric=metrics.Accuracy(), policy=RiverPolicy())
+    for x, y in SEGMENTS:
+        model.predict_one(x)
+        model.learn_one(x, y)
+    assert model.policy._n == len(SEGMENTS)
+    assert model.best_model is model.models[0]
+    assert model.policy._counts[0] > model.policy._counts[1]
+
+
+def test_river_policy_in_offline_evaluation() -> None:
+    history: Any = [(["A", "B"], None, "AB"[i % 2], i % 2 == 1) for i in range(400)]
+    total: Any
+    total, used = bandit.evaluate_offline(policy=RiverPolicy(), history=history)
+    assert total.get() > 0.9 * used > 100

@@ -1,0 +1,302 @@
+"""scikit-learn's learners as arms, and the selector under scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("sklearn")
+
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier, SGDRegressor
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation import Allocator, Budget, Pull
+from risingbandits.allocation.adapters._batches import BatchOrder, RunningVariance, batch_score
+from risingbandits.allocation.adapters.selector import RisingSelector
+from risingbandits.allocation.adapters.sklearn import PartialFitArm, WarmStartArm
+
+X, Y = load_digits(return_X_y=True)
+X = X / 16
+
+
+def pull(n: int) -> Pull:
+    return Pull(n, "arm", n)
+
+
+def rewards(arm: Any, numbers: Any) -> list[float]:
+    return [arm.pull(pull(n)).reward for n in numbers]
+
+
+# -- PartialFitArm -------------------------------------------------------------------------------------------------
+
+
+def plain_prequential(estimator: Any, batches: list[np.ndarray]) -> list[float]:
+    """The slow, obvious reference: learn the first batch; predict, then learn each further one."""
+    learner = clone(estimator)
+    learner.partial_fit(X[batches[0]], Y[batches[0]], classes=np.unique(Y))
+    scores = []
+    for rows in batches[1:]:
+        scores.append(float(np.mean(learner.predict(X[rows]) == Y[rows])))
+        learner.partial_fit(X[rows], Y[rows])
+    return scores
+
+
+def test_prequential_scores_are_those_of_the_plain_loop() -> None:
+    estimator = SGDClassifier(random_state=3)
+    order = BatchOrder(len(Y), 20, seed=7)
+    expected = plain_prequential(estimator, [order.rows(number) for number in range(101)])
+    assert rewards(PartialFitArm(estimator, X, Y, batch=20, seed=7), range(1, 101)) == expected
+
+
+@pytest.mark.parametrize("make", ["partial", "warm"])
+def test_a_pull_is_a_function_of_its_number(make: str) -> None:
+    """Repeated pulls, lost learners and jumps forward all find the learner that an undisturbed run has."""
+
+    def fresh() -> Any:
+        if make == "partial":
+            return PartialFitArm(Perceptron(), X, Y, batch=50, seed=1)
+        return WarmStartArm(RandomForestClassifier(max_depth=3), X[:500], Y[:500], X[500:], Y[500:], step=2)
+
+    expected = rewards(fresh(), range(1, 9))
+    assert rewards(fresh(), [5]) == [expected[4]]
+    disturbed = rewards(fresh(), [1, 2, 2, 3, 6, 4, 5])
+    assert disturbed == [expected[n - 1] for n in (1, 2, 2, 3, 6, 4, 5)]
+
+
+@pytest.mark.parametrize("kind", ["partial", "warm"])
+def test_checkpoints(tmp_path: Path, kind: str) -> None:
+    def fresh() -> Any:
+        if kind == "partial":
+            return PartialFitArm(SGDClassifier(), X, Y, batch=50)
+        return WarmStartArm(MLPClassifier(8), X[:500], Y[:500], X[500:], Y[500:], parameter="max_iter")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sklearn.neural_network._multilayer_perceptron.warnings.warn", lambda *args: None)
+        expected = rewards(fresh(), range(1, 6))
+        first, second = fresh(), fresh()
+        assert rewards(first, [1, 2, 3]) == expected[:3]
+        first.save(tmp_path / "checkpoint")
+        assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+        second.load(tmp_path / "checkpoint")
+        patch.setattr(second, "_start", lambda: pytest.fail("the checkpoint was not used"))
+        assert rewards(second, [4, 5]) == expected[3:]
+
+
+def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
+    import joblib  # type: ignore[import-untyped]
+
+    joblib.dump([1, 2], tmp_path / "x")
+    with pytest.raises(RisingBanditsError, match="is not the checkpoint of a scikit-learn arm"):
+        PartialFitArm(SGDClassifier(), X, Y).load(tmp_path / "x")
+
+
+def test_costs() -> None:
+    arm = PartialFitArm(SGDClassifier(), X, Y, batch=30, cost="rows")
+    assert [arm.pull(pull(n)).cost for n in (1, 2, 3, 3, 8)] == [60.0, 30.0, 30.0, 30.0, 30.0]
+    arm = PartialFitArm(SGDClassifier(), X, Y, cost="seconds")
+    cost = arm.pull(pull(1)).cost
+    assert cost is not None
+    assert cost > 0.0
+    assert PartialFitArm(SGDClassifier(), X, Y).pull(pull(1)).cost is None
+
+
+def test_regression_scores_lie_between_0_and_1() -> None:
+    data, target = load_diabetes(return_X_y=True)
+    for regressor in (SGDRegressor(), SGDRegressor(learning_rate="constant", eta0=1e6)):  # the second one blows up
+        with np.errstate(all="ignore"):
+            values = rewards(PartialFitArm(regressor, data, target, batch=50), range(1, 20))
+        assert all(0.0 <= value <= 1.0 for value in values)
+    arm = WarmStartArm(HistGradientBoostingRegressor(), data[:300], target[:300], data[300:], target[300:],
+                       parameter="max_iter", step=5)  # fmt: skip
+    values = rewards(arm, range(1, 6))
+    assert 0.5 < values[0] < values[-1] < 1.0
+    assert arm.learner.n_iter_ == 25
+
+
+def test_other_scores_and_kinds_of_data() -> None:
+    import pandas as pd
+
+    plain = rewards(PartialFitArm(MultinomialNB(), X, Y), range(1, 5))
+    assert rewards(PartialFitArm(MultinomialNB(), X, Y, score="accuracy"), range(1, 5)) == plain
+    assert rewards(PartialFitArm(MultinomialNB(), sparse.csr_matrix(X), Y), range(1, 5)) == pytest.approx(plain)
+    assert rewards(PartialFitArm(MultinomialNB(), pd.DataFrame(X), pd.Series(Y)), range(1, 5)) == plain
+    assert rewards(PartialFitArm(MultinomialNB(), X.tolist(), Y.tolist()), range(1, 5)) == plain
+    assert rewards(PartialFitArm(MultinomialNB(), X, Y, score=lambda *_: 0.25), range(1, 3)) == [0.25, 0.25]
+    log_loss = rewards(PartialFitArm(MultinomialNB(), X, Y, score="neg_log_loss", classes=range(10), batch=200), [1])
+    assert log_loss[0] < 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PartialFitArm(LogisticRegression(), X, Y), "estimator must have partial_fit, got LogisticRegression"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y[:5]), "X and y must have the same number of rows"),
+        (lambda: PartialFitArm(SGDClassifier(), X[:0], Y[:0]), "at least one row"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, batch=0), "batch must be an integer >= 1, got 0"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, score="acc"), "score must be a scorer of scikit-learn"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, score=3), "score must be a scorer of scikit-learn"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, cost="money"), "cost must be one of rows, seconds"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, seed=-1), "seed must be an integer >= 0, got -1"),
+        (lambda: WarmStartArm(MultinomialNB(), X, Y, X, Y), "estimator must have the setting 'warm_start'"),
+        (lambda: WarmStartArm(SGDClassifier(), X, Y, X, Y), "estimator must have the setting 'n_estimators'"),
+        (lambda: WarmStartArm(RandomForestClassifier(), X, Y, X, Y, step=0), "step must be an integer >= 1"),
+    ],
+)
+def test_bad_input(make: Any, message: str) -> None:
+    with pytest.raises(RisingBanditsError, match=message):
+        make()
+
+
+def test_a_lesson_that_fails_leaves_a_fresh_learner() -> None:
+    arm = PartialFitArm(MultinomialNB(), X, Y)
+    expected = rewards(PartialFitArm(MultinomialNB(), X, Y), [1, 2])
+    arm.pull(pull(1))
+    good = arm.X
+    arm.X = -X
+    with pytest.raises(ValueError, match="Negative"):
+        arm.pull(pull(2))
+    arm.X = good
+    assert rewards(arm, [2]) == expected[1:]
+
+
+def test_an_allocator_runs_and_resumes_the_arms(tmp_path: Path) -> None:
+    def arms() -> dict[str, Any]:
+        return {
+            "bayes": PartialFitArm(MultinomialNB(), X, Y, batch=50, cost="rows"),
+            "sgd": PartialFitArm(SGDClassifier(), X, Y, batch=50, cost="rows"),
+        }
+
+    whole = Allocator(arms(), Budget(cost=2000))
+    whole.run(progress=False)
+    with Allocator(arms(), Budget(cost=2000), store=tmp_path / "run.sqlite") as part:
+        pulled = part._arms
+        for _ in range(10):
+            given = part.ask()
+            assert given is not None
+            part.tell(given, *pulled[given.arm].pull(given))  # type: ignore[misc]
+    with Allocator(arms(), Budget(cost=2000), store=tmp_path / "run.sqlite") as rest:
+        rest.run(progress=False)
+        for name in ("bayes", "sgd"):
+            assert rest.rewards(name) == whole.rewards(name)
+        assert rest.recommend() == whole.recommend()
+        assert sum(len(rest.rewards(name)) for name in rest.arms) == 38  # 40 batches, two for each first pull
+
+
+# -- parts ---------------------------------------------------------------------------------------------------------
+
+
+@given(n_rows=st.integers(1, 40), batch=st.integers(1, 50), seed=st.integers(0, 3), n=st.integers(1, 30))
+def test_batches_are_passes_over_the_rows(n_rows: int, batch: int, seed: int, n: int) -> None:
+    order = BatchOrder(n_rows, batch, seed)
+    rows = np.concatenate([order.rows(number) for number in range(n)])
+    assert len(rows) == n * min(batch, n_rows)
+    for start in range(0, len(rows) - n_rows + 1, n_rows):
+        assert sorted(rows[start : start + n_rows]) == list(range(n_rows))
+    again = BatchOrder(n_rows, batch, seed)
+    backwards = [again.rows(number) for number in reversed(range(n))]
+    assert np.concatenate(backwards[::-1]).tolist() == rows.tolist()
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5), min_size=1, max_size=8))
+def test_running_variance(batches: list[list[float]]) -> None:
+    variance = RunningVariance()
+    for batch in batches:
+        variance.add(np.array(batch))
+    everything = np.concatenate(batches)
+    assert variance.value == pytest.approx(np.var(everything), rel=1e-6, abs=1e-3)
+
+
+def test_batch_score() -> None:
+    assert batch_score(np.array([1.0, 2.0]), np.array([1.0, 2.0]), 0.0) == 1.0
+    assert batch_score(np.array([1.0, 2.0]), np.array([1.0, np.nan]), 1.0) == 0.0
+    assert batch_score(np.array([1.0, 2.0]), np.array([1.0, 1e300]), 1.0) == 0.0
+    assert batch_score(np.array([1.0]), np.array([2.0]), 0.0) == 0.0
+
+
+# -- RisingSelector ------------------------------------------------------------------------------------------------
+
+
+def classifiers() -> list[tuple[str, Any]]:
+    return [("sgd", SGDClassifier()), ("perceptron", Perceptron())]
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(
+    [
+        RisingSelector(classifiers()),
+        RisingSelector([("slow", SGDRegressor()), ("fast", SGDRegressor(eta0=0.1))]),
+    ]
+)  # type: ignore[untyped-decorator]
+def test_scikit_learn_check(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_fit_is_the_plain_loop() -> None:
+    selector = RisingSelector([("bayes", MultinomialNB()), ("sgd", SGDClassifier())], budget=60, random_state=4)
+    selector.fit(X, Y)
+    assert sum(selector.batches_.values()) == 60
+    assert [len(scores) + 1 for scores in selector.scores_.values()] == list(selector.batches_.values())
+    assert (
+        selector.best_estimator_ is dict(zip(selector.batches_, selector.learners_, strict=True))[selector.best_name_]
+    )
+    assert selector.score(X, Y) == pytest.approx(selector.best_estimator_.score(X, Y))
+    again = clone(selector).fit(X, Y)
+    assert again.scores_ == selector.scores_
+
+
+def test_pieces_of_a_stream() -> None:
+    selector = RisingSelector(classifiers(), policy="round-robin", random_state=0)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        selector.partial_fit(X[:10], Y[:10])
+    selector.partial_fit(X[:50], Y[:50], classes=np.unique(Y))
+    assert selector.best_name_ == "sgd"  # the only one that has learnt
+    assert selector.predict(X[:3]).shape == (3,)
+    for start in range(50, 1050, 50):
+        selector = pickle.loads(pickle.dumps(selector))  # in the middle of a run
+        selector.partial_fit(X[start : start + 50], Y[start : start + 50])
+    assert selector.batches_ == {"sgd": 11, "perceptron": 10}
+    assert selector.score(X[1050:], Y[1050:]) > 0.8
+    with pytest.raises(ValueError, match="y must hold labels among classes"):
+        selector.partial_fit(X[:2], [0, 77])
+
+
+def test_settings_of_the_candidates() -> None:
+    selector = RisingSelector(classifiers())
+    selector.set_params(sgd__alpha=0.5, perceptron=MultinomialNB())
+    assert selector.get_params()["sgd__alpha"] == 0.5
+    assert isinstance(selector.estimators[1][1], MultinomialNB)
+    assert not hasattr(selector, "predict_proba")
+    both = RisingSelector([("a", MultinomialNB()), ("b", MLPClassifier())])
+    assert both.fit(X[:200], Y[:200]).predict_proba(X[:2]).shape == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("estimators", "message"),
+    [
+        ([("a", SGDClassifier()), ("b", SGDRegressor())], "all classifiers or all regressors"),
+        ([("a", SGDClassifier()), ("b", LogisticRegression())], "estimators must have partial_fit, got Logistic"),
+        ([("a", SGDClassifier()), ("a", SGDClassifier())], "Names provided are not unique"),
+    ],
+)
+def test_bad_candidates(estimators: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RisingSelector(estimators).fit(X, Y)
+
+
+def test_bad_settings_of_the_selector() -> None:
+    for settings in ({"budget": 0}, {"batch_size": 0}, {"policy": 7}):
+        with pytest.raises(RisingBanditsError, match=next(iter(settings))):
+            RisingSelector(classifiers(), **settings).fit(X, Y)

@@ -1,0 +1,51 @@
+"""Workers that are to be killed: they ask and tell for ever and write down every tell that was acknowledged.
+
+Run as ``python kill_worker.py STORE``: for every line of input, the name of a diary, a worker is forked, whose process
+number is printed. Forking spares each worker the start of Python, so that kills hit asks and tells.
+A line of a diary is written with one system call after its tell has returned: what stands in it was acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from risingbandits import Allocator, NoArmFree
+
+
+def reward(arm: str, n: int) -> float:
+    """What pull n of an arm gives, the same whoever makes it."""
+    return (n * (3 + len(arm)) % 17) / 17.0
+
+
+def work(store: str, diary: str) -> None:
+    file = os.open(diary, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    allocator = Allocator.open(store)
+    os.write(file, b"ready\n")
+    while True:
+        try:
+            pull = allocator.ask(wait=1.0)
+        except NoArmFree:
+            continue
+        if pull is None:
+            os.write(file, b"end\n")
+            return
+        if allocator.tell(pull, reward(pull.arm, pull.n)):
+            os.write(file, f"{pull.id} {pull.arm} {pull.n}\n".encode())
+
+
+def main(store: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are not waited for
+    with Allocator.open(store) as allocator:
+        allocator.explain()  # whatever is compiled or loaded at first use
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            work(store, line.rstrip("\n"))
+            os._exit(0)
+        print(child, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

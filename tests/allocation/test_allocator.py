@@ -1,0 +1,471 @@
+"""What an allocator does, case by case; random sequences of everything are in test_properties.py."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from risingbandits import (
+    UCB1,
+    Allocator,
+    Budget,
+    CommitUCB,
+    NoArmFree,
+    Pull,
+    RisingBanditsError,
+    get_policy,
+    policy_names,
+)
+from risingbandits.allocation.memory import MemoryStore
+
+
+def curve(pull: Pull) -> float:
+    """Two arms: one is level, one overtakes it."""
+    return 0.4 if pull.arm == "a" else pull.n / (pull.n + 10)
+
+
+def asked(allocator: Allocator) -> Pull:
+    pull = allocator.ask()
+    assert pull is not None
+    return pull
+
+
+# -- decisions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["commit-ucb", "red-ucb", "beta-ts", "epsilon-greedy", "r-sr", "exp3"])
+def test_decides_like_its_policy(name: str) -> None:
+    """One pull at a time the allocator is its policy, batches and draws included."""
+    rewards = np.random.default_rng(1).random((3, 300))
+    allocator = Allocator(["a", "b", "c"], 300, policy=get_policy(name), seed=7)
+    policy = get_policy(name).reset(3, 300, seed=[7, 0, 0])
+    for pull in allocator:
+        arm = policy.ask()
+        assert pull.arm == "abc"[arm]
+        reward = float(rewards[arm, pull.n - 1])
+        policy.tell(arm, reward)
+        allocator.tell(pull, reward)
+    assert allocator.recommend() == "abc"[policy.recommend()]
+
+
+@pytest.mark.parametrize("name", ["commit-ucb", "beta-ts", "exp3", "tsallis-inf", "r-sr"])
+def test_a_resumed_run_decides_like_an_uninterrupted_one(name: str, place: str) -> None:
+    """Killed between ask and tell, after fails, and reopened: the same pulls in the same order."""
+    rng = np.random.default_rng(3)
+    plain = [(pull.arm, pull.n) for pull in _play(Allocator(["a", "b", "c"], 60, policy=name, seed=5))]
+    resumed = []
+    allocator = Allocator(["a", "b", "c"], 60, policy=name, seed=5, store=place, retries=99)
+    while (pull := allocator.ask()) is not None:
+        event = rng.integers(4)
+        if event == 0:
+            allocator.fail(pull, "a bad day")
+        elif event == 1:
+            allocator.release(pull)
+        else:
+            allocator.tell(pull, _noisy(pull))
+            resumed.append((pull.arm, pull.n))
+        if event == 2:
+            allocator.close()
+            allocator = Allocator.open(place)
+    allocator.close()
+    assert resumed == plain
+
+
+def _noisy(pull: Pull) -> float:
+    return float(np.random.default_rng([pull.n, ord(pull.arm)]).random())
+
+
+def _play(allocator: Allocator) -> list[Pull]:
+    pulls = []
+    for pull in allocator:
+        allocator.tell(pull, _noisy(pull))
+        pulls.append(pull)
+    return pulls
+
+
+def test_every_policy_serves_with_arms_in_flight() -> None:
+    rng = np.random.default_rng(2)
+    for name in policy_names():
+        try:
+            allocator = Allocator(["a", "b", "c", "d"], 80, policy=name)
+        except RisingBanditsError:
+            assert name in ("constant", "oracle"), f"{name} is refused"
+            continue
+        flying: list[Pull] = []
+        while not allocator.finished:
+            if len(flying) < 3 and rng.random() < 0.7:
+                try:
+                    pull = allocator.ask()
+                except NoArmFree:
+                    pull = None
+                if pull is not None:
+                    flying.append(pull)
+                    continue
+            if flying:
+                pull = flying.pop(int(rng.integers(len(flying))))
+                allocator.tell(pull, float(rng.random()))
+        assert allocator.spent == 80
+        text = str(allocator.explain())
+        assert len(text.splitlines()) == 6, text
+
+
+def test_minimize_is_maximize_upside_down() -> None:
+    up = Allocator(["a", "b"], 100, reward_range=(-1.0, 3.0))
+    down = Allocator(["a", "b"], 100, reward_range=(-3.0, 1.0), direction="minimize")
+    for one, two in zip(up, down, strict=True):
+        assert one == two
+        up.tell(one, curve(one))
+        down.tell(two, -curve(two))
+    assert up.recommend() == down.recommend() == "b"
+
+
+# -- pulls ----------------------------------------------------------------------------------------------------------
+
+
+def test_tells_late_twice_and_out_of_order() -> None:
+    allocator = Allocator(["a", "b", "c"], 10)
+    first, second = asked(allocator), asked(allocator)
+    assert allocator.tell(second, 0.2)
+    assert allocator.tell(first.id, 0.1)
+    assert not allocator.tell(first, 0.9)
+    assert allocator.rewards(first.arm) == [0.1]
+    assert allocator.spent == 2
+
+
+def test_a_failed_pull_is_asked_for_again() -> None:
+    allocator = Allocator(["a", "b"], 10, retries=2)
+    pull = asked(allocator)
+    allocator.fail(pull, "out of memory")
+    again = asked(allocator)
+    assert (again.arm, again.n, again.attempt) == (pull.arm, pull.n, 2)
+    assert again.id != pull.id
+    allocator.fail(again, "out of memory")
+    row = allocator.explain()[pull.arm]
+    assert (row.status, row.why) == ("retired", "failed 2 times in a row: out of memory")
+    assert asked(allocator).arm != pull.arm
+    assert allocator.spent == 0
+
+
+def test_late_tells() -> None:
+    now = [0.0]
+    allocator = Allocator(["a", "b"], 10, store=MemoryStore(clock=lambda: now[0]), lease=10.0)
+    pull = asked(allocator)
+    now[0] = 9.9
+    assert asked(allocator).arm != pull.arm
+    now[0] = 10.0
+    again = asked(allocator)
+    assert (again.arm, again.n, again.attempt) == (pull.arm, 1, 2)
+    assert allocator.tell(pull, 0.3), "the first tell of a pull number counts, whoever it comes from"
+    assert not allocator.tell(again, 0.4), "and the one given out in its place is void"
+    assert allocator.rewards(pull.arm) == [0.3]
+    assert asked(allocator).n == 2
+
+
+def test_a_late_tell_cannot_overdraw_the_budget() -> None:
+    allocator = Allocator(["a", "b"], 1)
+    pull = asked(allocator)
+    allocator.mask(pull.arm)
+    allocator.release(pull)
+    other = asked(allocator)
+    assert other.arm != pull.arm
+    assert not allocator.tell(pull, 0.3), "its share of the budget is with another pull"
+    assert allocator.tell(other, 0.3)
+    assert (allocator.spent, allocator.ask()) == (1, None)
+
+
+def test_renewed_leases_last() -> None:
+    now = [0.0]
+    allocator = Allocator(["a"], 10, store=MemoryStore(clock=lambda: now[0]), lease=10.0)
+    pull = asked(allocator)
+    for now[0] in (9.0, 18.0, 27.0):
+        assert allocator.renew(pull)
+        with pytest.raises(NoArmFree, match="in flight"):
+            allocator.ask()
+    now[0] = 37.0
+    assert asked(allocator).attempt == 2
+    assert not allocator.renew(pull)
+
+
+def test_no_arm_free() -> None:
+    allocator = Allocator(["a", "b"], 3)
+    one, _two = asked(allocator), asked(allocator)
+    with pytest.raises(NoArmFree, match="all arms that may be pulled are in flight"):
+        allocator.ask()
+    with pytest.raises(NoArmFree):
+        allocator.ask(wait=0.01)
+    allocator.tell(one, 0.5)
+    asked(allocator)
+    with pytest.raises(NoArmFree, match="the last 2 pulls of the budget are in flight"):
+        allocator.ask()
+
+
+def test_waiting_ends_with_a_tell_of_another_thread() -> None:
+    allocator = Allocator(["a"], 2)
+    pull = asked(allocator)
+    threading.Timer(0.05, lambda: allocator.tell(pull, 0.5)).start()
+    again = allocator.ask(wait=math.inf)
+    assert again is not None
+    assert again.n == 2
+
+
+def test_wait_mode_gives_only_the_best_arm() -> None:
+    allocator = Allocator(["a", "b"], 20, parallel="wait", policy="round-robin")
+    first = asked(allocator)
+    assert first.arm == "a"
+    with pytest.raises(NoArmFree, match="the best arm, 'a', is in flight"):
+        allocator.ask()  # round robin goes on when a is told
+    allocator.tell(first, 0.5)
+    assert asked(allocator).arm == "b"
+
+
+# -- budgets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_budget_in_cost_is_kept() -> None:
+    allocator = Allocator(["a", "b"], Budget(cost=1.0))
+    for pull in allocator:
+        allocator.tell(pull, curve(pull), cost=0.1)
+    assert allocator.spent == 1.0
+    assert allocator.ledger.told == 10
+    assert allocator.remaining == 0
+
+
+def test_the_horizon_follows_the_costs() -> None:
+    allocator = Allocator(["a", "b"], Budget(cost=100.0))
+    for i in range(50):
+        allocator.tell(asked(allocator), 0.5, cost=0.5 if i < 20 else 2.0)
+    policy = allocator.ledger.policy
+    assert policy.horizon is not None
+    assert abs(policy.horizon - allocator.ledger.horizon()) <= 0.1 * policy.horizon
+    assert allocator.ledger.horizon() == 50 + int(30.0 / (70.0 / 50.0))
+
+
+def test_a_budget_in_seconds_counts_the_time_of_pulls() -> None:
+    now = [0.0]
+    allocator = Allocator(["a", "b"], Budget(seconds=5.0), store=MemoryStore(clock=lambda: now[0]))
+    pulls = 0
+    for pull in allocator:
+        now[0] += 2.0
+        allocator.tell(pull, 0.5)
+        now[0] += 100.0  # nobody at work
+        pulls += 1
+    assert (pulls, allocator.spent, allocator.remaining) == (3, 6.0, 0)
+
+
+def test_a_refused_reward_changes_nothing(place: str) -> None:
+    with Allocator(["a", "b"], 5, store=place, reward_range=(0.0, 10.0)) as allocator:
+        pull = asked(allocator)
+        for wrong in (11.0, -1e-9, math.nan, math.inf, "0.5", None):
+            with pytest.raises(RisingBanditsError, match="reward must"):
+                allocator.tell(pull, wrong)  # type: ignore[arg-type]
+        with pytest.raises(RisingBanditsError, match=r"reward must lie in reward_range \(0, 10\), got 11.0"):
+            allocator.tell(pull, 11.0)
+        for cost in (-1.0, math.nan, "1"):
+            with pytest.raises(RisingBanditsError, match="cost must"):
+                allocator.tell(pull, 1.0, cost)  # type: ignore[arg-type]
+        for wrong_pull in (99, 0, -1, True, "x", None, Pull(pull.id, "b", 7), 2**70):
+            with pytest.raises(RisingBanditsError):
+                allocator.tell(wrong_pull, 1.0)  # type: ignore[arg-type]
+        assert allocator.tell(pull, 10.0)
+        assert [event.kind for event in allocator.store.events()] == ["ask", "tell"]
+
+
+# -- arms -----------------------------------------------------------------------------------------------------------
+
+
+def test_arms_come_and_go() -> None:
+    allocator = Allocator(["a", "b"], 300)
+    for _ in range(20):
+        pull = asked(allocator)
+        allocator.tell(pull, curve(pull))
+    allocator.add("late")
+    assert asked(allocator).arm == "late", "a new arm is tried"
+    allocator.mask("a")
+    allocator.retire("b", "no more money")
+    with pytest.raises(NoArmFree):
+        allocator.ask()
+    assert not allocator.finished
+    allocator.unmask("a")
+    assert asked(allocator).arm == "a"
+    with pytest.raises(RisingBanditsError, match="exists already"):
+        allocator.add("b")
+    with pytest.raises(RisingBanditsError, match="arm must be one of"):
+        allocator.mask("nobody")
+
+
+def test_all_arms_finished_or_retired() -> None:
+    allocator = Allocator(["a", "b"], 100, max_pulls={"a": 3})
+    allocator.retire("b")
+    assert [(pull.n, allocator.tell(pull, 0.5)) for pull in allocator] == [(1, True), (2, True), (3, True)]
+    assert allocator.finished
+    assert allocator.explain()["a"].status == "finished"
+
+
+def test_max_arms_opens_some_and_replaces_the_retired() -> None:
+    allocator = Allocator([f"arm{i}" for i in range(50)], 100, max_arms="auto")
+    pulled = set()
+    for pull in allocator:
+        allocator.tell(pull, 0.5)
+        pulled.add(pull.arm)
+        if allocator.spent == 50:
+            allocator.retire("arm0")
+    assert pulled == {f"arm{i}" for i in range(5)}  # ceil(sqrt(100) / 3) = 4, and one for the retired
+    shuffled = Allocator([f"arm{i}" for i in range(50)], 100, max_arms=4, order="random", seed=3)
+    same = Allocator([f"arm{i}" for i in range(50)], 100, max_arms=4, order="random", seed=3)
+    names = [arm.name for arm in shuffled.ledger.opened]
+    assert names == [arm.name for arm in same.ledger.opened]
+    assert names != [f"arm{i}" for i in range(4)]
+
+
+def test_warm_start() -> None:
+    past = {"a": [0.4] * 30, "b": [n / (n + 10) for n in range(1, 31)]}
+    allocator = Allocator(["a", "b"], 50, history=past)
+    pull = asked(allocator)
+    assert (pull.arm, pull.n) == ("b", 31)
+    assert allocator.spent == 0
+    assert allocator.rewards("b") == past["b"]
+    assert allocator.ledger.policy.horizon == 110
+
+
+# -- settings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"budget": 0}, "budget must be an integer >= 1"),
+        ({"budget": 2.5}, "budget must be an integer"),
+        ({"arms": []}, "arms must name at least one"),
+        ({"arms": ["a", "a"]}, "'a' twice"),
+        ({"arms": ["a", "x\ny"]}, "name must be a printable text"),
+        ({"arms": "abc"}, "arms must be names"),
+        ({"objective": "best"}, "did you mean 'best-arm'"),
+        ({"policy": "comit-ucb"}, "Did you mean 'commit-ucb'"),
+        ({"direction": "up"}, "direction must be one of"),
+        ({"reward_range": (1.0, 0.0)}, "low < high"),
+        ({"reward_range": 3}, r"reward_range must be \(low, high\)"),
+        ({"reward_range": None}, "sigma must be a number"),
+        ({"reward_range": None, "policy": "ucb1"}, "reward_range must be given"),
+        ({"reward_range": None, "policy": "commit-ucb"}, "needs a ceiling"),
+        ({"policy": UCB1(reward_range=(0, 5))}, "onto which reward_range is mapped"),
+        ({"policy": CommitUCB(), "sigma": 0.1}, "set in the policy itself"),
+        ({"policy": "ucb1", "sigma": 0.1}, "not a setting of policy"),
+        ({"sigma": -1.0}, "sigma must be a finite number >= 0"),
+        ({"sigma": "smoth"}, "did you mean 'smooth'"),
+        ({"max_arms": 0}, "max_arms must be"),
+        ({"max_arms": "auto", "budget": Budget(cost=3.0)}, "needs a budget in pulls"),
+        ({"max_pulls": {"z": 3}}, "max_pulls must name arms that exist"),
+        ({"history": {"a": [2.0]}}, "history of a must lie in reward_range"),
+        ({"lease": 0.0}, "lease must be"),
+        ({"retries": 0}, "retries must be"),
+        ({"parallel": "yes"}, "parallel must be one of"),
+        ({"durability": "none"}, "durability must be one of"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_wrong_settings(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {"arms": ["a", "b"], "budget": 10, "store": tmp_path / "x.db", **change}
+    with pytest.raises(RisingBanditsError, match=said):
+        Allocator(**arguments)
+    assert list(tmp_path.iterdir()) == [], "nothing is written"
+
+
+def test_wrong_budgets() -> None:
+    for wrong in ({}, {"pulls": 3, "cost": 1.0}):
+        with pytest.raises(RisingBanditsError, match="exactly one of"):
+            Budget(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(RisingBanditsError, match="budget in seconds must be"):
+        Budget(seconds=-1.0)
+
+
+def test_unbounded_rewards() -> None:
+    allocator = Allocator(["a", "b"], 200, reward_range=None, sigma=5.0)
+    for pull in allocator:
+        allocator.tell(pull, 100.0 * curve(pull))
+    assert allocator.recommend() == "b"
+    assert allocator.settings.policy.params()["sigma"] == 5.0
+
+
+# -- views and loops ------------------------------------------------------------------------------------------------
+
+
+def test_explain_says_why_and_changes_nothing() -> None:
+    allocator = Allocator(["good", "bad", "gone"], 50, policy="beta-ts", seed=1)
+    allocator.retire("gone", "too dear")
+    flying = asked(allocator)
+    for _ in range(3):
+        table = allocator.explain()
+    assert table[flying.arm].status == "in flight"
+    assert f"pull 1 is with {os.uname().nodename}" in table[flying.arm].why
+    assert table["gone"].why == "too dear"
+    following = [row.arm for row in table.rows if row.why.startswith("next")]
+    assert following == [asked(allocator).arm]
+    for column in ("level", "trend", "width", "value", "pulls", "cost", "status", "why"):
+        assert column in str(table)
+
+
+def test_asyncio() -> None:
+    allocator = Allocator(["a", "b", "c"], 30)
+
+    async def worker() -> int:
+        pulls = 0
+        while (pull := await allocator.aask(wait=10.0)) is not None:
+            await asyncio.sleep(0)
+            if pull.n == 2 and pull.attempt == 1:
+                await allocator.afail(pull, "once")
+                continue
+            assert await allocator.atell(pull, curve(pull))
+            pulls += 1
+        return pulls
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*(worker() for _ in range(5)))
+
+    assert sum(asyncio.run(main())) == 30
+
+    async def impatient() -> None:
+        busy = Allocator(["a"], 3)
+        await busy.aask()
+        await busy.aask()
+
+    with pytest.raises(NoArmFree):
+        asyncio.run(impatient())
+
+
+def test_logging(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="risingbandits"):
+        allocator = Allocator(["a"], 3, retries=1)
+        pull = asked(allocator)
+        allocator.tell(pull, 0.5)
+        allocator.fail(asked(allocator), "no disk")
+    text = caplog.text
+    for said in ("ask: Pull(id=1, arm='a'", "reward 0.5", "fail a: no disk", "a is retired: it failed 1 times"):
+        assert said in text
+
+
+def test_a_fork_is_a_worker_of_its_own(place: str, tmp_path: Path) -> None:
+    """A child uses the parent's allocator with a connection of its own, and its pulls are its own."""
+    with Allocator(["a", "b"], 10, store=place) as allocator:
+        pull = asked(allocator)
+        child = os.fork()
+        if child == 0:
+            try:
+                mine = asked(allocator)
+                (tmp_path / "child").write_text(mine.arm)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert (tmp_path / "child").read_text() != pull.arm
+        time.sleep(1.1)  # how often dead processes are looked for
+        again = asked(allocator)
+        assert (again.arm, again.attempt) == ((tmp_path / "child").read_text(), 2), "the child has ended"
+        assert allocator.tell(pull, 0.5)

@@ -1,0 +1,283 @@
+"""One pull by a command: what it is given, what it reports, where its files are and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation import Pull
+from risingbandits.allocation.command import Command, Reported, read_reward
+from risingbandits.allocation.folders import ArmFolder, ArmInUse, folder_name
+from risingbandits.allocation.plan import CommandArm
+
+PATIENCE = 60.0  # seconds before a test gives up; none depends on less
+
+
+def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> CommandArm:
+    arm = {"directory": tmp_path, "environment": {}, **settings}
+    return CommandArm(name, ("/bin/sh", "-c", script), **arm)  # type: ignore[arg-type]
+
+
+def begin(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> tuple[Command, queue.SimpleQueue[Command]]:
+    ended: queue.SimpleQueue[Command] = queue.SimpleQueue()
+    command = Command(
+        arm, Pull(1, arm.name, n, attempt), tmp_path / "logs", tmp_path / "states", tmp_path / "plan.toml"
+    )
+    command.start(ended.put)
+    return command, ended
+
+
+def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Command:
+    command, ended = begin(arm, tmp_path, n, attempt)
+    assert ended.get(timeout=PATIENCE) is command
+    return command
+
+
+def until(condition: object) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_reward_and_files(tmp_path: Path) -> None:
+    command = done(sh("echo training; echo oops >&2; echo 0.25", tmp_path, "small net"), tmp_path, 3, 2)
+    assert command.result() == Reported(0.25)
+    assert command.out == tmp_path / "logs" / "small%20net" / "3-2.out"
+    assert command.out.read_text() == "training\n0.25\n"
+    assert command.err.read_text() == "oops\n"
+    assert command.seconds > 0
+
+
+def test_every_placeholder_is_also_a_variable(tmp_path: Path) -> None:
+    names = ("arm", "n", "attempt", "state", "checkpoint", "previous", "plan", "python")
+    variables = "ARM PULL ATTEMPT STATE CHECKPOINT PREVIOUS PLAN PYTHON"
+    seen_by = f"[os.environ['RISINGBANDITS_' + x] for x in '{variables}'.split()]"
+    script = f"import os, sys; print(sys.argv[1:]); print({seen_by}); print(1)"
+    arm = CommandArm(
+        "a b",
+        ("{python}", "-c", script, *(f"{{{name}}}" for name in names)),
+        directory=tmp_path,
+        environment={},
+    )
+    command = done(arm, tmp_path, 4, 2)
+    given, seen, _ = command.out.read_text().splitlines()
+    folder = tmp_path / "states" / "a%20b"
+    files = [folder / name for name in ("state", "checkpoint-4", "checkpoint-3")]
+    expected = ["a b", "4", "2", *files, tmp_path, sys.executable]
+    assert given == seen == repr([str(value) for value in expected])
+
+
+def test_directory_environment_and_no_input(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    arm = sh('cat; echo "$OWN $PWD"; echo 1', tmp_path, directory=tmp_path / "here", environment={"OWN": "{arm}-{n}"})
+    command = done(arm, tmp_path)
+    assert command.out.read_text() == f"a-1 {tmp_path / 'here'}\n1\n"
+
+
+def test_no_shell_looks_at_arguments(tmp_path: Path) -> None:
+    name = "$(touch x); `touch x`; \"'; touch x"
+    arm = CommandArm(name, ("/bin/echo", "{arm}", "$HOME", "*"), directory=tmp_path, environment={})
+    command = done(arm, tmp_path)
+    assert command.out.read_text() == f"{name} $HOME *\n"
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_shell_where_it_is_wanted(tmp_path: Path) -> None:
+    arm = CommandArm("a'b", 'echo "$RISINGBANDITS_ARM" | cat; echo 2', tmp_path, {}, shell=True)
+    assert done(arm, tmp_path).out.read_text() == "a'b\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "reported"),
+    [
+        ("0.5", Reported(0.5)),
+        ("x\n-3e-2  \n\n \n", Reported(-0.03)),
+        ('{"reward": 1}', Reported(1.0)),
+        ('{"reward": 0.5, "cost": 2, "loss": [1]}\n', Reported(0.5, 2.0)),
+        ('{"cost": null, "reward": 0}', Reported(0.0)),
+        ("x" * 200_000 + "\n7", Reported(7.0)),
+        ("1\r\n", Reported(1.0)),
+    ],
+)
+def test_rewards_that_are_understood(tmp_path: Path, printed: str, reported: Reported) -> None:
+    (tmp_path / "out").write_text(printed)
+    assert read_reward(tmp_path / "out") == reported
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        *("nan", "inf", "-Infinity", "1e999", "one", "0.5 0.6", "[1]", "null", "true", '"0.5"', "{", "\xff"),
+        *('{"reward": NaN}', '{"reward": "1"}', '{"reward": true}', '{"cost": 1}', "[" * 100_000, "9" * 50_000),
+        *('{"reward": 1, "cost": -1}', '{"reward": 1, "cost": Infinity}', '{"reward": 1' + "0" * 5000 + "}"),
+    ],
+)
+def test_rewards_that_are_not(tmp_path: Path, printed: str) -> None:
+    (tmp_path / "out").write_text(f"0.5\n{printed}", encoding="latin-1")
+    with pytest.raises(RisingBanditsError, match=r"^the last line of the output must be a finite number or .*, got "):
+        read_reward(tmp_path / "out")
+
+
+@given(printed=st.binary(max_size=50))
+def test_no_output_gives_a_traceback(tmp_path_factory: pytest.TempPathFactory, printed: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "printed"
+    path.write_bytes(printed)
+    with contextlib.suppress(RisingBanditsError):
+        assert math.isfinite(read_reward(path).reward)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 0", r"^nothing printed: the last line of the output must be the reward; output in .*1-1\.out\.$"),
+        ("echo 1; exit 3", r"^exit code 3; output in .*1-1\.err\.$"),
+        ("echo 'no data' >&2; exit 1", r"^exit code 1 \('no data'\); output in "),
+        ("printf '\\033[31mred' >&2; exit 1", r"^exit code 1 \('\\x1b\[31mred'\); output in "),
+        ("echo 1; kill -9 $$", r"^ended by SIGKILL; output in "),
+    ],
+)
+def test_failures_have_reasons(tmp_path: Path, script: str, reason: str) -> None:
+    with pytest.raises(RisingBanditsError, match=reason):
+        done(sh(script, tmp_path), tmp_path).result()
+
+
+def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
+    arm = CommandArm("a", ("./none",), directory=tmp_path, environment={})
+    with pytest.raises(RisingBanditsError, match=r"^arm 'a' cannot be started: .*No such file or directory.*\.$"):
+        begin(arm, tmp_path)
+    assert done(sh("echo 1", tmp_path), tmp_path).result() == Reported(1.0)  # the lock was let go
+
+
+def test_a_command_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    command, ended = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
+    until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
+    pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
+    command.stop()
+    assert ended.get(timeout=PATIENCE) is command
+    until(lambda: not any(map(alive, pids)))
+    with pytest.raises(RisingBanditsError, match=r"^ended by SIGTERM; "):
+        command.result()
+
+
+def test_nothing_of_a_pull_outlives_it(tmp_path: Path) -> None:
+    command = done(sh("sleep 1000 & echo $! > child; echo 1", tmp_path), tmp_path)
+    assert command.result() == Reported(1.0)
+    pid = int((tmp_path / "child").read_text())
+    until(lambda: not alive(pid))
+    until(lambda: _free(command.folder))
+
+
+def _free(folder: ArmFolder) -> bool:
+    try:
+        os.close(folder.lock())
+    except ArmInUse:
+        return False
+    return True
+
+
+# -- folders of arms ----------------------------------------------------------------------------------------------
+
+
+NAMES = ("../x", "..", ".", "/etc/passwd", "a/../../b", "~", "a\\b", "ä", "x" * 200, "ä" * 200, " ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_leaves_the_folder(tmp_path: Path, name: str) -> None:
+    folder = folder_name(name)
+    assert (tmp_path / folder).resolve().parent == tmp_path.resolve()
+    assert len(folder.encode()) <= 120
+    command = done(sh("echo 1", tmp_path, name), tmp_path)
+    assert command.out.resolve().is_relative_to((tmp_path / "logs").resolve())
+    assert [path.name for path in (tmp_path / "logs").iterdir()] == [folder]
+    assert [path.name for path in (tmp_path / "states").iterdir()] == [folder]
+
+
+@given(first=st.text(min_size=1, max_size=200), second=st.text(min_size=1, max_size=200))
+def test_different_arms_have_different_folders(first: str, second: str) -> None:
+    names = [name.encode(errors="replace").decode() for name in (first, second)]
+    folders = [folder_name(name) for name in names]
+    assert (folders[0] == folders[1]) == (names[0] == names[1])
+    assert all("/" not in folder and not folder.startswith(".") and len(folder) <= 120 for folder in folders)
+
+
+def test_checkpoints_hold_what_the_last_counted_pull_left(tmp_path: Path) -> None:
+    step = 'echo "$(cat {previous} 2>/dev/null)x" > {checkpoint}; cat {checkpoint} >&2; echo 1'
+    arm = sh(step, tmp_path)
+    for n in (1, 2, 3):
+        for attempt in (1, 2):  # a pull that is repeated starts from where the first attempt did
+            command = done(arm, tmp_path, n, attempt)
+            assert command.err.read_text() == "x" * n + "\n"
+        command.folder.keep_from(n)
+    assert sorted(path.name for path in command.folder.path.iterdir()) == ["checkpoint-3", "lock", "state"]
+
+
+def test_the_remains_of_a_failed_attempt_are_removed(tmp_path: Path) -> None:
+    arm = sh("test ! -e {checkpoint} && mkdir {checkpoint} && echo x > {checkpoint}/file && echo 1", tmp_path)
+    assert done(arm, tmp_path, 1, 1).result() == Reported(1.0)
+    assert done(arm, tmp_path, 1, 2).result() == Reported(1.0)
+
+
+def test_the_state_folder_is_kept(tmp_path: Path) -> None:
+    arm = sh('echo x >> "$RISINGBANDITS_STATE/seen"; wc -l < "$RISINGBANDITS_STATE/seen"', tmp_path)
+    assert [done(arm, tmp_path, n).result().reward for n in (1, 2, 3)] == [1, 2, 3]
+
+
+def test_no_two_commands_work_on_one_arm(tmp_path: Path) -> None:
+    command, ended = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
+    with pytest.raises(ArmInUse, match="a command of arm 'a' is still running"):
+        begin(sh("echo 2", tmp_path), tmp_path, 1, 2)
+    (tmp_path / "go").touch()
+    ended.get(timeout=PATIENCE)
+    assert command.result() == Reported(1.0)
+
+
+def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -> None:
+    command, ended = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
+    for note in ("", "{", "3", "[]", '{"group": "x"}', '{"group": 1, "run": 1, "command": 2}', '{"group": null}'):
+        (command.folder.path / "lock").write_text(note)
+        with pytest.raises(ArmInUse):
+            command.folder.lock()
+    (tmp_path / "go").touch()
+    ended.get(timeout=PATIENCE)
+    assert command.result() == Reported(1.0)
+
+
+def test_signals_after_the_end_reach_nobody(tmp_path: Path) -> None:
+    command = done(sh("echo 1", tmp_path), tmp_path)
+    command.stop(signal.SIGKILL)
+    assert command.result() == Reported(1.0)
+
+
+def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = []
+
+    def full(self: ArmFolder, handle: int, child: int) -> None:
+        children.append(child)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ArmFolder, "sign", full)
+    with pytest.raises(RisingBanditsError, match=r"^arm 'a' cannot be started: .*No space left on device"):
+        begin(sh("sleep 1000", tmp_path), tmp_path)
+    assert not any(map(alive, children))

@@ -1,0 +1,161 @@
+"""Four workers on one store, killed at random moments and started again, until the budget is spent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kill_worker import reward
+
+from risingbandits import Allocator
+from risingbandits.allocation import Event, open_history
+
+WORKER = Path(__file__).with_name("kill_worker.py")
+ARMS = [f"arm{i}" for i in range(6)]
+WORKERS = 4
+
+
+def test_20_kills(place: str, tmp_path: Path) -> None:
+    survive(place, tmp_path, kills=20)
+
+
+@pytest.mark.slow
+def test_500_kills(place: str, tmp_path: Path) -> None:
+    survive(place, tmp_path, kills=500)
+
+
+class Crew:
+    """Workers on one store."""
+
+    def __init__(self, store: str, folder: Path) -> None:
+        command = [sys.executable, str(WORKER), store]
+        self.parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.folder = folder
+        self.diaries: list[Path] = []
+        self.workers: list[tuple[int, Path]] = []
+
+    def start(self) -> None:
+        diary = self.folder / f"diary{len(self.diaries)}"
+        self.diaries.append(diary)
+        assert self.parent.stdin is not None
+        assert self.parent.stdout is not None
+        self.parent.stdin.write(f"{diary}\n")
+        self.parent.stdin.flush()
+        self.workers.append((int(self.parent.stdout.readline()), diary))
+
+    def kill(self, i: int) -> None:
+        pid, diary = self.workers.pop(i)
+        wait_until(lambda: b"ready" in text(diary))
+        time.sleep(float(np.random.default_rng(len(self.diaries)).exponential(0.01)))
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: is_dead(pid))
+
+    def close(self) -> None:
+        while self.workers:
+            self.kill(0)
+        self.parent.kill()
+        self.parent.communicate()
+
+
+def text(diary: Path) -> bytes:
+    return diary.read_bytes() if diary.exists() else b""
+
+
+def is_dead(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120.0
+    while not condition():
+        assert time.monotonic() < end, "nothing happened for two minutes"
+        time.sleep(0.001)
+
+
+def survive(place: str, folder: Path, kills: int) -> None:
+    rng = np.random.default_rng(kills)
+    Allocator(ARMS, budget=10**7, store=place, policy="epsilon-greedy", seed=1).close()
+    crew = Crew(place, folder)
+    try:
+        for _ in range(WORKERS):
+            crew.start()
+        for _ in range(kills):
+            crew.kill(int(rng.integers(WORKERS)))
+            crew.start()
+    finally:
+        crew.close()
+    finish(place)
+    with open_history(place) as history:
+        check(list(history.events()), crew.diaries)
+        assert history.allocator_state().surprises == 0, "a replay decides as the first time"
+
+
+def finish(store: str) -> None:
+    """Resume in this process: what the dead have left in flight is given out again at once."""
+    with Allocator.open(store) as allocator:
+        for _ in range(20):
+            pull = allocator.ask(wait=5.0)
+            assert pull is not None
+            assert allocator.tell(pull, reward(pull.arm, pull.n))
+        assert not allocator.ledger.in_flight
+
+
+def check(events: list[Event], diaries: list[Path]) -> None:
+    told: dict[str, int] = dict.fromkeys(ARMS, 0)
+    flying: dict[str, int] = {}
+    tells = set()
+    for number, event in enumerate(events, start=1):
+        assert event.id == number
+        if event.kind == "ask":
+            assert event.arm not in flying, "two pulls of one arm in flight"
+            assert event.n == told[event.arm] + 1, "a gap in the pull numbers"
+            flying[event.arm] = event.pull
+        elif event.kind == "tell":
+            assert event.n == told[event.arm] + 1
+            assert event.reward == reward(event.arm, event.n)
+            told[event.arm] += 1
+            tells.add((event.pull, event.arm, event.n))
+            flying.pop(event.arm)
+        elif event.kind == "expire":
+            assert flying.pop(event.arm) == event.pull
+        else:
+            pytest.fail(f"an event of kind {event.kind}")
+    acknowledged = []
+    for diary in diaries:
+        for line in text(diary).decode().splitlines()[1:]:
+            id, arm, n = line.split()
+            acknowledged.append((int(id), arm, int(n)))
+    assert len(set(acknowledged)) == len(acknowledged), "a tell was acknowledged twice"
+    assert set(acknowledged) <= tells, "an acknowledged tell is lost"
+    assert len(acknowledged) > 2 * len(diaries), "the workers have hardly worked"
+
+
+def test_the_budget_is_exact_when_workers_die(place: str, tmp_path: Path) -> None:
+    """A small budget, spent by workers of which two are killed on the way."""
+    Allocator(ARMS, budget=400, store=place, policy="round-robin").close()
+    crew = Crew(place, tmp_path)
+    try:
+        for _ in range(WORKERS):
+            crew.start()
+        crew.kill(0)
+        crew.kill(0)
+        wait_until(lambda: all(text(diary).endswith(b"end\n") for _, diary in crew.workers))
+    finally:
+        crew.workers.clear()
+        crew.close()
+    with Allocator.open(place) as allocator:
+        assert allocator.finished
+        assert allocator.spent == 400
+        assert allocator.ask() is None
+        assert sum(event.kind == "tell" for event in allocator.store.events()) == 400

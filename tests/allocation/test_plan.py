@@ -1,0 +1,355 @@
+"""Plan files: what they say is read, and every mistake is one sentence with the path of the key."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation import Budget
+from risingbandits.allocation.placeholders import PLACEHOLDERS, check_placeholders, expand
+from risingbandits.allocation.plan import Plan, read_plan
+
+ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
+ONE_LINE = "must be a text in one line without blanks around it"
+LIKE = 'must be a list of texts such as ["python3", "learn.py"]'
+FULL = """\
+budget = { cost = 12.5 }
+objective = "best-arm"
+direction = "minimize"
+policy = "commit-ucb(sigma=0.1)"
+reward_range = [-1, 3]
+max_arms = 2
+max_pulls = 7
+parallel = "wait"
+durability = "power"
+retries = 4
+seed = 3
+jobs = 2
+lease = 90
+store = "sub/run.db"
+
+[defaults]
+command = ["sh", "-c", "echo {n}"]
+environment = { A = "1", B = 2 }
+timeout = 5
+
+[[arms]]
+name = "a"
+environment = { B = "{state}", C = 0.5 }
+max_pulls = 3
+
+[[arms]]
+name = "b b"
+command = "echo $RISINGBANDITS_PULL | cat"
+shell = true
+timeout = 1.5
+directory = "/"
+"""
+
+
+def arm(name: str = '"a"', command: str = '["true"]', more: str = "") -> str:
+    """A plan with one arm."""
+    return f"budget = 3\n[[arms]]\nname = {name}\ncommand = {command}\n{more}"
+
+
+def read(tmp_path: Path, text: str | bytes) -> Plan:
+    path = tmp_path / "plan.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_plan(path)
+
+
+def mistake(tmp_path: Path, text: str | bytes) -> str:
+    with pytest.raises(RisingBanditsError) as caught:
+        read(tmp_path, text)
+    sentence = str(caught.value)
+    assert sentence.startswith(str(tmp_path / "plan.toml"))
+    assert sentence.endswith((".", "?"))
+    assert "\n" not in sentence
+    return sentence.removeprefix(f"{tmp_path / 'plan.toml'}, ")
+
+
+def test_everything_that_a_plan_can_say(tmp_path: Path) -> None:
+    plan = read(tmp_path, FULL)
+    assert plan.budget == Budget(cost=12.5)
+    assert plan.settings == {
+        "objective": "best-arm",
+        "direction": "minimize",
+        "policy": "commit-ucb(sigma=0.1)",
+        "reward_range": (-1.0, 3.0),
+        "max_arms": 2,
+        "max_pulls": {"a": 3, "b b": 7},
+        "parallel": "wait",
+        "durability": "power",
+        "retries": 4,
+        "seed": 3,
+    }
+    assert (plan.jobs, plan.lease) == (2, 90.0)
+    assert Path(plan.store) == tmp_path / "sub" / "run.db"
+    assert plan.logs == tmp_path / "sub" / "run.db.logs"
+    assert plan.states == tmp_path / "sub" / "run.db.state"
+    first, second = plan.arms
+    assert first.argv({"n": "4"}) == ["sh", "-c", "echo 4"]
+    assert first.environment == {"A": "1", "B": "{state}", "C": "0.5"}
+    assert (first.directory, first.timeout, first.shell) == (tmp_path, 5.0, False)
+    assert second.argv({"n": "4"}) == ["/bin/sh", "-c", "echo $RISINGBANDITS_PULL | cat"]
+    assert (second.directory, second.timeout, second.shell) == (Path("/"), 1.5, True)
+    assert second.environment == {"A": "1", "B": "2"}
+
+
+def test_defaults_leave_the_settings_to_the_allocator(tmp_path: Path) -> None:
+    plan = read(tmp_path, f"budget = 5\n{ARM}")
+    assert plan.budget == Budget(pulls=5)
+    assert plan.settings == {}
+    assert Path(plan.store) == tmp_path / "plan.db"
+
+
+def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f'budget = 5\nstore = "mine.db"\n{ARM}')
+    assert read_plan(path, store=str(tmp_path / "x.db")).logs == tmp_path / "x.db.logs"
+    plan = read_plan(path, store="postgresql://host/base")
+    assert plan.store == "postgresql://host/base"
+    assert plan.logs == tmp_path / "plan.logs"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (ARM, "budget must be given, such as budget = 100 or budget = {seconds = 3600}."),
+        (f"budget = 0\n{ARM}", "budget must be an integer from 1 to 10^15, got 0."),
+        (f"budget = 1.5\n{ARM}", "budget must be an integer from 1 to 10^15, got 1.5."),
+        (f"budget = true\n{ARM}", "budget must be an integer from 1 to 10^15, got True."),
+        (f'budget = "9"\n{ARM}', "budget must be an integer from 1 to 10^15, got '9'."),
+        (f"budget = {10**20}\n{ARM}", f"budget must be an integer from 1 to 10^15, got {10**20}."),
+        (f"budget = {{pull = 3}}\n{ARM}", "budget.pull is not a known key, did you mean 'pulls'?"),
+        (f"budget = {{hours = 3}}\n{ARM}", "budget.hours is not a known key; known are cost, pulls, seconds."),
+        (f"budget = {{}}\n{ARM}", "budget must be one of pulls, cost, seconds, got none."),
+        (f"budget = {{pulls = 3, cost = 1}}\n{ARM}", "budget must be one of pulls, cost, seconds, got pulls and cost."),
+        (f"budget = {{cost = -1}}\n{ARM}", "budget.cost must be a finite number > 0, got -1."),
+        (f"budget = {{seconds = nan}}\n{ARM}", "budget.seconds must be a finite number > 0, got nan."),
+        ("budget = 3", "arms must have at least one arm, headed [[arms]], got none."),
+        ("budget = 3\narms = 4", "arms must be tables, each headed [[arms]], got 4."),
+        ("budget = 3\narms = [4]", "arms[0] must be a table, headed [[arms]], got 4."),
+        (f"budget = 3\nbudgt = 4\n{ARM}", "budgt is not a known key, did you mean 'budget'?"),
+        (
+            f'budget = 3\nobjective = "best"\n{ARM}',
+            "objective must be one of cumulative, best-arm; got 'best', did you mean 'best-arm'?",
+        ),
+        (f"budget = 3\njobs = 0\n{ARM}", "jobs must be an integer from 1 to 10^15, got 0."),
+        (f"budget = 3\nlease = 0\n{ARM}", "lease must be a finite number > 0, got 0."),
+        (
+            f"budget = 3\nreward_range = [1, 0]\n{ARM}",
+            "reward_range must be two numbers, the lower one first, got [1, 0].",
+        ),
+        (f"budget = 3\nreward_range = 1\n{ARM}", "reward_range must be two numbers, the lower one first, got 1."),
+        (f'budget = 3\nreward_range = ["a", 1]\n{ARM}', "reward_range[0] must be a finite number, got 'a'."),
+        (f'budget = 3\nsigma = "aut"\n{ARM}', "sigma must be one of auto, smooth; got 'aut', did you mean 'auto'?"),
+        (f"budget = 3\nsigma = 0\n{ARM}", "sigma must be a finite number > 0, got 0."),
+        (f'budget = 3\nstore = ""\n{ARM}', "store must be a text that is not empty, got ''."),
+        (
+            f'budget = 3\npolicy = "red-ucb, ucb1"\n{ARM}',
+            "policy must be one policy, got 'red-ucb, ucb1'.",
+        ),
+        (
+            f'budget = 3\npolicy = "red-ucb(e=1)"\n{ARM}',
+            "policy is 'red-ucb(e=1)': policies: red-ucb has no setting 'e'; "
+            "it has eps, sigma, alpha, bonus_scale, clip_index, nonneg_slope, ties.",
+        ),
+        (
+            f'budget = 3\npolicy = "constant(arm=[])"\n{ARM}',
+            "policy is 'constant(arm=[])': arm must be an integer >= 0, got [].",
+        ),
+        (f"budget = 3\ndefaults = 3\n{ARM}", "defaults must be a table, got 3."),
+        (f"budget = 3\n[defaults]\ntimeot = 3\n{ARM}", "defaults.timeot is not a known key, did you mean 'timeout'?"),
+        (f"budget = 3\n{ARM}{ARM}", "arms[1].name is 'a', which is that of arms[0]."),
+        (
+            arm(more='[[arms]]\nname = "A"\ncommand = ["true"]'),
+            "arms[1].name is 'A', which is that of arms[0] but for upper and lower case.",
+        ),
+        (
+            'budget = 3\n[[arms]]\ncommand = ["true"]',
+            "arms[0].name must be a text in one line without blanks around it, got None.",
+        ),
+        (
+            arm('" a"'),
+            "arms[0].name must be a text in one line without blanks around it, got ' a'.",
+        ),
+        (
+            arm('"' + "x" * 201 + '"'),
+            "arms[0].name must have at most 200 characters, has 201.",
+        ),
+        (
+            'budget = 3\n[[arms]]\nname = "a"',
+            'arms[0].command must be given, such as command = ["python3", "learn.py"].',
+        ),
+        (
+            arm(command="[]"),
+            'arms[0].command must be a list of texts such as ["python3", "learn.py"], got [].',
+        ),
+        (
+            arm(command='["true", 1]'),
+            'arms[0].command must be a list of texts such as ["python3", "learn.py"], got [\'true\', 1].',
+        ),
+        (
+            arm(command='"true 1"'),
+            'arms[0].command must be a list such as ["python3", "learn.py"], got a text; '
+            "shell = true runs texts in a shell.",
+        ),
+        (
+            f"budget = 3\n{ARM}shell = true",
+            "arms[0].command must be a text for the shell, because shell is true, got ['true'].",
+        ),
+        (
+            arm(command='"echo {arm}"', more="shell = true"),
+            'arms[0].command has {arm}, but in a shell it must be "$RISINGBANDITS_ARM", in quotes.',
+        ),
+        (f"budget = 3\n{ARM}shell = 1", "arms[0].shell must be true or false, got 1."),
+        (
+            arm(command='["no-such-program"]'),
+            "arms[0].command[0] must be a program that can be run, 'no-such-program' is not found.",
+        ),
+        (
+            arm(command='["./plan.toml"]'),
+            "arms[0].command[0] must be a program that can be run, './plan.toml' is not found.",
+        ),
+        (
+            arm(command='["true", "{chekpoint}"]'),
+            "arms[0].command[1] has {chekpoint}, did you mean {checkpoint}? "
+            "To pass it on as it is, write {{chekpoint}}.",
+        ),
+        (f"budget = 3\n{ARM}timeout = 0", "arms[0].timeout must be a finite number > 0, got 0."),
+        (f'budget = 3\n{ARM}directory = "no"', "arms[0].directory must be a folder that exists, got 'no'."),
+        (
+            f'budget = 3\n{ARM}directory = "{"x" * 5000}"',
+            "arms[0].directory must be a folder that exists, got 'xxxxxxxxxxxx...xxxxxxxxxxxxx'.",
+        ),
+        (
+            f'budget = 3\n{ARM}directory = "~nobody/x"',
+            "arms[0].directory must be a folder that exists, got '~nobody/x'.",
+        ),
+        (f"budget = 3\n{ARM}environment = 3", "arms[0].environment must be a table, got 3."),
+        (f"budget = 3\n{ARM}environment = {{A = true}}", "arms[0].environment.A must be a text, got True."),
+        (f'budget = 3\n{ARM}environment = {{"A=B" = "x"}}', "arms[0].environment.'A=B' must have a name without '='."),
+        (
+            f'budget = 3\n{ARM}environment = {{RISINGBANDITS_PULL = "x"}}',
+            "arms[0].environment.RISINGBANDITS_PULL is set by risingbandits itself.",
+        ),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, sentence: str) -> None:
+    assert mistake(tmp_path, text) == sentence
+
+
+def test_files_that_are_no_plans(tmp_path: Path) -> None:
+    assert "is not a TOML file: " in mistake(tmp_path, "budget")
+    assert "is not a text in UTF-8: " in mistake(tmp_path, b"\xff\xfe")
+    assert "is not a TOML file: " in mistake(tmp_path, "a = " + "[" * 100_000)
+    assert "is not a TOML file: " in mistake(tmp_path, "a = " + "1" * 10_000)
+    with pytest.raises(RisingBanditsError, match=r"none.toml cannot be read: No such file or directory\.$"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(RisingBanditsError, match=r"cannot be read: Is a directory\.$"):
+        read_plan(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    assert read(tmp_path, b"\xef\xbb\xbf" + f"budget = 3\n{ARM}".encode()).budget == Budget(pulls=3)
+
+
+def test_placeholders() -> None:
+    values = {name: f"<{name}>" for name in PLACEHOLDERS}
+    for name in PLACEHOLDERS:
+        assert expand(f"x{{{name}}}y", values) == f"x<{name}>y"
+        assert expand(f"{{{{{name}}}}}", values) == f"{{{name}}}"
+    for text in ("{print $1}", "{}", "{{}}", "{N}", "{{other}}", '{"n": 1}', "{n", "{ n }"):
+        assert expand(text, values) == text
+        check_placeholders("here", text)
+    assert expand("{{chekpoint}}", values) == "{chekpoint}"
+    # What is put in is not looked at again.
+    assert expand("{arm}", {"arm": "{n}", "n": "3"}) == "{n}"
+
+
+def test_the_python_of_the_run_is_a_program(tmp_path: Path) -> None:
+    plan = read(tmp_path, 'budget = 3\n[[arms]]\nname = "a"\ncommand = ["{python}", "-V"]')
+    assert plan.arms[0].argv({"python": sys.executable}) == [sys.executable, "-V"]
+
+
+# -- no text gives a traceback ------------------------------------------------------------------------------------
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["best-arm", "maximize", "auto", "true", "{n}", "{sate}", "r-sr", "1979-05-27"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    [
+        "budget",
+        "objective",
+        "policy",
+        "reward_range",
+        "sigma",
+        "jobs",
+        "store",
+        "lease",
+        "max_pulls",
+        "seed",
+        "defaults",
+    ]
+) | st.text(max_size=6)
+ARM_KEYS = st.sampled_from(["name", "command", "shell", "environment", "directory", "timeout", "max_pulls"])
+
+
+def toml(value: object) -> str:
+    """A value as TOML, without care for what TOML cannot say."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml(str(key))} = {toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, str):
+        return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in value) + '"'
+    return str(value)
+
+
+def read_or_refuse(folder: Path, text: str | bytes) -> None:
+    try:
+        read(folder, text)
+    except RisingBanditsError as error:
+        assert str(error).endswith((".", "?"))  # noqa: PT017
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@settings(max_examples=300, deadline=None)
+@given(table=st.dictionaries(KEYS, VALUES, max_size=4), arms=st.lists(st.dictionaries(ARM_KEYS, VALUES), max_size=2))
+def test_no_values_give_a_traceback(folder: Path, table: dict[str, object], arms: list[dict[str, object]]) -> None:
+    parts = [f"{toml(key)} = {toml(value)}" for key, value in table.items()]
+    for arm in arms:
+        parts += ["[[arms]]", *(f"{key} = {toml(value)}" for key, value in arm.items())]
+    read_or_refuse(folder, "\n".join(parts).encode(errors="replace"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(start=st.integers(0, len(FULL)), length=st.integers(0, 40), text=st.text(max_size=10))
+@example(start=0, length=0, text="")
+def test_no_mutation_of_a_plan_gives_a_traceback(folder: Path, start: int, length: int, text: str) -> None:
+    read_or_refuse(folder, (FULL[:start] + text + FULL[start + length :]).encode(errors="replace"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(content=st.binary(max_size=60))
+def test_no_bytes_give_a_traceback(folder: Path, content: bytes) -> None:
+    read_or_refuse(folder, content)

@@ -1,0 +1,400 @@
+"""``risingbandits run``: plans are carried out, survive being stopped in every way, and go on where they stopped."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from risingbandits.allocation import Event, open_history
+from risingbandits.cli import run
+
+PATIENCE = 120.0  # seconds before a test gives up; none depends on less
+LEARNERS = """\
+[defaults]
+command = ["sh", "-c", "awk -v n={n} -v c=$C -v r=$R 'BEGIN {print c * n / (n + r)}'"]
+[[arms]]
+name = "fast"
+environment = { C = 0.5, R = 1 }
+[[arms]]
+name = "slow"
+environment = { C = 0.9, R = 6 }
+[[arms]]
+name = "poor"
+environment = { C = 0.2, R = 2 }
+"""
+# Every command says that it runs and then waits until it is let go.
+WAITING = """\
+[defaults]
+command = ["sh", "-c", "echo $$ > {state}/pid-{n}-{attempt}; while [ ! -e {plan}/go ]; do sleep 0.02; done; echo 0.5"]
+[[arms]]
+name = "a"
+[[arms]]
+name = "../b"
+"""
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(argument) for argument in arguments])
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+def write(tmp_path: Path, text: str, head: str = "budget = 12\n") -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(head + text)
+    return path
+
+
+def events(store: Path) -> list[Event]:
+    with open_history(store) as history:
+        return list(history.events())
+
+
+def kinds(store: Path, kind: str) -> list[tuple[str, int]]:
+    return [(event.arm, event.n) for event in events(store) if event.kind == kind] if store.exists() else []
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def started(plan: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, which never outlives the test."""
+    command = [sys.executable, "-m", "risingbandits", "run", str(plan), *options]
+    output = (plan.parent / "shown").open("a")
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        output.close()
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[Path]:
+    """A plan whose commands wait for the file "go", which ends them at the end of the test at the latest."""
+    yield write(tmp_path, WAITING, "budget = 6\njobs = 2\n")
+    (tmp_path / "go").touch()
+
+
+def pids(tmp_path: Path, attempt: int) -> list[int]:
+    """The commands that wait in their first pull, of both arms."""
+    files = [tmp_path / "plan.db.state" / arm / "state" / f"pid-1-{attempt}" for arm in ("a", "%2E.%2Fb")]
+    return [int(file.read_text()) for file in files if file.exists() and file.read_text().strip()]
+
+
+def both_wait(tmp_path: Path, attempt: int = 1) -> list[int]:
+    until(lambda: len(pids(tmp_path, attempt)) == 2)
+    return pids(tmp_path, attempt)
+
+
+# -- in the ordinary case -------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_carried_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, LEARNERS, "budget = 30\njobs = 2\n")
+    code, out, err = outcome(capsys, "run", plan)
+    store = tmp_path / "plan.db"
+    assert code == 0
+    assert "The budget is spent. Recommended: slow" in out
+    assert out.rstrip().endswith(f"Store: {store}\nOutput of every pull: {store}.logs")
+    tells = [event for event in events(store) if event.kind == "tell"]
+    assert len(tells) == 30
+    for event in tells:
+        ceiling, rate = {"fast": (0.5, 1), "slow": (0.9, 6), "poor": (0.2, 2)}[event.arm]
+        assert event.reward == pytest.approx(ceiling * event.n / (event.n + rate), rel=1e-5)
+        assert f"{event.arm} {event.n}: {event.reward:g}  (" in err
+        assert (tmp_path / "plan.db.logs" / event.arm / f"{event.n}-1.out").read_text().strip() == f"{event.reward:g}"
+    assert len(err.splitlines()) == 30
+
+    # Once more: nothing is left to do.
+    code, again, err = outcome(capsys, "run", plan)
+    assert (code, again, err) == (0, out, "")
+    assert len(kinds(store, "ask")) == 30
+
+
+def test_a_table_on_a_terminal(tmp_path: Path) -> None:
+    text = '[[arms]]\nname = "flaky"\ncommand = ["sh", "-c", "test {attempt} = 2 && echo 0.5"]\n'
+    plan = write(tmp_path, text, "budget = 3\n")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "risingbandits", "run", str(plan)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the other end is closed when the command has ended
+            while part := os.read(ours, 65_536):
+                shown += part
+        os.close(ours)
+        out = process.communicate()[0]
+    assert process.returncode == 0
+    assert "The budget is spent. Recommended: flaky" in out
+    screen = shown.decode()
+    assert "fail flaky: exit code 1" in " ".join(screen.split())
+    assert "of 3 pulls spent" in screen
+    assert "Traceback" not in screen
+
+
+def test_costs_and_directions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = """\
+[[arms]]
+name = "cheap"
+command = ["echo", '{"reward": 6, "cost": 0.5}']
+[[arms]]
+name = "dear"
+command = ["echo", '{"reward": 8, "cost": 2}']
+"""
+    head = 'budget = { cost = 10 }\ndirection = "minimize"\nreward_range = [0, 10]\npolicy = "ucb1"\n'
+    code, out, _ = outcome(capsys, "run", write(tmp_path, text, head))
+    assert code == 0
+    assert "Recommended: cheap" in out
+    costs = [event.cost or 0.0 for event in events(tmp_path / "plan.db") if event.kind == "tell"]
+    assert sum(costs[:-1]) < 10 <= sum(costs)
+
+
+def test_seconds_are_those_of_the_commands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = '[[arms]]\nname = "a"\ncommand = ["sh", "-c", "sleep 0.05; echo 0.5"]\n'
+    assert outcome(capsys, "run", write(tmp_path, text, "budget = { seconds = 0.2 }\n"))[0] == 0
+    costs = [event.cost or 0.0 for event in events(tmp_path / "plan.db") if event.kind == "tell"]
+    assert 1 <= len(costs) <= 4
+    assert all(cost >= 0.05 for cost in costs)
+
+
+def test_check_runs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, LEARNERS)
+    code, out, err = outcome(capsys, "run", plan, "--check")
+    assert (code, err) == (0, "")
+    assert "fast" in out
+    assert f"{plan} can be run. Store: {tmp_path / 'plan.db'}" in out
+    assert os.listdir(tmp_path) == ["plan.toml"]
+
+
+def test_failures_are_repeated_then_the_arm_is_retired(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = """\
+[[arms]]
+name = "flaky"
+command = ["sh", "-c", "if [ {attempt} = 1 ]; then echo not yet >&2; exit 1; fi; echo 0.5"]
+[[arms]]
+name = "broken"
+command = ["sh", "-c", "echo x; exit 3"]
+[[arms]]
+name = "outside"
+command = ["echo", "1.5"]
+"""
+    code, out, err = outcome(capsys, "run", write(tmp_path, text, 'budget = 4\nretries = 2\npolicy = "round-robin"\n'))
+    assert code == 0
+    store = tmp_path / "plan.db"
+    assert kinds(store, "tell") == [("flaky", n) for n in (1, 2, 3, 4)]
+    assert (
+        sorted(kinds(store, "fail"))
+        == [("broken", 1)] * 2 + [("flaky", n) for n in (1, 2, 3, 4)] + [("outside", 1)] * 2
+    )
+    assert "fail flaky: exit code 1 ('not yet'); output in " in err
+    assert "failed 2 times in a row: exit code 3" in err
+    assert "reward must lie in reward_range (0, 1), got 1.5" in err
+    assert "Recommended: flaky" in out
+    assert "Traceback" not in err
+
+
+def test_without_any_arm_left_the_exit_code_tells(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = '[[arms]]\nname = "a"\ncommand = ["false"]\n'
+    code, out, _ = outcome(capsys, "run", write(tmp_path, text))
+    assert code == 1
+    assert "No pull is done yet." in out
+    assert outcome(capsys, "run", tmp_path / "plan.toml")[0] == 1
+
+
+def test_a_pull_that_takes_too_long_has_failed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = """\
+[[arms]]
+name = "a"
+timeout = 0.3
+command = ["sh", "-c", "if [ {attempt} = 1 ]; then sleep 1000; fi; echo 1"]
+"""
+    # On a busy machine a further attempt may be too slow as well.
+    code, _, err = outcome(capsys, "run", write(tmp_path, text, "budget = 1\nretries = 100\n"))
+    assert code == 0
+    assert "fail a: not done after 0.3 s; output in " in err
+    assert kinds(tmp_path / "plan.db", "tell") == [("a", 1)]
+
+
+def test_finished_arms_end_a_run_before_the_budget(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 12\nmax_pulls = 2\n"))
+    assert code == 0
+    assert "Spent 6 of 12 pulls. No arm is left that can be pulled. Recommended: " in out
+
+
+def test_mistakes_end_in_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 12\nbudge = 3\n"))
+    assert (code, out) == (2, "")
+    assert err == f"risingbandits: {tmp_path / 'plan.toml'}, budge is not a known key, did you mean 'budget'?\n"
+    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS), "--jobs", "0")
+    assert (code, out, err) == (2, "", "risingbandits: jobs must be an integer >= 1, got 0.\n")
+    assert os.listdir(tmp_path) == ["plan.toml"]
+
+
+def test_a_changed_plan_contradicts_its_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 4\n"))[0] == 0
+    code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 5\n"))
+    assert (code, out) == (2, "")
+    assert "budget is {'pulls': 4} in the store, got {'pulls': 5}." in err
+    assert err.endswith("To begin anew, give --fresh, which keeps the old store.\n")
+    assert len(kinds(tmp_path / "plan.db", "tell")) == 4
+
+
+def test_fresh_keeps_the_old_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, LEARNERS, "budget = 4\n")
+    assert outcome(capsys, "run", plan, "--fresh")[0] == 0
+    first = events(tmp_path / "plan.db")
+    assert outcome(capsys, "run", plan)[0] == 0
+    plan = write(tmp_path, LEARNERS, "budget = 5\n")
+    code, out, _ = outcome(capsys, "run", plan, "--fresh")
+    assert code == 0
+    assert out.startswith(f"The earlier run is now in {tmp_path / 'plan.db.1'}\n")
+    assert outcome(capsys, "run", plan, "--fresh")[0] == 0
+    assert events(tmp_path / "plan.db.1") == first
+    assert [len(kinds(tmp_path / name, "tell")) for name in ("plan.db.1", "plan.db.2", "plan.db")] == [4, 5, 5]
+    assert len(list((tmp_path / "plan.db.1.logs").rglob("*.out"))) == 4
+    code, _, err = outcome(capsys, "run", plan, "--fresh", "--store", "postgresql://nowhere/x")
+    assert (code, err) == (
+        2,
+        "risingbandits: store must be another one for a fresh run: postgresql://nowhere/x cannot be put aside.\n",
+    )
+
+
+def test_foreign_files_are_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, LEARNERS)
+    (tmp_path / "plan.db").write_text("my notes")
+    code, _, err = outcome(capsys, "run", plan)
+    assert code == 2
+    assert "is not a store of risingbandits." in err
+    assert (tmp_path / "plan.db").read_text() == "my notes"
+
+
+# -- stopped and resumed ----------------------------------------------------------------------------------------------
+
+
+def test_interrupt_finishes_what_runs(waiting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with started(waiting) as process:
+        both_wait(tmp_path)
+        process.send_signal(signal.SIGINT)
+        until(lambda: "finishing 2 running pulls" in (tmp_path / "shown").read_text())
+        (tmp_path / "go").touch()
+        assert process.wait(PATIENCE) == 130
+    store = tmp_path / "plan.db"
+    assert sorted(kinds(store, "tell")) == [("../b", 1), ("a", 1)]
+    assert [event.kind for event in events(store)].count("ask") == 2
+    assert "The same command goes on from here." in (tmp_path / "shown").read_text()
+    assert outcome(capsys, "run", waiting)[0] == 0
+    assert len(kinds(store, "tell")) == 6
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"), [((signal.SIGINT, signal.SIGINT), 130), ((signal.SIGTERM,), 143), ((signal.SIGHUP,), 129)]
+)
+def test_stop_gives_pulls_back(
+    waiting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], signals: tuple[signal.Signals, ...], code: int
+) -> None:
+    with started(waiting) as process:
+        running = both_wait(tmp_path)
+        for number in signals:
+            process.send_signal(number)
+            if len(signals) > 1:
+                until(lambda: "finishing 2 running pulls" in (tmp_path / "shown").read_text())
+        assert process.wait(PATIENCE) == code
+    until(lambda: not any(map(alive, running)))
+    store = tmp_path / "plan.db"
+    assert sorted(kinds(store, "expire")) == [("../b", 1), ("a", 1)]
+    assert kinds(store, "fail") == kinds(store, "tell") == []
+    (tmp_path / "go").touch()
+    assert outcome(capsys, "run", waiting)[0] == 0
+    check_whole(store, 6)
+
+
+def test_kill_is_survived(waiting: Path, tmp_path: Path) -> None:
+    """The commands of a run that was killed live on; the next run ends them before it repeats their pulls."""
+    with started(waiting) as process:
+        orphans = both_wait(tmp_path)
+        process.kill()
+        process.wait(PATIENCE)
+    assert all(map(alive, orphans))
+    with started(waiting) as process:
+        both_wait(tmp_path, attempt=2)
+        assert not any(map(alive, orphans))
+        (tmp_path / "go").touch()
+        assert process.wait(PATIENCE) == 0
+    check_whole(tmp_path / "plan.db", 6)
+
+
+def test_decisions_after_kills_are_those_of_an_uninterrupted_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "pieces").mkdir()
+    assert outcome(capsys, "run", write(tmp_path / "whole", LEARNERS, "budget = 40\n"))[0] == 0
+    plan = write(tmp_path / "pieces", LEARNERS, "budget = 40\n")
+    store = tmp_path / "pieces" / "plan.db"
+    for told in (7, 19):
+        with started(plan) as process:
+            until(partial(lambda least: len(kinds(store, "tell")) >= least, told))
+            process.kill()
+            process.wait(PATIENCE)
+    assert outcome(capsys, "run", plan)[0] == 0
+    assert kinds(store, "tell") == kinds(tmp_path / "whole" / "plan.db", "tell")
+    check_whole(store, 40)
+
+
+def test_two_runs_share_a_store(tmp_path: Path) -> None:
+    plan = write(tmp_path, LEARNERS, "budget = 30\n")
+    with started(plan) as first, started(plan) as second:
+        assert first.wait(PATIENCE) == second.wait(PATIENCE) == 0
+    check_whole(tmp_path / "plan.db", 30)
+
+
+def test_fresh_is_refused_while_the_plan_runs(
+    waiting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with started(waiting) as process:
+        both_wait(tmp_path)
+        code, _, err = outcome(capsys, "run", waiting, "--fresh")
+        assert (code, err) == (2, f"risingbandits: {waiting} is being run by another process, which must end first.\n")
+        (tmp_path / "go").touch()
+        assert process.wait(PATIENCE) == 0
+
+
+def check_whole(store: Path, budget: int) -> None:
+    """The budget is spent exactly, every pull is told once, in order, and no arm was ever pulled twice at a time."""
+    told: dict[str, int] = {}
+    flying: dict[str, int] = {}
+    for event in events(store):
+        if event.kind == "ask":
+            assert event.arm not in flying
+            flying[event.arm] = event.pull
+            assert event.n == told.get(event.arm, 0) + 1
+        elif event.kind in ("tell", "fail", "expire"):
+            assert flying.pop(event.arm) == event.pull
+            if event.kind == "tell":
+                told[event.arm] = event.n
+    assert flying == {}
+    assert sum(told.values()) == budget

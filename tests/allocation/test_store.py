@@ -1,0 +1,138 @@
+"""Stores: one set of tests over SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from risingbandits import Allocator, RisingBanditsError
+from risingbandits.allocation import Event, open_history
+from risingbandits.allocation.memory import MemoryStore
+from risingbandits.allocation.store import Store, open_store
+
+ASK = Event(1, 10.5, "ask", "a", 1, 1, None, None, "", "here:1")
+TELL = Event(2, 11.0, "tell", "a", 1, 1, 0.25, 1.0, "", "here:1")
+FAIL = Event(3, 12.0, "fail", "b", 9, 4, None, None, "no such file: é", "there:2")
+
+
+def test_memory_keeps_what_sqlite_keeps() -> None:
+    _check_events(MemoryStore)
+
+
+def test_events_are_kept(place: str) -> None:
+    _check_events(lambda: open_store(place))
+
+
+def _check_events(make: Callable[[], Store]) -> None:
+    store = make()
+    assert store.settings() is None
+    assert store.create("{}") == "{}"
+    assert store.create("[]") == "{}", "the first one wins"
+    assert list(store.begin(0)) == []
+    store.append(ASK)
+    store.append(TELL)
+    store.commit()
+    assert list(store.begin(2)) == []
+    store.append(FAIL)
+    store.rollback()
+    assert list(store.events()) == [ASK, TELL]
+    assert list(store.begin(1)) == [TELL]
+    store.append(FAIL)
+    store.commit()
+    assert list(store.events()) == [ASK, TELL, FAIL]
+    assert list(store.events(1, limit=1)) == [TELL]
+    assert (store.event(3), store.event(4), store.event(0), store.last_id()) == (FAIL, None, None, 3)
+    store.close()
+
+
+def test_snapshots_replace_each_other(place: str) -> None:
+    store = open_store(place)
+    store.create("{}")
+    assert (store.snapshot(), store.snapshot_id()) == (None, 0)
+    store.keep_snapshot(5, b"five")
+    store.keep_snapshot(7, b"seven")
+    assert (store.snapshot(), store.snapshot_id()) == ((7, b"seven"), 7)
+    store.close()
+
+
+def test_two_writers_see_each_other(place: str) -> None:
+    one = Allocator(["a", "b"], 10, store=place)
+    two = Allocator.open(place)
+    pulls = [one.ask(), two.ask()]
+    assert sorted(pull.arm for pull in pulls if pull is not None) == ["a", "b"]
+    assert pulls[0] is not None
+    assert pulls[1] is not None
+    assert two.tell(pulls[0], 0.5), "any process may tell"
+    assert not one.tell(pulls[0], 0.7), "and the first tell counts"
+    assert one.tell(pulls[1], 0.25)
+    assert one.rewards(pulls[0].arm) == two.rewards(pulls[0].arm) == [0.5]
+    assert (one.spent, two.spent) == (2, 2)
+    one.close()
+    two.close()
+
+
+def test_other_settings_are_refused(place: str) -> None:
+    Allocator(["a", "b"], 10, store=place).close()
+    Allocator(["a", "b"], 10, store=place).close()
+    for arms, budget, said in ((["a", "c"], 10, "arms is"), (["a", "b"], 11, "budget is")):
+        with pytest.raises(RisingBanditsError, match=f"holds another allocation: {said}"):
+            Allocator(arms, budget, store=place)
+    with pytest.raises(RisingBanditsError, match="policy is"):
+        Allocator(["a", "b"], 10, store=place, policy="round-robin")
+
+
+def test_a_store_that_is_not_there(place: str, tmp_path: Path) -> None:
+    with pytest.raises(RisingBanditsError, match="does not exist"):
+        Allocator.open(place)
+    with pytest.raises(RisingBanditsError, match="does not exist"):
+        open_history(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_history_reads_while_others_write(place: str) -> None:
+    with Allocator(["a", "b"], 4, store=place, policy="round-robin") as allocator:
+        with open_history(place) as history:
+            assert history.settings["arms"] == ["a", "b"]
+            assert history.settings["budget"] == {"pulls": 4}
+            assert history.allocator_state().told == 0
+            for pull in allocator:
+                allocator.tell(pull, 0.5)
+                assert history.last_id() == 2 * history.allocator_state().told
+            state = history.allocator_state()
+            assert (state.told, state.finished, state.rewards("a")) == (4, True, [0.5, 0.5])
+            assert [event.kind for event in history.events(after=4)] == ["ask", "tell"] * 2
+        with (
+            Allocator.open(open_store(place, readonly=True)) as reader,
+            pytest.raises(RisingBanditsError, match="read only"),
+        ):
+            reader.ask()
+
+
+def test_a_newer_version_is_refused_and_an_older_one_migrated(place: str) -> None:
+    if place.startswith("postgresql"):
+        from risingbandits.allocation.postgres import PostgresStore as Kind
+    else:
+        from risingbandits.allocation.sqlite import SqliteStore as Kind  # type: ignore[assignment]
+    with Allocator(["a", "b"], 10, store=place) as allocator:
+        for _ in range(3):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, 0.5)
+    steps = [["ALTER TABLE events ADD COLUMN colour TEXT DEFAULT 'red'"], ["CREATE TABLE extra (x INTEGER)"]]
+    address = place if place.startswith("postgresql") else Path(place)
+    for spent in (3, 4):  # the second time there is nothing to migrate
+        with Allocator.open(Kind(address, migrations=steps)) as allocator:  # type: ignore[arg-type]
+            assert allocator.spent == spent
+            pull = allocator.ask()
+            assert pull is not None
+            assert allocator.tell(pull, 0.5)
+    with pytest.raises(RisingBanditsError, match="has version 3, this program knows versions up to 1: update it"):
+        Allocator.open(place)
+
+
+def test_addresses_that_are_none() -> None:
+    for wrong in ("mysql://host/db", "", 7):
+        with pytest.raises(RisingBanditsError, match="store must be a path"):
+            Allocator(["a"], 3, store=wrong)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""``log``, ``show`` and ``export``: what a store holds, for people and for other programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from risingbandits.allocation import Allocator, open_history
+from risingbandits.allocation.events import Event
+from risingbandits.cli import run
+from risingbandits.instances.files import read_curves
+
+REWARDS = {"a, b": [0.1, 0.2, 0.30000000000000004], 'c"d': [0.5, 0.4], "never": []}
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(argument) for argument in arguments])
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """Three pulls of one arm, two of another, one failure, and one pull in flight."""
+    path = tmp_path / "run.db"
+    with Allocator(list(REWARDS), budget=20, policy="round-robin", max_arms=2, store=path) as allocator:
+        for _ in range(5):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, REWARDS[pull.arm][pull.n - 1], cost=1.5)
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.fail(pull, "no\nluck\x1b[31m")
+        assert allocator.ask() is not None
+        yield path
+
+
+def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
+    code, out, err = outcome(capsys, "log", store)
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    with open_history(store) as history:
+        events = list(history.events())
+    assert len(lines) == len(events) == 13
+    assert [line.split()[0] for line in lines] == [str(event.id) for event in events]
+    assert lines[1].endswith("  tell    a, b 1  reward 0.1  cost 1.5")
+    assert lines[11].endswith("  no luck [31m")
+    assert outcome(capsys, "log", store, "--last", "2")[1].splitlines() == lines[-2:]
+    assert outcome(capsys, "log", store, "--kind", "fail")[1].splitlines() == [lines[11]]
+    told = outcome(capsys, "log", store, "--arm", 'c"d', "--kind", "tell")[1].splitlines()
+    assert told == [line for line in lines if "  tell    c" in line]
+    assert len(told) == 2
+
+
+def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:
+    code, out, err = outcome(capsys, "show", store)
+    assert (code, err) == (0, "")
+    assert "RoundRobin(), 5 of 20 pulls spent, 1 in flight" in out
+    assert "not opened (max_arms)" in out
+    assert f":{os.getpid()}" in out
+    assert "Spent 5 of 20 pulls. Recommended: a, b" in out
+
+
+def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    code, out, err = outcome(capsys, "export", store, "-o", path)
+    assert (code, out, err) == (0, f"Written: {path}\n", "")
+    assert read_curves(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
+    assert outcome(capsys, "export", store)[1] == path.read_text()
+    assert outcome(capsys, "replay", path, "--budget", "4", "--policies", "round-robin")[0] == 0
+    arguments = ("simulate", "--curves", path, "--runs", "2", "--policies", "round-robin", "--noise", "none")
+    assert outcome(capsys, *arguments)[0] == 0
+
+
+def test_other_exports(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
+    with open_history(store) as history:
+        events = list(history.events())
+    assert outcome(capsys, "export", store, "-o", tmp_path / "x.json")[0] == 0
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert content["curves"] == {name: rewards for name, rewards in REWARDS.items() if rewards}
+    assert (content["spent"], content["recommended"]) == (5, "a, b")
+    assert content["settings"]["budget"] == {"pulls": 20}
+    assert outcome(capsys, "export", store, "--events", "-o", tmp_path / "e.json")[0] == 0
+    assert [Event(**entry) for entry in json.loads((tmp_path / "e.json").read_text())] == events
+    assert outcome(capsys, "export", store, "--events", "-o", tmp_path / "e.csv")[0] == 0
+    with (tmp_path / "e.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [[row["id"], row["kind"], row["arm"], row["text"]] for row in rows] == [
+        [str(event.id), event.kind, event.arm, event.text] for event in events
+    ]
+    assert [float(row["reward"]) for row in rows if row["reward"]] == [e.reward for e in events if e.reward is not None]
+
+
+def test_names_that_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with Allocator(["0.1", "0.01"], budget=2, policy="round-robin", store=tmp_path / "x.db") as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+    assert outcome(capsys, "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
+    assert read_curves(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
+
+
+@pytest.mark.parametrize("command", [["log"], ["show"], ["export"]])
+def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: Sequence[str]) -> None:
+    code, out, err = outcome(capsys, *command, tmp_path / "none.db")
+    assert (code, out) == (2, "")
+    assert err.startswith("risingbandits: ")
+    (tmp_path / "notes.db").write_text("my notes")
+    code, out, err = outcome(capsys, *command, tmp_path / "notes.db")
+    assert (code, out) == (2, "")
+    assert "is not a store of risingbandits." in err
+    assert (tmp_path / "notes.db").read_text() == "my notes"
+    assert os.listdir(tmp_path) == ["notes.db"]
+
+
+def test_refusals(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
+    code, _, err = outcome(capsys, "export", store, "-o", tmp_path / "x.txt")
+    assert (code, err) == (2, f"risingbandits: out must end in .csv or .json, got '{tmp_path / 'x.txt'}'.\n")
+    code, _, err = outcome(capsys, "log", store, "--kind", "tel")
+    assert code == 2
+    assert "did you mean 'tell'?" in err
+    with Allocator(["a"], budget=2, store=tmp_path / "empty.db"):
+        pass
+    code, _, err = outcome(capsys, "export", tmp_path / "empty.db")
+    assert (code, err) == (2, "risingbandits: the store has no told pull yet, so there are no curves to export.\n")
+    assert "No pull is done yet." in outcome(capsys, "show", tmp_path / "empty.db")[1]

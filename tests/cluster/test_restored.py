@@ -1,0 +1,147 @@
+"""Learners that come back: pull n begins where pull n - 1 ended, whatever is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chain_arm import Chain, UnsavedChain, expected
+from risingbandits.allocation.placement import Placed, room, who_must_go
+from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.restored import RestoredArm
+from risingbandits.errors import RisingBanditsError
+
+HAPPENINGS = ("told", "not told", "process lost", "process lost, not told", "raised", "made room")
+
+
+class Moody(Chain):
+    """Raises in the middle of a pull when its mood says so, with its state already changed."""
+
+    raises = False
+
+    def pull(self, pull: Pull) -> float:
+        reward = super().pull(pull)
+        if self.raises and pull.id:
+            raise ValueError("no")
+        return reward
+
+
+class MoodyUnsaved(Moody, UnsavedChain):
+    save = None
+    load = None
+
+
+@settings(deadline=None)
+@given(
+    happenings=st.lists(st.sampled_from(HAPPENINGS), max_size=25),
+    every=st.sampled_from([1, 2, 5, None]),
+    seconds=st.sampled_from([None, 0.0]),
+    saved=st.booleans(),
+)
+def test_every_pull_follows_the_one_before(
+    happenings: list[str], every: int | None, seconds: float | None, saved: bool
+) -> None:
+    make = Moody if saved else MoodyUnsaved
+    with TemporaryDirectory() as folder:
+
+        def begin() -> RestoredArm:
+            return RestoredArm("a", lambda: make("a"), Path(folder), every, seconds)
+
+        arm, told, rewards, asked = begin(), 0, [], 0
+        for happening in [*happenings, "told"]:
+            asked += 1
+            Moody.raises = happening == "raised"
+            try:
+                reward = arm.pull(Pull(asked, "a", told + 1))
+            except ValueError:
+                continue
+            if happening in ("told", "process lost", "made room"):
+                told += 1
+                rewards.append(reward)
+            if happening.startswith("process lost"):
+                arm = begin()
+            if happening == "made room":
+                assert arm.keep() == saved
+                arm = begin()
+        assert rewards == expected("a", told)
+        left = list((Path(folder) / "a").iterdir()) if (Path(folder) / "a").exists() else []
+        assert len(left) <= 2, left  # the last two checkpoints, and nothing half written
+
+
+def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+
+    def begin() -> RestoredArm:
+        return RestoredArm("a", lambda: Chain("a", diary), tmp_path, every=3)
+
+    first = begin()
+    rewards = [first.pull(Pull(n, "a", n)) for n in range(1, 6)]
+    diary.unlink()
+    rewards.append(begin().pull(Pull(6, "a", 6)))
+    assert rewards == expected("a", 6)
+    made = [line.split()[2:5] for line in diary.read_text().splitlines() if line.startswith("begin")]
+    assert made == [["4", "1", "0"], ["5", "1", "0"], ["6", "1", "6"]]  # the first two for nobody
+
+
+def test_a_new_allocation_does_not_take_old_checkpoints(tmp_path: Path) -> None:
+    old = RestoredArm("a", lambda: Chain("other"), tmp_path)
+    for n in range(1, 4):
+        old.pull(Pull(n, "a", n))
+    new = RestoredArm("a", lambda: Chain("a"), tmp_path)
+    assert [new.pull(Pull(n, "a", n)) for n in range(1, 4)] == expected("a", 3)
+
+
+def test_a_function_of_the_pull_has_no_state(tmp_path: Path) -> None:
+    arm = RestoredArm("a", lambda: lambda pull: pull.n / 10, tmp_path)
+    assert arm.is_light()
+    assert [arm.pull(Pull(9, "a", 7)), arm.pull(Pull(10, "a", 3))] == [0.7, 0.3]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_learner_that_was_trained_before_is_not_trained_again(tmp_path: Path) -> None:
+    arm = RestoredArm("a", lambda: Chain("a"), tmp_path, trained=5)
+    assert arm.pull(Pull(1, "a", 6)) == Chain("a").pull(Pull(1, "a", 6))
+
+
+def test_save_must_write_where_it_is_told(tmp_path: Path) -> None:
+    class Elsewhere(Chain):
+        def save(self, path: Path) -> None:
+            path.with_suffix(".npz").write_text("")
+
+    with pytest.raises(RisingBanditsError, match=r"save\(path\) of arm 'a' must write a file or a folder at path"):
+        RestoredArm("a", lambda: Elsewhere("a"), tmp_path).pull(Pull(1, "a", 1))
+
+
+def test_folders_can_be_checkpoints(tmp_path: Path) -> None:
+    class InFolder(Chain):
+        def save(self, path: Path) -> None:
+            path.mkdir()
+            super().save(path / "state")
+
+        def load(self, path: Path) -> None:
+            super().load(path / "state")
+
+    rewards = [RestoredArm("a", lambda: InFolder("a"), tmp_path).pull(Pull(n, "a", n)) for n in (1, 2, 2, 3)]
+    assert rewards == [expected("a", 3)[n - 1] for n in (1, 2, 2, 3)]
+
+
+def test_who_makes_room() -> None:
+    nodes = {"a": {"CPU": 4.0, "GPU": 1.0}, "b": {"CPU": 2.0}}
+    placed: dict[str, Placed[None]] = {
+        "x": Placed({"CPU": 2.0}, "a", busy=True, used=1),
+        "y": Placed({"CPU": 2.0}, "a", busy=False, used=2),
+        "z": Placed({"CPU": 1.0}, "b", busy=False, used=4),
+        "w": Placed({"CPU": 1.0}, "b", busy=False, used=3, light=False),
+    }
+    assert room(nodes, placed.values(), {"CPU": 1.0}) is None
+    assert room(nodes, placed.values(), {"GPU": 0.5}) == "a"
+    assert room(nodes, list(placed.values())[:1], {"CPU": 1.0}) == "a"  # both have 2 left, the first of them
+    assert who_must_go(nodes, placed, {"CPU": 1.0}) == (["y"], "a")  # idle longest of those with checkpoints
+    assert who_must_go(nodes, placed, {"CPU": 2.0, "GPU": 1.0}) == (["y"], "a")
+    assert who_must_go(nodes, placed, {"CPU": 3.0}) is None  # x is at work
+    del placed["y"]
+    assert who_must_go({"b": nodes["b"]}, placed, {"CPU": 2.0}) == (["z", "w"], "b")

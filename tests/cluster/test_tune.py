@@ -1,0 +1,136 @@
+"""The scheduler for Ray Tune, in small real experiments: exact budgets, recovery, restored experiments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chain_arm import expected
+from ray_cluster import nodes
+from risingbandits import Allocator, Budget
+from risingbandits.errors import RisingBanditsError
+
+tune: Any = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'risingbandits[tune]'")
+
+from risingbandits.allocation.adapters import RisingScheduler  # noqa: E402
+from tune_chain import TuneChain  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cluster() -> Iterator[None]:
+    with nodes(workers=0, cpus=3):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tune announces its own changes, and tells what slow machines do to it."""
+    monkeypatch.setenv("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
+    monkeypatch.setenv("TUNE_WARN_THRESHOLD_S", "60")
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, FutureWarning, ResourceWarning, UserWarning):
+            warnings.filterwarnings("ignore", category=kind, module=r"ray\.|pyarrow|pydantic")
+        yield
+
+
+def tuner(folder: Path, scheduler: RisingScheduler, names: str, failures: int = 0, **config: Any) -> Any:
+    return tune.Tuner(
+        tune.with_resources(TuneChain, {"cpu": 1}),
+        param_space={"name": tune.grid_search(list(names)), "marker": str(folder / "marker"), **config},
+        tune_config=tune.TuneConfig(metric="score", mode="max", scheduler=scheduler),
+        run_config=tune.RunConfig(
+            name="experiment",
+            storage_path=str(folder),
+            verbose=0,
+            failure_config=tune.FailureConfig(max_failures=failures),
+            checkpoint_config=tune.CheckpointConfig(checkpoint_frequency=2 if failures else 0),
+        ),
+    )
+
+
+def check(store: Path, results: Any, budget: int) -> list[int]:
+    """All is spent and every reward is the one that so many iterations give; the pulls of the trials."""
+    names = {result.metrics["trial_id"]: result.metrics["name"] for result in results if result.metrics}
+    with Allocator.open(store) as allocator:
+        assert allocator.spent == budget
+        rewards = {arm: allocator.rewards(arm) for arm in allocator.arms}
+        assert allocator.ledger.in_flight == {}
+    assert sum(map(len, rewards.values())) == budget
+    for arm, own in rewards.items():
+        assert own == (expected(names[arm], len(own)) if own else [])
+    return [len(own) for own in rewards.values()]
+
+
+def test_the_budget_is_spent_on_trials_in_turn(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    scheduler = RisingScheduler(5, store, policy="round-robin")
+    results = tuner(tmp_path, scheduler, "ab").fit()
+    assert sorted(check(store, results, 5)) == [2, 3]
+    assert scheduler.best_trial() in {result.metrics["trial_id"] for result in results}
+    assert "5 of 5 pulls spent" in scheduler.debug_string()
+
+
+def test_a_trial_that_dies_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    """One trial, never paused: iteration 4 dies, the checkpoint is that after 2, and 3 does not count twice."""
+    store = tmp_path / "store.db"
+    results = tuner(tmp_path, RisingScheduler(6, store, jobs=2), "a", failures=2, dies_at=4).fit()
+    assert check(store, results, 6) == [6]
+    assert (tmp_path / "marker").exists()
+
+
+def test_a_restored_experiment_goes_on_from_the_store(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    first = tuner(tmp_path, RisingScheduler(8, store, policy="round-robin", jobs=2), "ab")
+
+    class Interrupt(tune.Callback):  # type: ignore[misc]
+        results = 0
+
+        def on_trial_result(self, *arguments: Any, **more: Any) -> None:
+            self.results += 1
+            if self.results == 5:
+                raise KeyError("interrupted")
+
+    first._local_tuner._run_config.callbacks = [Interrupt()]
+    with pytest.raises(tune.TuneError, match="interrupted"):
+        first.fit()
+    with Allocator.open(store) as allocator:
+        spent = allocator.spent
+    assert 0 < spent < 8
+    restored = tune.Tuner.restore(str(tmp_path / "experiment"), tune.with_resources(TuneChain, {"cpu": 1}))
+    restored._local_tuner._run_config.callbacks = []
+    check(store, restored.fit(), 8)
+
+
+def test_a_trial_that_ends_by_itself_gets_no_more_pulls(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    results = tuner(tmp_path, RisingScheduler(9, store, policy="round-robin", jobs=2), "ab", ends_at=3).fit()
+    assert check_finished(store, results) == [3, 3]
+
+
+def check_finished(store: Path, results: Any) -> list[int]:
+    return check(store, results, 6)  # of a budget of 9, the trials could take no more
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    with pytest.raises(RisingBanditsError, match="mode must be one of max, min; got 'maximum'"):
+        RisingScheduler(5, tmp_path / "s.db", mode="maximum")
+    with pytest.raises(RisingBanditsError, match="cost must name the result"):
+        RisingScheduler(Budget(cost=5.0), tmp_path / "s.db")
+    with pytest.raises(RisingBanditsError, match="metric and mode must be given"):
+        RisingScheduler(5, tmp_path / "s.db").set_search_properties("score", None)
+    with pytest.raises(RisingBanditsError, match="holds no experiment yet"):
+        RisingScheduler(5, tmp_path / "s.db").best_trial()
+    assert not RisingScheduler(5, tmp_path / "s.db", metric="a", mode="min").set_search_properties("b", "min")
+
+
+def test_without_ray_one_sentence() -> None:
+    program = "import sys; sys.modules['ray'] = None\nfrom risingbandits.allocation.adapters import RisingScheduler"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    sentence = "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]'."
+    assert done.stderr.strip().endswith(sentence)

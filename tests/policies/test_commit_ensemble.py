@@ -1,0 +1,283 @@
+"""CommitEnsemble against its definition, piece by piece and in whole runs, and its settings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import reference_ensemble as ref
+from reference import play_policy
+from risingbandits import (
+    Bernoulli,
+    CommitEnsemble,
+    Gaussian,
+    Policy,
+    RisingBandit,
+    RisingBanditsError,
+    Tabulated,
+    get_instance,
+    simulate,
+)
+from risingbandits.policies import _ensemble, _shapes
+from risingbandits.testing import check_policy
+
+FAMILIES = range(_shapes.FAMILIES)
+
+
+# -- shapes -------------------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from(FAMILIES), st.floats(0.0, 1e6))
+@settings(max_examples=200, deadline=None)
+def test_curves_are_those_of_the_definition(family: int, x: float) -> None:
+    assert _shapes.rise(family, x) == pytest.approx(ref.rise(ref.FAMILIES[family], x), abs=1e-12)
+
+
+@given(st.sampled_from(FAMILIES), st.floats(0.01, 300.0))
+@settings(max_examples=100, deadline=None)
+def test_areas_are_the_integrals_of_the_curves(family: int, x: float) -> None:
+    cuts = [0.0, min(1.0, x), x]
+    exact = sum(
+        quad(lambda y: ref.rise(ref.FAMILIES[family], y), a, b)[0] for a, b in zip(cuts, cuts[1:], strict=False)
+    )
+    assert _shapes.area(family, x) == pytest.approx(exact, rel=1e-8, abs=1e-10)
+
+
+@given(st.sampled_from(FAMILIES), st.floats(0.5, 1e5), st.integers(1, 5_000), st.integers(1, 5_000))
+@settings(max_examples=100, deadline=None)
+def test_averages_are_means_over_the_pulls(family: int, tau: float, n: int, remaining: int) -> None:
+    pulls = [ref.rise(ref.FAMILIES[family], k / tau) for k in range(n + 1, n + remaining + 1)]
+    curvature = 1.0 / (8.0 * min(tau, 1.0) * max(1.0, n / tau))  # a sum is not quite an integral
+    assert abs(_shapes.average(family, tau, n, remaining) - math.fsum(pulls) / remaining) <= max(1e-9, curvature)
+
+
+@given(st.integers(1, 10**7))
+@settings(max_examples=100, deadline=None)
+def test_paces_double_up_to_four_horizons(horizon: int) -> None:
+    assert _shapes.paces(horizon).tolist() == ref.paces(horizon)
+
+
+# -- posterior ----------------------------------------------------------------------------------------------------
+
+
+def weigh(blocks: list[tuple[float, float, float]], horizon: int, n: float, remaining: float, final: bool) -> Any:
+    """The compiled posterior for one arm: work and the number of components that count."""
+    taus = _shapes.paces(horizon)
+    size = _shapes.FAMILIES * taus.size
+    moments, sums, work = np.zeros((1, size, 3)), np.zeros((1, 2)), np.zeros((_ensemble.ROWS, 2 * size))
+    for x, y, w in blocks:
+        _ensemble.add_block(moments, sums, taus, 0, x, y, w)
+    top = _ensemble.posterior(moments, sums, taus, np.zeros(2 * size), 1.0, work, 0, n, remaining, final)
+    _ensemble.shares(work, top)
+    return work, _ensemble.drop_unlikely(work)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-0.2, 1.2), st.floats(1.0, 5e3)), min_size=1, max_size=8),
+    st.integers(1, 2_000),
+    st.booleans(),
+    st.sampled_from([1e-4, 0.002, 0.3]),
+)
+@settings(max_examples=40, deadline=None)
+def test_posterior_is_that_of_the_definition(
+    seen: list[tuple[float, float]], remaining: int, final: bool, tail: float
+) -> None:
+    blocks = [(float(i + 1), y, w) for i, (y, w) in enumerate(seen)]
+    n = float(len(blocks))
+    found = ref.components(blocks, 1_000, n, float(remaining), final)
+    if not found:  # every component is far below zero: nothing to compare
+        return
+    weights, means, spreads, taus = ref.mixture(found)
+    work, count = weigh(blocks, 1_000, n, float(remaining), final)
+    assert count == len(weights)
+    np.testing.assert_allclose(work[_ensemble.SHARE, :count], weights, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(work[_ensemble.MEAN, :count], means, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(work[_ensemble.SPREAD, :count], spreads, rtol=1e-6, atol=1e-8)
+    assert _ensemble.upper_quantile(work, count, tail) == pytest.approx(
+        ref.upper_quantile(weights, means, spreads, tail), abs=1e-7
+    )
+    assert _ensemble.expectation(work, count) == pytest.approx(weights @ means / weights.sum(), abs=1e-8)
+    assert _ensemble.slower_than(work, count, 2 * n) == pytest.approx(weights[taus >= 2 * n].sum(), abs=1e-8)
+
+
+@given(st.floats(-7.5, 5.0))
+@settings(max_examples=100, deadline=None)
+def test_cutting_a_normal_at_zero_gives_its_mean_and_variance(x: float) -> None:
+    shift, shrink = _ensemble.cut(x, _ensemble.normal_cdf(x))
+    if x >= 3.0:
+        assert (shift, shrink) == (0.0, 1.0)
+    else:
+        density = [quad(lambda y, k=k: y**k * norm.pdf(y - x), 0, max(0.0, x) + 12)[0] for k in range(3)]
+        mean = density[1] / density[0]
+        assert x + shift == pytest.approx(mean, rel=1e-6)
+        assert shrink == pytest.approx(max(1e-3, density[2] / density[0] - mean**2), rel=1e-4)
+
+
+def test_the_posterior_finds_the_curve_behind_much_data() -> None:
+    """Blocks of a hyperbolic curve without noise: the future is predicted to a percent, whatever the shape."""
+    for family in FAMILIES:
+        blocks = [(float(x), 0.1 + 0.7 * _shapes.rise(family, x / 64.0), 1e5) for x in range(10, 1_000, 10)]
+        work, count = weigh(blocks, 10_000, 1_000.0, 5_000.0, False)
+        truth = 0.1 + 0.7 * _shapes.average(family, 64.0, 1_000.0, 5_000.0)
+        assert _ensemble.expectation(work, count) == pytest.approx(truth, abs=0.01)
+
+
+# -- decisions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "horizon"), [("paper-2arms", 700), ("random-3", 250), ("mussi-5arms", 400)])
+def test_decisions_are_those_of_the_definition(name: str, horizon: int) -> None:
+    problem = get_instance(name).with_noise(Gaussian(0.1))
+    for seed in range(2):
+        reference = ref.EnsembleReference(problem.n_arms, horizon, 0.1, None)
+        expected = reference.play(problem, seed)
+        assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.0), problem, horizon, seed) == expected
+
+
+def test_bounds_and_recommendations_are_those_of_the_definition() -> None:
+    problem = get_instance("mussi-5arms").with_noise(Gaussian(0.1))
+    for seed in range(3):
+        reference = ref.EnsembleReference(5, 300, 0.1, None, recheck=0.3)
+        arms = reference.play(problem, seed)
+        policy = CommitEnsemble(sigma=0.1, recheck=0.3).reset(5, 300)
+        pulls = [0] * 5
+        for arm in arms:
+            assert policy.ask() == arm
+            policy.tell(arm, reference.histories[arm][pulls[arm]])
+            pulls[arm] += 1
+        expected = [reference.bounds[arm][0] for arm in range(5)]
+        closed = policy._state.pulled[:, 0] == policy._state.pulled[:, 1]  # the reference ends the last batch early
+        np.testing.assert_allclose(policy._state.sums[closed, 4], np.array(expected)[closed], atol=1e-8)
+        if closed.all():
+            assert policy.recommend() == reference.recommend()
+
+
+def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
+    problem = get_instance("paper-2arms").with_noise(Bernoulli())
+    expected = ref.EnsembleReference(2, 400, 0.5, None, widths="kl").play(problem, 1)
+    assert play_policy(CommitEnsemble(sigma=0.5, widths="kl", recheck=0.0), problem, 400, 1) == expected
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [CommitEnsemble(), CommitEnsemble(prior="pooled", sigma=0.1), CommitEnsemble(sigma="auto", growth=1.0, cap=0.8)],
+    ids=repr,
+)
+def test_settings_keep_the_contract(policy: Policy) -> None:
+    check_policy(policy)
+
+
+@pytest.mark.parametrize("prior", ["fixed", "pooled"])
+def test_asking_for_a_recommendation_changes_nothing(prior: str) -> None:
+    rng = np.random.default_rng(1)
+    quiet, asked = (CommitEnsemble(prior=prior, sigma=0.1).reset(4, 2_000) for _ in range(2))
+    for _ in range(400):
+        arm = quiet.ask()
+        assert asked.ask() == arm
+        reward = 0.2 * arm + 0.1 * float(rng.standard_normal())
+        for policy in (quiet, asked):
+            policy.tell(arm, reward)
+        asked.recommend()
+        asked.explain()
+
+
+def test_it_recommends_the_arm_that_will_be_best_not_the_one_that_is() -> None:
+    policy = CommitEnsemble(sigma=0.01).reset(2, 10_000)
+    for n in range(1, 301):
+        policy.tell(0, 0.5)
+        policy.tell(1, n / 1_000)
+    assert policy.explain()["level"][0] > policy.explain()["level"][1]
+    assert policy.recommend() == 1
+
+
+def test_unknown_horizon_learns_too() -> None:
+    problem = get_instance("paper-2arms")
+    rng = np.random.default_rng(1)
+    policy = CommitEnsemble(sigma=0.1).reset(2)
+    for _ in range(60_000):
+        arm = policy.ask()
+        policy.tell(arm, float(problem.curves[arm](int(policy.pulls[arm]) + 1)) + 0.1 * rng.standard_normal())
+    assert policy.pulls[1] > 45_000
+    assert policy.recommend() == 1
+
+
+def test_constant_arms_are_told_apart() -> None:
+    problem = RisingBandit([Tabulated([0.4]), Tabulated([0.6])], noise=Gaussian(0.1), horizon=5_000)
+    result = simulate(CommitEnsemble(), problem, runs=5, seed=6)
+    assert (result.recommended["commit-ensemble"] == 1).all()
+    assert result.final_regret["commit-ensemble"].mean() < 200
+
+
+def test_the_pooled_prior_is_the_mean_of_the_other_arms() -> None:
+    """After one batch of the last arm, its prior is the uniform one counted as 8 arms plus the others' posteriors."""
+    policy = CommitEnsemble(prior="pooled", sigma=0.1).reset(3, 1_000)
+    for arm, reward in ((0, 0.9), (1, 0.1), (2, 0.5)):
+        policy.tell(arm, reward)
+    state = policy._state
+    np.testing.assert_allclose(state.shares[3], state.shares[:3].sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(state.shares[:3].sum(axis=1), 1.0)
+    size = state.log_prior.size
+    np.testing.assert_allclose(np.exp(state.log_prior), 8 / size + state.shares[0] + state.shares[1], atol=1e-12)
+
+
+def test_many_arms_fit_in_memory() -> None:
+    """Ten thousand arms at twice as many rounds: 2.5 kB an arm for the moments."""
+    state = CommitEnsemble().new_state(10_000, 20_000, 20_000)
+    assert sum(value.nbytes for value in state if isinstance(value, np.ndarray)) < 40e6
+
+
+# -- settings -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "word"),
+    [
+        ({"prior": "wide"}, "prior"),
+        ({"sigma": "loud"}, "sigma"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"widths": "bernstein"}, "widths"),
+        ({"cap": 0.0}, "cap"),
+        ({"cap": 1.5, "widths": "kl"}, "cap"),
+        ({"recheck": 2.0}, "recheck"),
+        ({"growth": 0.9}, "growth"),
+        ({"max_odds": -1.0}, "max_odds"),
+        ({"tail": 0.0}, "tail"),
+        ({"tail": 0.5}, "tail"),
+        ({"sunk": math.inf}, "sunk"),
+        ({"drift": -0.1}, "drift"),
+        ({"straight": 0.0}, "straight"),
+        ({"lookahead": 1.0}, "lookahead"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(params: dict[str, Any], word: str) -> None:
+    with pytest.raises(RisingBanditsError, match=word):
+        CommitEnsemble(**params).reset(2)
+
+
+def test_simulate_fills_in_noise_and_widths() -> None:
+    problem = get_instance("paper-2arms")
+    assert CommitEnsemble().for_instance(problem, 10).params()["sigma"] == 0.1
+    bernoulli = CommitEnsemble().for_instance(problem.with_noise(Bernoulli()), 10)
+    assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
+
+
+def test_explain_names_what_decides() -> None:
+    policy = CommitEnsemble(sigma=0.1).reset(3, horizon=1_000)
+    for reward in np.linspace(0.2, 0.8, 200):
+        policy.tell(0, float(reward))
+    for _ in range(30):
+        policy.tell(1, 0.1)
+    explanation = policy.explain()
+    names = ["pulls", "level", "line value", "bound", "expected", "straight", "risk", "cost"]
+    assert list(explanation.columns) == names
+    assert explanation["bound"][0] > explanation["bound"][1]
+    assert explanation["bound"][2] == np.inf
+    assert np.isnan(explanation["expected"][2])
+    assert 0 <= explanation["straight"][1] <= 1

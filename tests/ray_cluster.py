@@ -1,0 +1,122 @@
+"""Ray for the tests: small, quiet, short-lived, with a folder of its own; nothing of it outlives the context."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ray: Any = pytest.importorskip("ray", reason="Ray is not installed: pip install 'risingbandits[ray]'")
+
+_STORE = 80 * 2**20  # bytes of the object store of a node, the least that Ray allows is 75 MB
+_SYSTEM = {  # a dead node is noticed within two seconds instead of half a minute
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 3,
+}
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",
+    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+}
+
+
+class Nodes:
+    """A cluster of several nodes on this machine, each with a raylet of its own, to which this process is connected."""
+
+    def __init__(self, workers: int, cpus: int, folder: str) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.cpus = cpus
+        head = {"num_cpus": cpus, "object_store_memory": _STORE, "include_dashboard": False, "temp_dir": folder}
+        self.cluster: Any = Cluster(initialize_head=True, head_node_args={**head, "_system_config": _SYSTEM})
+        self.workers: list[Any] = []
+        for _ in range(workers):
+            self.add()
+        with _ray_warnings():
+            ray.init(address=self.cluster.address, log_to_driver=False, logging_level="ERROR")
+
+    def add(self) -> None:
+        """One more node."""
+        self.workers.append(self.cluster.add_node(num_cpus=self.cpus, object_store_memory=_STORE))
+
+    def kill_one_of(self, ids: Container[str | None]) -> list[str]:
+        """End one of these nodes, not the head, with all its processes, without a word to the others; its id if any."""
+        for node in self.workers:
+            if node.node_id in ids:
+                self.workers.remove(node)
+                raylet = node.all_processes["raylet"][0].process.pid
+                for process in [raylet, *children(raylet)]:  # workers would live on for a second
+                    os.kill(process, signal.SIGKILL)
+                self.cluster.remove_node(node, allow_graceful=False)
+                return [node.node_id]
+        return []
+
+    def wait_for(self, alive: int) -> None:
+        """Until so many nodes are known to be alive."""
+        deadline = time.monotonic() + 60
+        while self.alive != alive and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert self.alive == alive
+
+    def heal(self, workers: int) -> None:
+        """As many nodes as at the start."""
+        while len(self.workers) < workers:
+            self.add()
+
+    @property
+    def alive(self) -> int:
+        return sum(node["Alive"] for node in ray.nodes())
+
+    def close(self) -> None:
+        with _ray_warnings():
+            ray.shutdown()
+            self.cluster.shutdown()
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    return [
+        int(child) for path in Path(f"/proc/{process}/task").glob("*/children") for child in path.read_text().split()
+    ]
+
+
+@contextmanager
+def nodes(workers: int = 2, cpus: int = 2) -> Iterator[Nodes]:
+    """A head node and ``workers`` more."""
+    folder = tempfile.mkdtemp(prefix="rb-ray-")  # short: paths of sockets end at 107 characters
+    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    os.environ.update(_ENVIRONMENT)
+    made: Nodes | None = None
+    try:
+        made = Nodes(workers, cpus, folder)
+        yield made
+    finally:
+        if made is not None:
+            made.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _ray_warnings() -> Iterator[None]:
+    """Ray leaves log files to the garbage collector and announces changes; neither is ours to mend."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        warnings.filterwarnings("ignore", category=FutureWarning, module="ray")
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="ray")
+        yield

@@ -1,0 +1,199 @@
+"""CommitEnsemble straight from its definition: blocks kept, evidence as a multivariate normal density, no sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.stats import multivariate_normal, norm
+
+from reference_commit import Reference, commit_value
+
+Floats = npt.NDArray[np.float64]
+FAMILIES = ("exponential", "hyperbolic", "square root", "fourth root", "broken line")
+EXPONENTS = {"hyperbolic": 1.0, "square root": 0.5, "fourth root": 0.25}
+
+
+def rise(family: str, x: float) -> float:
+    """The curve of a family after x paces."""
+    if family == "exponential":
+        return 1 - math.exp(-x)
+    if family == "broken line":
+        return min(x, 1.0)
+    return float(1 - (1 + x) ** -EXPONENTS[family])
+
+
+def integral(family: str, x: float, tau: float) -> float:
+    """The integral of the curve of pace tau from 0 to x pulls, as it stands in the definition."""
+    if family == "exponential":
+        return x + tau * (math.exp(-x / tau) - 1)
+    if family == "hyperbolic":
+        return x - tau * math.log(1 + x / tau)
+    if family == "broken line":
+        return x**2 / (2 * tau) if x <= tau else x - tau / 2
+    p = EXPONENTS[family]
+    return float(x - tau * ((1 + x / tau) ** (1 - p) - 1) / (1 - p))
+
+
+def average_rise(family: str, tau: float, n: float, remaining: float) -> float:
+    """Mean of the curve over the remaining pulls."""
+    return (integral(family, n + 0.5 + remaining, tau) - integral(family, n + 0.5, tau)) / remaining
+
+
+def paces(horizon: int) -> list[float]:
+    """0.5, 1, 2, ... up to four horizons."""
+    taus = [0.5]
+    while 2 * taus[-1] <= 4 * horizon:
+        taus.append(2 * taus[-1])
+    return taus
+
+
+@dataclass
+class Component:
+    """One shape in one mode: weight and distribution of what is asked for."""
+
+    log_weight: float
+    mean: float
+    spread: float
+    tau: float
+
+
+def components(
+    blocks: list[tuple[float, float, float]], horizon: int, n: float, remaining: float, final: bool = False
+) -> list[Component]:
+    """All components for blocks (x, y, w); those far below zero are left out."""
+    x, y, w = (np.array(column) for column in zip(*blocks, strict=True))
+    found = []
+    for with_start in (False, True):
+        for family in FAMILIES:
+            for tau in paces(horizon):
+                g = np.array([rise(family, value / tau) for value in x])
+                design = np.column_stack([np.ones_like(g), g]) if with_start else g[:, None]
+                size = design.shape[1]
+                prior_mean = np.full(size, 0.3 if with_start else 0.5)
+                prior_cov = np.eye(size) * (0.3 if with_start else 0.4) ** 2
+                evidence = multivariate_normal(
+                    design @ prior_mean, np.diag(1 / w) + design @ prior_cov @ design.T, allow_singular=True
+                ).logpdf(y)
+                precision = np.linalg.inv(prior_cov) + design.T @ np.diag(w) @ design
+                cov = np.linalg.inv(precision)
+                mean = cov @ (np.linalg.inv(prior_cov) @ prior_mean + design.T @ (w * y))
+                ratios = mean / np.sqrt(np.diag(cov))
+                if (ratios <= -8).any():
+                    continue
+                log_weight = float(evidence + norm.logcdf(np.minimum(ratios, 8)).sum())
+                if ratios[-1] < 3:  # cut b at 0, and carry the start along
+                    h = norm.pdf(ratios[-1]) / norm.cdf(ratios[-1])
+                    shrink = max(1e-3, 1 - h * (h + ratios[-1]))
+                    slope = cov[:, -1] / cov[-1, -1]
+                    mean = mean + slope * math.sqrt(cov[-1, -1]) * h
+                    cov = cov - np.outer(slope, slope) * cov[-1, -1] * (1 - shrink)
+                ahead = rise(family, (n + remaining) / tau) if final else average_rise(family, tau, n, remaining)
+                asked = np.array([1.0, ahead]) if with_start else np.array([ahead])
+                spread = math.sqrt(max(0.0, float(asked @ cov @ asked)))
+                found.append(Component(log_weight, float(asked @ mean), spread, tau))
+    return found
+
+
+def mixture(found: list[Component]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Weights, means, spreads and paces of the components that count."""
+    logs = np.array([c.log_weight for c in found])
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    keep = weights > 1e-5
+    mean, spread, tau = (np.array([getattr(c, name) for c in found])[keep] for name in ("mean", "spread", "tau"))
+    return weights[keep], mean, np.maximum(spread, 1e-9), tau
+
+
+def upper_quantile(weights: Floats, means: Floats, spreads: Floats, tail: float) -> float:
+    def excess(u: float) -> float:
+        return float(weights @ norm.sf(u, means, spreads)) - tail
+
+    return float(brentq(excess, (means - 9 * spreads).min(), (means + 9 * spreads).max(), xtol=1e-13))
+
+
+@dataclass
+class EnsembleReference(Reference):
+    """One run with the fixed prior; the loop, the lines and second chances are those of CommitUCB's reference."""
+
+    tail: float = 0.002
+    sunk: float = 3.0
+    drift: float = 0.005
+    straight: float = 0.5
+    blocks: dict[int, list[tuple[float, float, float]]] = field(default_factory=dict)
+    known: dict[int, int] = field(default_factory=dict)
+    bounds: dict[int, tuple[float, float, float]] = field(default_factory=dict)  # U, rounds left then, straight
+
+    def variance(self, arm: int) -> tuple[float, int]:
+        """Noise of a reward from pairs of neighbours, and the number of pairs."""
+        r = self.histories[arm]
+        pairs = [(r[i] - r[i - 1]) ** 2 / 2 for i in range(1, len(r), 2)]
+        return max(1e-12, min(self.sigma**2, (sum(pairs) + 4 * self.sigma**2) / (len(pairs) + 4))), len(pairs)
+
+    def line(self, arm: int, remaining: int) -> tuple[float, float, float]:
+        """Called at the end of each batch: take it in as a block, bound the future, draw the line."""
+        r = self.histories[arm]
+        n, n0 = len(r), self.known.get(arm, 0)
+        variance, pairs = self.variance(arm)
+        if n > n0:
+            x = n0 + (n - n0 + 1) / 2
+            weight = (n - n0) / (variance + self.drift**2 * x)
+            self.blocks.setdefault(arm, []).append((x, sum(r[n0:]) / (n - n0), weight))
+            self.known[arm] = n
+        self.bound(arm, remaining)
+        told = self.sigma
+        self.sigma = math.sqrt(variance) if pairs > 50 else told
+        line = super().line(arm, remaining)
+        self.sigma = told
+        return line
+
+    def bound(self, arm: int, remaining: int) -> None:
+        n = len(self.histories[arm])
+        weights, means, spreads, taus = mixture(components(self.blocks[arm], self.horizon, n, remaining))
+        u = upper_quantile(weights, means, spreads, min(self.tail, n / remaining))
+        self.bounds[arm] = u, remaining, float(weights[taus >= 2 * n].sum())
+
+    def choose(self, remaining: int) -> tuple[int, int]:
+        while True:
+            arm, b = self.best(remaining)
+            if remaining > 0.97 * self.bounds[arm][1]:
+                return arm, b
+            self.bound(arm, remaining)
+
+    def best(self, remaining: int) -> tuple[int, int]:
+        arms = range(self.n_arms)
+        b = max(arms, key=lambda i: (self.lines[i][2], -i))
+        v = max(0.0, self.lines[b][2])
+        spent = sum(max(0.0, len(r) * v - sum(r)) for i, r in enumerate(self.histories) if i != b)
+
+        def index(i: int) -> float:
+            u, s, _ = self.lines[i]
+            bound, _, straight = self.bounds[i]
+            line_value = commit_value(u, s, self.cap, remaining)
+            value = min(line_value, bound)
+            if value >= self.cap:
+                value = self.cap + 1e-9 * min(u, bound)
+            if i == b:
+                return value
+            if straight >= self.straight:
+                value = line_value
+            k0 = 0.0 if u >= v else min(remaining, (v - u) / s) if s > 0 else remaining
+            lost = max(0.0, v - u) * k0 - s * k0**2 / 2
+            return value - (min(self.odds, k0 / len(self.histories[i])) * lost + self.sunk * spent) / remaining
+
+        return max(arms, key=lambda i: (index(i), -i)), b
+
+    def recommend(self) -> int:
+        """The arm with the highest expected level after all rounds."""
+
+        def level(arm: int) -> float:
+            n = len(self.histories[arm])
+            weights, means, _, _ = mixture(
+                components(self.blocks[arm], self.horizon, n, max(0, self.horizon - n), final=True)
+            )
+            return float(weights @ means / weights.sum())
+
+        return max(range(self.n_arms), key=lambda i: (level(i), -i))

@@ -1,0 +1,128 @@
+"""The live server: what it sends, to whom, and that it follows the store."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingbandits.allocation.allocator import Allocator
+from sample_stores import WICKED, make_store, reward_of
+from watching import watching
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("live") / "run.db", pulls=40, budget=1000)
+
+
+@pytest.fixture(scope="module")
+def port(store: Path) -> Iterator[int]:
+    with watching(store) as port:
+        yield port
+
+
+def answer(port: int, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.putrequest(method, path, skip_host="Host" in named)
+        for name, value in named.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response.status, response.read().decode() if path == "/" else ""
+    finally:
+        connection.close()
+
+
+class Events:
+    """A reader of server-sent events."""
+
+    def __init__(self, port: int, **headers: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self._connection.request("GET", "/events", headers={k.replace("_", "-"): v for k, v in headers.items()})
+        self._response = self._connection.getresponse()
+        assert self._response.status == 200
+        assert self._response.headers["content-type"].startswith("text/event-stream")
+
+    def next(self) -> tuple[int, dict[str, Any]]:
+        """Number and contents of the next state."""
+        fields: dict[str, str] = {}
+        while "data" not in fields:
+            line = self._response.readline().decode().rstrip("\n")
+            name, _, value = line.partition(": ")
+            if name:
+                fields[name] = value
+        return int(fields["id"]), json.loads(fields["data"])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def test_the_page_only_for_this_machine(port: int) -> None:
+    code, page = answer(port)
+    assert code == 200
+    assert f'data-event="{40 * 2 + 4}"' in page  # two pulls were asked for twice
+    assert "connect-src 'self'" in page
+    assert answer(port, Host=f"localhost:{port}")[0] == 200
+    assert answer(port, Origin=f"http://127.0.0.1:{port}")[0] == 200
+    for refused in (
+        {"Host": "evil.example"},
+        {"Host": f"evil.example:{port}"},
+        {"Host": "127.0.0.1"},
+        {"Host": f"127.0.0.1:{port}.evil.example"},
+        {"Host": f"127.0.0.1:{port + 1}"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": f"https://127.0.0.1:{port}"},
+    ):
+        assert answer(port, **refused)[0] == 421, refused
+        assert answer(port, "/events", **refused)[0] == 421, refused
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert answer(port, method=method)[0] == 405
+    assert answer(port, "/secret")[0] == 404
+
+
+def test_what_is_told_arrives_and_a_reader_goes_on_where_it_was(store: Path, port: int) -> None:
+    reader = Events(port)
+    number, state = reader.next()
+    assert state["busy"] == ""
+    assert set(state["figures"]) == {"spent", "blocks", "curves"}
+    assert "&lt;script&gt;" in state["html"]["arms-table"]
+    assert "<script" not in "".join(state["html"].values())
+    with Allocator.open(store) as allocator:
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, reward_of(pull, WICKED))
+    while number < 86:
+        number, state = reader.next()
+    assert "41 of 1,000 pulls" in state["html"]["lead"]
+    assert "settings-table" not in state["html"]  # it has not changed
+    reader.close()
+
+    again = Events(port, Last_Event_ID="86")  # nothing to say until something happens
+    with Allocator.open(store) as allocator:
+        pull = allocator.ask()
+        assert pull is not None
+        number, state = again.next()
+        assert number >= 86  # 86 once more if its figures were late
+        assert "settings-table" in state["html"]  # everything, for the reader may be new
+        allocator.tell(pull, reward_of(pull, WICKED))
+    while number < 88:
+        number, state = again.next()
+    assert "42 of 1,000 pulls" in state["html"]["lead"]
+    again.close()
+
+
+def test_a_taken_port_is_refused(store: Path, port: int) -> None:
+    command = [sys.executable, "-m", "risingbandits", "watch", str(store), "--port", str(port)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"port must be free to listen on, got {port}" in done.stderr

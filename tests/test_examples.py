@@ -1,0 +1,61 @@
+"""The plans in ``examples/`` run, shortened."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from risingbandits.allocation import open_history
+from risingbandits.allocation.plan import read_plan
+from risingbandits.cli import run
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PLANS = sorted(EXAMPLES.rglob("*.toml"))
+
+
+def shortened(plan: Path, tmp_path: Path, budget: int) -> Path:
+    """A copy of a plan and the files beside it, with a smaller budget."""
+    copy = tmp_path / plan.parent.name
+    ours = shutil.ignore_patterns("*.db*", "__pycache__")
+    shutil.copytree(plan.parent, copy, ignore=ours)
+    text, changed = re.subn(r"(?m)^budget = \d+$", f"budget = {budget}", plan.read_text())
+    assert changed == 1
+    (copy / plan.name).write_text(text)
+    return copy / plan.name
+
+
+def test_all_are_in_the_readme() -> None:
+    page = (EXAMPLES / "README.md").read_text()
+    assert len(PLANS) >= 2
+    assert all(f"`{plan.relative_to(EXAMPLES)}`" in page for plan in PLANS)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: str(plan.parent.name))
+def test_they_can_be_read(plan: Path) -> None:
+    assert len(read_plan(plan).arms) >= 3
+
+
+def test_shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = shortened(EXAMPLES / "shell" / "plan.toml", tmp_path, 40)
+    assert run(["run", str(plan)]) == 0
+    assert "Recommended: slow" in capsys.readouterr().out
+    with open_history(plan.with_suffix(".db")) as history:
+        state = history.allocator_state()
+    for arm, (ceiling, rate) in {"fast": (0.5, 0.6), "slow": (0.9, 0.08), "poor": (0.2, 0.3)}.items():
+        expected = [ceiling * (1 - (1 - rate) ** (n + 1)) for n in range(len(state.rewards(arm)))]
+        assert state.rewards(arm) == pytest.approx(expected, abs=1e-4)  # what it has learnt was kept
+
+
+def test_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    plan = shortened(EXAMPLES / "digits" / "plan.toml", tmp_path, 6)
+    assert run(["run", str(plan), "--jobs", "2"]) == 0
+    assert "The budget is spent." in capsys.readouterr().out
+    with open_history(plan.with_suffix(".db")) as history:
+        state = history.allocator_state()
+    curves = {arm.name: state.rewards(arm.name) for arm in state.arms}
+    assert sum(map(len, curves.values())) == 6
+    assert curves["naive-bayes"][0] == pytest.approx(0.87, abs=0.02)
