@@ -121,7 +121,7 @@ class EnsembleReference(Reference):
 
     tail: float = 0.002
     sunk: float = 3.0
-    drift: float = 0.005
+    drift: float = 0.007
     straight: float = 0.5
     blocks: dict[int, list[tuple[float, float, float]]] = field(default_factory=dict)
     known: dict[int, int] = field(default_factory=dict)

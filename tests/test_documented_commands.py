@@ -13,69 +13,110 @@ from pathlib import Path
 
 import pytest
 
+from risingbandits import Allocator
+
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md"]
-PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "docker", "ssh")
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
 
-# What cannot run in a test: these programs need a cluster or a registry, or are what runs the tests.
-EXCEPT = re.compile(r"(make (test|test-all)|(pip|ray|sbatch|srun|kubectl|docker|ssh|initdb|createdb|pg_ctl) .*)$")
+# What a test cannot run: programs that need a cluster or a registry, `make test` itself, and what other tests run:
+# `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without make.
+EXCEPT = re.compile(r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatch|srun|kubectl|ssh) .*)$")
 
-# How long ones are made short: words that are added at the end; an option given twice counts as given last.
+# How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits reproduce": "--quick",
-    "risingbandits imdb": "--quick --horizon 400 --runs 1",
-    "risingbandits lower-bounds": "--quick",
+    "risingbandits imdb curves": "--quick --horizon 400 --runs 2",
+    "risingbandits imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
+    "risingbandits lower-bounds": "--runs 2 --horizon 500",
+    "risingbandits replay": "--orders 2",
+    "risingbandits watch": "--terminal --once",
+    "python benchmarks/learners.py": "--steps 20",
+    "python benchmarks/best_arm.py": "--runs 2",
+    "python": "--quick",
 }
+# Places of names that a reader fills in.
+FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
+# These start a cluster of their own, or take long even when short.
+SLOW = re.compile(r".*(--backend ray|--on ray|^python )")
 
 
-def commands() -> Iterator[tuple[str, str]]:
-    """Pages and the commands on them: lines of code blocks, and commands with arguments inside sentences."""
+def commands() -> Iterator[str]:
+    """The commands on all pages: lines of code blocks, and commands with arguments inside sentences."""
     for page in PAGES:
-        text = page.read_text()
-        blocks = re.findall(r"^```(?:|console|sh|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-        lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-        prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        lines += [" ".join(code.split()) for code in re.findall(r"`((?:risingbandits|python|make) [^`]+)`", prose)]
-        for line in lines:
-            command = re.sub(r"\s+#.*", "", line).strip().removeprefix("$ ")
-            if command.split(" ")[0] in PROGRAMS:
-                yield page.name, command
+        block: str | None = None
+        prose = []
+        for line in page.read_text().replace("\\\n", " ").splitlines():
+            if line.startswith("```"):
+                block = line.removeprefix("```") if block is None else None
+            elif block in ("", "console", "sh", "bash"):
+                yield re.sub(r"\s+#.*", "", line).strip().removeprefix("$ ")
+            elif block is None:
+                prose.append(line)
+        for code in re.findall(r"`((?:risingbandits|python) [^`]+ [^`]+)`", "\n".join(prose)):
+            yield " ".join(code.split())
 
 
 def runnable() -> list[str]:
     """The commands that a test can run, each once."""
-    return sorted({command for _page, command in commands() if not EXCEPT.match(command)})
+    shown = {command for command in commands() if command.split(" ")[0] in PROGRAMS}
+    return sorted(command for command in shown if not EXCEPT.match(command))
+
+
+def parameters() -> list[object]:
+    return [pytest.param(command, marks=[pytest.mark.slow] if SLOW.match(command) else []) for command in runnable()]
 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages take for granted: curves, a plan, a store and a finished study."""
     folder = tmp_path_factory.mktemp("workplace")
-    rows = ["small net,large net", *(f"{0.4 * (1 - 0.9**n):.3f},{min(0.9, 0.05 * n):.3f}" for n in range(1, 31))]
-    for name in ("my.csv", "curves.csv", "path"):
-        (folder / name).write_text("\n".join(rows) + "\n")
+    rises = [(0.4 * (1 - 0.9**n), min(0.9, 0.05 * n)) for n in range(1, 31)]
+    for name, sign in (("my.csv", 1), ("curves.csv", 1), ("losses.csv", -1)):
+        rows = [",".join(f"{value if sign > 0 else 1 - value:.3f}" for value in row) for row in rises]
+        (folder / name).write_text("\n".join(["small net,large net", *rows]) + "\n")
     (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
     shutil.copytree(ROOT / "examples", folder / "examples")
-    shutil.copy(ROOT / "examples" / "shell.toml", folder / "plan.toml")
+    shutil.copytree(ROOT / "docs" / "reproduction", folder / "docs" / "reproduction")
+    for file in (ROOT / "examples" / "shell").iterdir():
+        shutil.copy(file, folder)
+    with Allocator(["small net", "large net"], budget=20, store=folder / "run.db") as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+    run(["risingbandits", "run", "plan.toml"], folder)
+    run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
     return folder
 
 
-def short(command: str) -> list[str]:
-    """The words of a command, with those that make it short."""
-    words = shlex.split(command)
-    if words[0] == "python":
-        added = QUICK_BENCHMARKS.get(Path(words[1]).name, "--quick")
-        return [sys.executable, *words[1:], *added.split()]
-    added = next((more for start, more in SHORTER.items() if f"{command} ".startswith(f"{start} ")), "")
-    return [*words, *added.split()]
-
-
-@pytest.mark.parametrize("command", runnable())
-def test_command_of_the_documentation(command: str, workplace: Path) -> None:
+def run(words: list[str], folder: Path) -> None:
+    """Run a command where its program is found, and see it succeed."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        short(command), cwd=workplace, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300
-    )
+    environment = {**os.environ, "PATH": path, "RAY_USAGE_STATS_ENABLED": "0"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def short(command: str) -> list[str]:
+    """The words of a command, with names filled in and those that make it short."""
+    added = next((more for start, more in SHORTER.items() if f"{command} ".startswith(f"{start} ")), "")
+    return [FILLED.get(word, word) for word in [*shlex.split(command), *added.split()]]
+
+
+def test_commands_are_found() -> None:
+    found = runnable()
+    assert "risingbandits run plan.toml" in found
+    assert len(found) > 30
+
+
+@pytest.mark.parametrize("command", parameters())
+def test_command_of_the_documentation(command: str, workplace: Path) -> None:
+    run(short(command), workplace)
+
+
+def test_commands_of_the_demo(tmp_path: Path) -> None:
+    lines = re.findall(r"@\$\(BIN\)/(risingbandits (?:.*\\\n)?.*)", (ROOT / "Makefile").read_text())
+    assert len(lines) == 2
+    for line in lines:
+        run(short(line.replace("\\\n", " ")), tmp_path)

@@ -24,7 +24,8 @@ from regret_cells import Cell, Cells, Row, files_below, stamp_of
 from regret_curves import noise_of, with_final
 from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
-from risingbandits import KLUCB, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_instance, get_policy, simulate
+from regret_yardstick import FewArmsGaussianUCB
+from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_instance, get_policy, simulate
 from risingbandits.instances import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")
@@ -61,7 +62,7 @@ def test_all_groups_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "Paired with kl-ucb" in printed.out
     assert "real curves left out: set RISINGBANDITS_DATA" in printed.err
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert {task["group"] for task in summary["tasks"]} == set(GROUPS) - {"real"}
+    assert {task["group"] for task in summary["tasks"]} == set(GROUPS) - {"real", "real-best-arm"}
     assert summary["overall"][0]["policy"] == "kl-ucb"
     assert "NaN" not in (tmp_path / "summary.json").read_text()
     page = (tmp_path / "summary.md").read_text()
@@ -316,6 +317,34 @@ def test_real_curves(tmp_path: Path) -> None:
         gained = sum(values[arm, :n].sum() for arm, n in enumerate(pulls))
         (found,) = cell[label].rows
         assert found.regret / found.scale == pytest.approx((sums.max() - gained) / (sums.max() - sums.mean()))
+
+
+@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
+def test_finding_the_best_of_real_curves(tmp_path: Path) -> None:
+    """Three orders of the arms, only budgets below the length, and the loss of the arm that is recommended."""
+    tasks, _ = suite(["real-best-arm"], 0, Sizes(), DATA)
+    assert len(tasks) == 6
+    problems = list(next(task for task in tasks if "metaqnn" in task.name).build())
+    assert len({problem.label for problem in problems}) == len(problems) == 10 * 3 * 3  # 20 values: B = 2, 5 and 10 K
+    problem = problems[1]
+    one = Task("one", "real-best-arm", problem.instance.horizon or 0, 1, lambda: iter((problem,)), 1, "instances")
+    (found,) = Cells(tmp_path, 1).of(one, {"r-sr": RSR()})["r-sr"].rows
+    result = simulate(RSR(), problem.instance, seed=problem.seed, finished="masked")
+    finals = np.array(problem.finals)
+    assert found.regret == finals.max() - finals[result.recommended["r-sr"][0]]
+    assert found.scale == finals.max() - finals.mean()
+    assert result.pulls["r-sr"].max() <= 20
+
+
+def test_policies_for_the_best_arm_are_left_out_elsewhere() -> None:
+    tasks, _ = suite(["pairs"], 0, Sizes(2, 2, 1, quick=True), None)
+    assert tasks[0].policy_for(RSR(), next(tasks[0].build())) is None
+
+
+def test_the_yardstick_opens_few_arms() -> None:
+    told = FewArmsGaussianUCB(sigma=0.01).for_instance(get_instance("paper-15arms"), 900)
+    assert told.max_arms == 10
+    assert told.inner().params()["sigma"] == 0.01
 
 
 def test_told_noise_replaces_none_only() -> None:

@@ -80,6 +80,38 @@ def test_a_resumed_run_decides_like_an_uninterrupted_one(name: str, place: str) 
     assert resumed == plain
 
 
+@pytest.mark.parametrize("name", ["beta-ts", "commit-ucb"])
+@pytest.mark.parametrize("where", ["append", "commit"])
+def test_an_interrupt_leaves_the_store_and_the_decisions_as_they_were(
+    name: str, where: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C, or a full disk, in the middle of an ask or a tell."""
+    plain = [(pull.arm, pull.n) for pull in _play(Allocator(["a", "b", "c"], 30, policy=name, seed=5))]
+    with Allocator(["a", "b", "c"], 30, policy=name, seed=5, store=place) as allocator:
+        rng = np.random.default_rng(3)
+        original = getattr(allocator.store, where)
+
+        def interrupted(*values: Any) -> None:
+            if rng.random() < 0.3:
+                raise KeyboardInterrupt
+            original(*values)
+
+        monkeypatch.setattr(allocator.store, where, interrupted)
+        pulls: list[tuple[str, int]] = []
+        pull = None
+        while not allocator.finished:
+            try:
+                pull = pull or allocator.ask()
+                assert pull is not None
+                assert allocator.tell(pull, _noisy(pull))
+            except KeyboardInterrupt:
+                continue
+            pulls.append((pull.arm, pull.n))
+            pull = None
+        assert pulls == plain
+        assert [event.kind for event in allocator.store.events()] == ["ask", "tell"] * 30
+
+
 def _noisy(pull: Pull) -> float:
     return float(np.random.default_rng([pull.n, ord(pull.arm)]).random())
 

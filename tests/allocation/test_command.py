@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import queue
@@ -20,6 +21,7 @@ from risingbandits.allocation import Pull
 from risingbandits.allocation.command import Command, Reported, read_reward
 from risingbandits.allocation.folders import ArmFolder, ArmInUse, folder_name
 from risingbandits.allocation.plan import CommandArm
+from risingbandits.allocation.workers import worker_name
 
 PATIENCE = 60.0  # seconds before a test gives up; none depends on less
 
@@ -253,6 +255,28 @@ def test_no_two_commands_work_on_one_arm(tmp_path: Path) -> None:
     assert command.result() == Reported(1.0)
 
 
+def test_there_is_a_whole_note_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed while it signs leaves the note that it made when it took the lock."""
+    folder = ArmFolder(tmp_path, "a")
+    handle = folder.lock()
+    before = (folder.path / "lock").read_bytes()
+    assert json.loads(before) == {"run": worker_name()}
+
+    def killed(*arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.sign(handle, os.getpid())
+    assert (folder.path / "lock").read_bytes() == before
+    folder.sign(handle, os.getpid())
+    after = (folder.path / "lock").read_bytes()
+    assert json.loads(after) == {"run": worker_name(), "group": os.getpid(), "command": worker_name()}
+    assert len(after) == len(before)
+    os.close(handle)
+
+
 def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -> None:
     command, ended = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
     for note in ("", "{", "3", "[]", '{"group": "x"}', '{"group": 1, "run": 1, "command": 2}', '{"group": null}'):
@@ -262,6 +286,19 @@ def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -
     (tmp_path / "go").touch()
     ended.get(timeout=PATIENCE)
     assert command.result() == Reported(1.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="/proc is needed to find such processes")
+def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -> None:
+    """The note has only the name of a run that is gone; what it started is found by the open lock."""
+    command, ended = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
+    until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
+    pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
+    host, _, _, namespace = worker_name().split(":")
+    (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}"}}')
+    os.close(command.folder.lock())
+    assert ended.get(timeout=PATIENCE) is command
+    until(lambda: not any(map(alive, pids)))
 
 
 def test_signals_after_the_end_reach_nobody(tmp_path: Path) -> None:

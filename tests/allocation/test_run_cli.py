@@ -64,10 +64,10 @@ def kinds(store: Path, kind: str) -> list[tuple[str, int]]:
     return [(event.arm, event.n) for event in events(store) if event.kind == kind] if store.exists() else []
 
 
-def until(condition: Callable[[], object]) -> None:
+def until(condition: Callable[[], object], shown: Path | None = None) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, shown and shown.read_text()
         time.sleep(0.02)
 
 
@@ -106,7 +106,7 @@ def pids(tmp_path: Path, attempt: int) -> list[int]:
 
 
 def both_wait(tmp_path: Path, attempt: int = 1) -> list[int]:
-    until(lambda: len(pids(tmp_path, attempt)) == 2)
+    until(lambda: len(pids(tmp_path, attempt)) == 2, tmp_path / "shown")
     return pids(tmp_path, attempt)
 
 

@@ -201,7 +201,19 @@ def test_an_arm_that_never_comes(policy: type[Policy]) -> None:
         assert running.pulls[1] > 100
 
 
-@pytest.mark.parametrize("policy", [Ser4(delta=0.9, phi=0.0), CashElimination(window=3), *(p() for p in PHASED)])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Ser4(delta=0.9, phi=0.0),
+        CashElimination(window=3),
+        RSR(),
+        SuccessiveRejects(),
+        SequentialHalving(),
+        SuccessiveHalving(eta=2),
+        SelectiveRace(),
+    ],
+    ids=repr,
+)
 def test_dropped_arms_rest_while_others_are_available(policy: Policy) -> None:
     running = policy.reset(5, 2_000, seed=3)
     rng = np.random.default_rng(4)

@@ -60,7 +60,7 @@ class Events:
             name, _, value = line.partition(": ")
             if name:
                 fields[name] = value
-        return int(fields["id"]), json.loads(fields["data"])
+        return int(fields["id"].removesuffix("-part")), json.loads(fields["data"])
 
     def close(self) -> None:
         self._connection.close()

@@ -286,10 +286,8 @@ class Allocator:
 
     def explain(self) -> AllocationTable:
         """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
-        from risingbandits.allocation.table import allocation_table
-
         with self._session.lock:
-            return allocation_table(self.ledger)
+            return self.ledger.explain()
 
     # -- loops --------------------------------------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ class _Crew:
         try:
             reward, cost = self._pull(arm, pull)
         except Exception as error:
-            log.warning("%s, pull %d: %s: %s", pull.arm, pull.n, type(error).__name__, error)
+            log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             self.checkpoints.lost(pull)
             self.allocator.fail(pull, f"{type(error).__name__}: {error}")
         except BaseException:
@@ -173,8 +173,8 @@ class _Crew:
             raise self.error
         ledger = self.allocator.ledger
         if not self.counted and ledger.finished and not ledger.told:
-            reasons = {arm.name: arm.retired for arm in ledger.arms}
-            raise RisingBanditsError(f"every arm was retired before a pull counted: {shown(reasons)}.")
+            first = ledger.arms[0]
+            raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
 
 
 @contextmanager

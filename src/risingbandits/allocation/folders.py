@@ -15,6 +15,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from risingbandits.allocation.workers import is_gone, worker_name
@@ -25,6 +26,7 @@ __all__ = ["ArmFolder", "ArmInUse", "folder_name"]
 _LONGEST = 120  # of a folder's name; file systems take 255 bytes
 _GRACE = 5.0  # seconds between asking a process to end and ending it
 _POLL = 0.02
+_NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255
 
 
 class ArmInUse(RisingBanditsError):
@@ -80,7 +82,7 @@ class ArmFolder:
         try:
             if not (_try(handle) or self._end_orphan(handle)):
                 raise ArmInUse(f"a command of arm {self.arm!r} is still running; its files are in {self.path}.")
-            os.truncate(handle, 0)
+            self._note(handle, {})
         except BaseException:
             os.close(handle)
             raise
@@ -88,28 +90,48 @@ class ArmFolder:
 
     def sign(self, handle: int, child: int) -> None:
         """Write down who holds the lock, for a later run that finds it held."""
-        note = {"group": child, "command": worker_name(child), "run": worker_name()}
-        os.pwrite(handle, json.dumps(note).encode(), 0)
+        self._note(handle, {"group": child, "command": worker_name(child)})
+
+    def _note(self, handle: int, command: dict[str, Any]) -> None:
+        # One write of one length: a kill at any moment leaves the old note or the new one, never none.
+        os.pwrite(handle, json.dumps({"run": worker_name(), **command}).encode().ljust(_NOTE_LENGTH), 0)
 
     def _end_orphan(self, handle: int) -> bool:
         """End the command of a run that is gone; whether the lock was got so."""
         try:
-            note = json.loads(os.pread(handle, 10_000, 0))
-            group = int(note["group"])
-            orphan = is_gone(str(note["run"])) and not is_gone(str(note["command"]))
-        except (ValueError, TypeError, KeyError):
-            return False
-        if not orphan or group <= 1:
+            note = json.loads(os.pread(handle, 2 * _NOTE_LENGTH, 0))
+            if not is_gone(str(note["run"])):
+                return False
+            # The run may have been killed before it could write down whom it had started.
+            group = int(note.get("group", 0))
+            group = 0 if is_gone(str(note.get("command", ""))) else group
+        except (ValueError, TypeError, KeyError, AttributeError):
             return False
         for step in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, step)
+            if group > 1:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(group, step)
+            for pid in self._holders():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, step)
             end = time.monotonic() + _GRACE
             while time.monotonic() < end:
                 if _try(handle):
                     return True
                 time.sleep(_POLL)
         return False
+
+    def _holders(self) -> list[int]:
+        """Processes that were given this arm's folder and have its lock open, where /proc tells; never this one."""
+        mark = f"RISINGBANDITS_STATE={self.state}".encode()
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # has ended, or is another user's
+                if mark not in (place / "environ").read_bytes().split(b"\0") or int(place.name) == os.getpid():
+                    continue
+                if any(os.path.samefile(link, self._lock) for link in (place / "fd").iterdir() if link.exists()):
+                    found.append(int(place.name))
+        return found
 
 
 def _try(handle: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.errors import RisingBanditsError, shown
 from risingbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.table import AllocationTable
 
 __all__ = ["ArmState", "Flight", "Ledger"]
 
@@ -372,6 +376,12 @@ class Ledger:
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm as they were told, in the order of its pulls, those of earlier runs first."""
         return self.arm(name).rewards.tolist()
+
+    def explain(self) -> AllocationTable:
+        """A table for people, as `Allocator.explain` gives it."""
+        from risingbandits.allocation.table import allocation_table
+
+        return allocation_table(self)
 
     def arm(self, name: str) -> ArmState:
         """An arm by its name."""

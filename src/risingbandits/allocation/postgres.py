@@ -173,6 +173,8 @@ class PostgresStore:
         if self._readonly:
             raise RisingBanditsError(f"{self.name} was opened to be read only.")
         connection = self._connection()
+        if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")  # left open by an interrupt
         connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({_LOCKS}, {self._lock_key})")
 
     def begin(self, after: int) -> list[Event]:

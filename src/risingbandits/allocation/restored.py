@@ -87,6 +87,7 @@ class RestoredArm:
         self._arm: Arm | None = None
         self._fresh: Any = None  # a learner that was made and not yet used
         self._kept_pulls, self._kept_time = 0, time.monotonic()
+        self._there: list[int] = []  # checkpoints since the learner was restored, rising
 
     def pull(self, pull: Pull) -> float | Outcome:
         """Make pull ``pull.n``, from the state after the pull before it."""
@@ -117,9 +118,10 @@ class RestoredArm:
                 _remove(temporary)
         self._kept_pulls, self._kept_time = self.pulls, time.monotonic()
         # The last pull may not be told yet. If it never is, the state before it is needed.
-        before = [n for n in self._checkpoints() if n < self.pulls]
+        before = [n for n in self._there if n < self.pulls]
         for n in before[:-1]:
             _remove(self._checkpoint(n))
+        self._there = [*before[-1:], self.pulls]
         return True
 
     def is_light(self) -> bool:
@@ -137,10 +139,10 @@ class RestoredArm:
         if self._arm is not None and self.pulls == pulls:
             return self._arm
         self.pulls = None
-        kept = [n for n in self._checkpoints() if n <= pulls]
-        for n in self._checkpoints():
-            if n > pulls:  # of a pull that was not told in time
-                _remove(self._checkpoint(n))
+        there = self._checkpoints()
+        self._there = kept = [n for n in there if n <= pulls]
+        for n in there[len(kept) :]:  # of a pull that was not told in time
+            _remove(self._checkpoint(n))
         made: Any = self._made()
         self._fresh = None
         arm = self._arm = as_arm(made)

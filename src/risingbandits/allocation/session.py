@@ -40,6 +40,7 @@ class Session:
         self.waiting = 0  # threads that wait for it
         self.earliest = 0.0  # nothing expires before
         self._seconds = settings.budget.seconds is not None
+        self._dirty = False  # whether the ledger may be ahead of the store
         self._next_reclaim = 0.0
         self._pid, self._worker = os.getpid(), worker_name()
         self._ledger: Ledger | None = load_ledger(store, settings)
@@ -63,8 +64,8 @@ class Session:
     def ask(self) -> Pull | str | None:
         """A pull, None if there will be none, or the reason why there is none now."""
         with self.lock:
-            ledger = self._begin()
             try:
+                ledger = self._begin()
                 moment = self.store.now()
                 if moment >= self.earliest:
                     self._expire(ledger, moment)
@@ -84,6 +85,7 @@ class Session:
             if ledger.committed:
                 return f"the last {len(ledger.in_flight)} pulls of the budget are in flight."
         before = ledger.choice
+        self._dirty = True
         arm = ledger.decide()
         if arm is None:
             return f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
@@ -104,8 +106,8 @@ class Session:
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
         """Whether the reward counts; False if its (arm, n) is known."""
         with self.lock:
-            ledger = self._begin()
             try:
+                ledger = self._begin()
                 flight = ledger.countable(pull[0] if isinstance(pull, Pull) else self._id(ledger, pull))
                 if flight is None:
                     self._id(ledger, pull)
@@ -117,6 +119,7 @@ class Session:
                 moment = self.store.now()
                 if cost is None:
                     cost = max(0.0, moment - flight.asked) if self._seconds else 1.0
+                self._dirty = True
                 id = ledger.last_id + 1
                 event = new_event((id, moment, "tell", arm.name, flight.id, flight.n, reward, cost, "", self._worker))
                 self.store.append(event)
@@ -178,21 +181,19 @@ class Session:
             ledger = self._ledger = load_ledger(self.store, self.settings)
         new = self.store.begin(ledger.last_id)
         if new:
-            try:
-                fold(ledger, new, self.store.name)
-            except BaseException:
-                self._abandon()
-                raise
+            self._dirty = True
+            fold(ledger, new, self.store.name)
             self.earliest = min(self.earliest, new[0].time + self.settings.lease)
             if self.settings.reclaim:
                 self.earliest = min(self.earliest, self._next_reclaim)
+        self._dirty = False
         return ledger
 
     @contextmanager
     def _turn(self) -> Iterator[Ledger]:
         with self.lock:
-            ledger = self._begin()
             try:
+                ledger = self._begin()
                 yield ledger
                 self.store.commit()
             except BaseException:
@@ -201,9 +202,10 @@ class Session:
             self.changed.notify_all()
 
     def _abandon(self) -> None:
-        """After an error: nothing is written, and the ledger is read again, for it may be ahead of the store."""
-        self._ledger = None
-        self.earliest = 0.0
+        """After an error: nothing is written, and a ledger that is ahead of the store is read again."""
+        if self._dirty:
+            self._ledger = None
+            self.earliest = 0.0
         self.store.rollback()
 
     def _note(
@@ -216,6 +218,7 @@ class Session:
         moment: float | None = None,
     ) -> None:
         """Append an event and apply it."""
+        self._dirty = True
         name = arm if isinstance(arm, str) else arm.name
         text = text[:_LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
         id, n = (flight.id, flight.n) if flight is not None else (0, 0)
@@ -228,7 +231,7 @@ class Session:
     def _id(self, ledger: Ledger, pull: Pull | int) -> int:
         """The id of a pull that was given out, in flight or not."""
         token: Any = pull.id if isinstance(pull, Pull) else pull
-        if isinstance(token, numbers.Integral) and type(token) is not bool:
+        if not isinstance(token, bool) and isinstance(token, numbers.Integral):
             id = int(token)
             if id in ledger.in_flight or id in ledger.given_back:
                 return id

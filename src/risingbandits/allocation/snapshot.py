@@ -38,7 +38,10 @@ def load_ledger(store: Store, settings: Settings, known: Ledger | None = None) -
         if kept is not None and ledger is not None and ledger.last_id != kept[0]:
             ledger = None
     if ledger is None:
-        ledger = Ledger(settings)
+        try:
+            ledger = Ledger(settings)
+        except (*_DAMAGE, RisingBanditsError) as error:
+            raise RisingBanditsError(f"{store.name} has settings that cannot be used: {error}") from error
     fold(ledger, store.events(ledger.last_id), store.name)
     return ledger
 

@@ -30,7 +30,10 @@ MIGRATIONS: Sequence[Sequence[str]] = ()
 _COLUMNS = "id, time, kind, arm, pull, n, reward, cost, text, worker"
 _NEW = f"SELECT {_COLUMNS} FROM events WHERE id > ? ORDER BY id"
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_BATCH = 5000  # events that are read at once
+_LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins anew
 _BUSY_SECONDS = 60.0
+_TROUBLE = (sqlite3.Error, UnicodeDecodeError)  # the second where a damaged name is part of the message
 _CHECKPOINT_PAGES = 4000  # of 4 KiB: the log is written back to the file when it has so many
 
 
@@ -90,7 +93,7 @@ class SqliteStore:
     def settings(self) -> str | None:
         if not self.path.exists():
             return None
-        row = self._read("SELECT value FROM settings WHERE key = 'settings'").fetchone()
+        row = self._row("SELECT value FROM settings WHERE key = 'settings'")
         if row is None or not isinstance(row[0], str):
             raise RisingBanditsError(f"{self.name} is damaged: it holds no settings.")
         return row[0]
@@ -111,9 +114,8 @@ class SqliteStore:
                 new.execute("INSERT INTO settings VALUES ('settings', ?)", (settings,))
                 new.execute("COMMIT")
                 new.execute("PRAGMA journal_mode = WAL")
-            with contextlib.suppress(FileExistsError):
-                os.link(temporary, self.path)
-        except (sqlite3.Error, OSError) as error:
+            self._publish(temporary)
+        except (*_TROUBLE, OSError) as error:
             raise RisingBanditsError(f"{self.name} cannot be made: {error}.") from error
         finally:
             for name in (temporary.name, temporary.name + "-wal", temporary.name + "-shm"):
@@ -124,21 +126,36 @@ class SqliteStore:
         assert kept is not None
         return kept
 
+    def _publish(self, temporary: Path) -> None:
+        """Give the file its name, unless another process was quicker."""
+        try:
+            os.link(temporary, self.path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            if not self.path.exists():
+                temporary.rename(self.path)
+
     def _check_version(self) -> None:
-        row = self._read("PRAGMA user_version").fetchone()
-        if row[0] > self.version:
+        version = self._number("PRAGMA user_version")
+        if version > self.version:
             self.close()
             raise RisingBanditsError(
-                f"{self.name} has version {row[0]}, this program knows versions up to {self.version}: update it."
+                f"{self.name} has version {version}, this program knows versions up to {self.version}: update it."
             )
 
-    def _read(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run a statement that only reads."""
+    def _row(self, statement: str, values: tuple[Any, ...] = ()) -> Any:
+        """The first row of an answer, None if there is none."""
         try:
-            connection = self._connection()
-            return connection.execute(statement, values)
-        except sqlite3.Error as error:
+            return self._connection().execute(statement, values).fetchone()
+        except _TROUBLE as error:
             self._complain(error)
+
+    def _number(self, statement: str) -> int:
+        number = self._row(statement)[0]
+        if not isinstance(number, int):
+            raise RisingBanditsError(f"{self.name} is damaged: a number is missing.")
+        return number
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to read from: the writer where there is one."""
@@ -162,7 +179,7 @@ class SqliteStore:
         )
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error:
+        except _TROUBLE:
             connection.close()
             raise
         return connection
@@ -174,6 +191,7 @@ class SqliteStore:
         # FULL waits for the disk at every commit; NORMAL only when the log is written back.
         writer.execute(f"PRAGMA synchronous = {'FULL' if self.durability == 'power' else 'NORMAL'}")
         writer.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        writer.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         self._migrate(writer)
         self._turns = Turns(self.path.with_name(self.path.name + "-lock"))
         if self._reader is not None:
@@ -203,7 +221,7 @@ class SqliteStore:
         self._reader = self._writer = self._turns = None
         self._pid = os.getpid()
 
-    def _complain(self, error: sqlite3.Error) -> NoReturn:
+    def _complain(self, error: Exception) -> NoReturn:
         text = str(error)
         if isinstance(error, sqlite3.OperationalError) and "locked" in text:
             raise RisingBanditsError(f"{self.name} is held by another program for too long: {text}.") from error
@@ -221,9 +239,11 @@ class SqliteStore:
                 self._writer = self._write_connection()
             if self._turns is not None:
                 self._turns.take()
+            if self._writer.in_transaction:  # left open by an interrupt
+                self._writer.execute("ROLLBACK")
             self._writer.execute("BEGIN IMMEDIATE")
             return list(map(Event._make, self._writer.execute(_NEW, (after,))))
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             self.rollback()
             self._complain(error)
         except BaseException:
@@ -234,21 +254,21 @@ class SqliteStore:
         assert self._writer is not None
         try:
             self._writer.execute(_INSERT, event)
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             self._complain(error)
 
     def commit(self) -> None:
         assert self._writer is not None
         try:
             self._writer.execute("COMMIT")
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             self._complain(error)
         if self._turns is not None:
             self._turns.give()
 
     def rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(*_TROUBLE):
                 self._writer.execute("ROLLBACK")
         if self._turns is not None:
             self._turns.give()
@@ -259,7 +279,7 @@ class SqliteStore:
         try:
             self._writer.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (id, data))
             self._writer.execute("DELETE FROM snapshots WHERE event < ?", (id,))
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             self.rollback()
             self._complain(error)
         self.commit()
@@ -267,25 +287,32 @@ class SqliteStore:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        cursor = self._read(f"{_NEW} LIMIT ?", (after, -1 if limit is None else limit))
-        try:
-            yield from map(Event._make, cursor)
-        except sqlite3.Error as error:
-            self._complain(error)
+        # In batches: while a statement reads, SQLite cannot begin its log anew, and it would grow.
+        while limit is None or limit > 0:
+            size = _BATCH if limit is None else min(_BATCH, limit)
+            try:
+                batch = self._connection().execute(f"{_NEW} LIMIT ?", (after, size)).fetchall()
+            except _TROUBLE as error:
+                self._complain(error)
+            yield from map(Event._make, batch)
+            if len(batch) < size:
+                return
+            after = batch[-1][0]
+            limit = None if limit is None else limit - size
 
     def event(self, id: int) -> Event | None:
-        row = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,)).fetchone()
+        row = self._row(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))
         return None if row is None else Event._make(row)
 
     def last_id(self) -> int:
-        return int(self._read("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+        return self._number("SELECT coalesce(max(id), 0) FROM events")
 
     def snapshot(self) -> tuple[int, bytes] | None:
-        row = self._read("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1").fetchone()
+        row = self._row("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1")
         return None if row is None or not isinstance(row[1], bytes) else (row[0], row[1])
 
     def snapshot_id(self) -> int:
-        return int(self._read("SELECT coalesce(max(event), 0) FROM snapshots").fetchone()[0])
+        return self._number("SELECT coalesce(max(event), 0) FROM snapshots")
 
     def close(self) -> None:
         for connection in (self._reader, self._writer):

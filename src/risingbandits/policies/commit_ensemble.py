@@ -308,7 +308,7 @@ class CommitEnsemble(Policy):
         max_odds: float = 8.0,
         tail: float = 0.002,
         sunk: float = 3.0,
-        drift: float = 0.005,
+        drift: float = 0.007,
         straight: float = 0.5,
         lookahead: float = 4.0,
     ) -> None:

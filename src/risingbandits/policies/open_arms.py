@@ -108,12 +108,13 @@ class OpenArms(Policy):
 
     Examples
     --------
-    >>> policy = OpenArms(order="given").reset(n_arms=10_000, horizon=20_000)
-    >>> for _ in range(20_000):
+    >>> policy = OpenArms(order="given").reset(n_arms=500, horizon=1_000)
+    >>> for _ in range(1_000):
     ...     arm = policy.ask()
-    ...     policy.tell(arm, arm % 7 / 10 * (1 - 0.5 ** policy.pulls[arm]))
-    >>> int((policy.pulls > 0).sum()), policy.recommend() % 7
-    (36, 6)
+    ...     n = policy.pulls[arm] + 1
+    ...     policy.tell(arm, (1 + arm % 7) / 10 * n / (n + 5))
+    >>> bool((policy.pulls > 0).sum() < 50), policy.recommend() % 7 >= 5
+    (True, True)
     """
 
     name = "open-arms"

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit, urlunsplit
 
 from risingbandits.allocation.history import History, open_history
 from risingbandits.allocation.settings import Settings
@@ -15,6 +14,7 @@ from risingbandits.reporting.allocation_log import AllocationLog
 
 __all__ = ["Follower"]
 
+_SECRETS = ("password=", "sslpassword=")
 _MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long history stays alive
 
 
@@ -105,11 +105,10 @@ def _without_password(store: str) -> str:
     >>> _without_password("postgresql:///db?user=ann&password=secret&port=5433")
     'postgresql:///db?user=ann&port=5433'
     """
-    if "://" not in store:
+    scheme, mark, rest = store.partition("://")
+    if not mark:
         return store
-    parts = urlsplit(store)
-    user, at, place = parts.netloc.rpartition("@")
-    kept = [
-        pair for pair in parts.query.split("&") if pair and not pair.lower().startswith(("password=", "sslpassword="))
-    ]
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + place, query="&".join(kept)))
+    place, question, query = rest.partition("?")
+    user, at, host = place.rpartition("@")
+    kept = [pair for pair in query.split("&") if not pair.lower().startswith(_SECRETS)]
+    return scheme + mark + user.partition(":")[0] + at + host + question + "&".join(kept)

@@ -35,23 +35,29 @@ def store_page(store: str | Path) -> Page:
         return allocation_page(follower.log, follower.shown_store)
 
 
-def allocation_page(log: AllocationLog, shown: str, live: bool = False) -> Page:
+def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: bool = False) -> Page:
     """The page of what ``log`` has taken in from the store ``shown``.
 
-    Its blocks are the same at any time, only their contents change.
+    Its blocks are the same at any time, only their contents change. A ``brief`` one has only those that cost nothing to
+    make, for a live view between two whole pages.
     """
+    summary = Section("summary", "At a glance", [Facts("tiles", _tiles(log), "tiles")])
+    failures = Section("failures", "Failures", [_failures(log)])
+    title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
+    event = log.last_id if live else None
+    if brief:
+        return Page(title, _lead(log), [summary, failures], event)
     arms = shown_arms(log)
     sections = [
-        Section("summary", "At a glance", [Facts("tiles", _tiles(log), "tiles")]),
+        summary,
         Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
         Section("decision", "The last decision", _decision(log)),
         Section("arms", "Arms", [_arms_table(log)]),
-        Section("failures", "Failures", [_failures(log)]),
+        failures,
         Section("settings", "Settings", _settings(log, shown)),
     ]
-    title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
-    return Page(title, _lead(log), sections, log.last_id if live else None)
+    return Page(title, _lead(log), sections, event)
 
 
 def _lead(log: AllocationLog) -> str:

@@ -106,7 +106,7 @@ def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
         frozenset(range(1, len(names) + 1)),
         f"Budget ({log.unit}) that {each} gave to each arm",
     )
-    axis = draw.axis("pulls told, in their order", range=[0.5, max(of.size, 1) + 0.5])
+    axis = draw.axis("pulls told, in their order", hoverformat=",.0f", range=[0.5, max(of.size, 1) + 0.5])
     return Figure(
         key="blocks",
         title="Who got each part of the budget",

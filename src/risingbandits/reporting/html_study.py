@@ -15,7 +15,7 @@ from risingbandits.reporting.html_text import label, number, numbers
 from risingbandits.reporting.selection import MOST_CURVES, most_pulled, percent
 from risingbandits.reporting.study_file import StudyFile
 from risingbandits.reporting.tables import TextTable, summary_table
-from risingbandits.simulation.result import Result
+from risingbandits.simulation.result import Floats, Result
 
 __all__ = ["Played", "study_page"]
 
@@ -118,7 +118,7 @@ def _regret(study: Played, key: str) -> Figure:
     for place, policy in enumerate(result.policies):
         mean = np.append(0.0, result.mean(policy))
         hover = "%{y:,.5~r}"
-        half = np.append(0.0, result.half_width(policy))
+        half = np.append(0.0, _half_width(result, policy))
         if result.runs > 1:
             data.append(draw.band(policy, rounds, mean - half, mean + half, place))
             hover += " ± %{customdata:,.3~r}"
@@ -143,6 +143,12 @@ def _regret(study: Played, key: str) -> Figure:
     )
 
 
+def _half_width(result: Result, policy: str) -> Floats:
+    """Half the width of the interval; what is only rounding of equal runs is 0."""
+    half = result.half_width(policy)
+    return np.where(half < 1e-9 * abs(float(result.oracle[-1])), 0.0, half)
+
+
 def _regret_table(result: Result, order: Sequence[str]) -> TextTable:
     count = min(_ROWS_OF_REGRET, result.checkpoints.size)
     rows_at = np.unique(np.linspace(0, result.checkpoints.size - 1, count).round().astype(int))
@@ -156,7 +162,7 @@ def _ranking(study: Played, key: str) -> Figure:
     ranked = study.result.summary()
     names = [str(row["policy"]) for row in ranked]
     several = study.result.runs > 1
-    half = [number(row["half_width"], 4) for row in ranked] if several else None
+    half = [number(_half_width(study.result, name)[-1], 4) for name in names] if several else None
     hover = "%{text}: %{x:,.5~r}" + (" ± %{customdata:,.3~r}" if several else "") + "<extra></extra>"
     return Figure(
         key=f"{key}-ranking",

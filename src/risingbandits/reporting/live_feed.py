@@ -1,8 +1,8 @@
 """The newest state of an allocation's page, kept up to date for any number of readers.
 
-One thread reads the store, folds what is new and makes the blocks of the page, texts and tables at most five times a
-second and figures once a second, however many pulls are told. Readers get the newest state and never a backlog: one
-that is slow skips states.
+One thread reads the store, folds what is new and makes the blocks of the page, counts and failures at most five times a
+second and everything else once a second, however many pulls are told. Readers get the newest state and never a backlog:
+one that is slow skips states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from risingbandits.reporting.html_text import name
 __all__ = ["Feed", "State"]
 
 _POLL = 0.2
-_FIGURES = 1.0
+_WHOLE = 1.0
 _QUIET = 15.0  # a comment after so long a silence keeps the connection open
 _GLANCE = 0.25  # how often a waiting reader looks whether the server ends
 _RETRY_MS = 1000
@@ -41,6 +41,8 @@ class State:
         Rises with every change, a new trouble included.
     event : int
         Number of the last event in the store that is shown.
+    whole : bool
+        Whether all of it is of this event; tables and figures may be a second older.
     html, figures : dict
         By the id of an element its contents, as JSON.
     trouble : str
@@ -49,6 +51,7 @@ class State:
 
     number: int
     event: int
+    whole: bool = False
     html: dict[str, str] = field(default_factory=dict)
     figures: dict[str, str] = field(default_factory=dict)
     trouble: str = ""
@@ -61,14 +64,14 @@ class Feed:
         self._thread = ThreadPoolExecutor(1, "risingbandits-watch")  # a connection stays in the thread that made it
         self._follower = self._thread.submit(Follower, store).result()
         self._changed = asyncio.Event()
-        self._figures_at = 0.0
-        self._figures_of = -1
+        self._whole_at = 0.0
+        self._whole_of = -1
         self.state = State(0, 0)
         self._thread.submit(self._first).result()
 
     def _first(self) -> None:
         self._follower.poll()
-        self.state = self._next(with_figures=True)
+        self.state = self._next(whole=True)
 
     async def run(self) -> None:
         """Keep the state up to date until cancelled."""
@@ -84,42 +87,39 @@ class Feed:
             await asyncio.sleep(max(_POLL - spent, spent, 0.02))  # never busy for more than half of the time
 
     def _poll(self) -> State | None:
-        before = self.state
         taken = self._follower.poll()
-        figures_due = self._figures_of != self._follower.log.last_id and time.monotonic() >= self._figures_at
-        if not taken and not figures_due and self._follower.trouble == before.trouble:
+        due = self._whole_of != self._follower.log.last_id and time.monotonic() >= self._whole_at
+        if not taken and not due and self._follower.trouble == self.state.trouble:
             return None
-        return self._next(figures_due)
+        return self._next(whole=due)
 
-    def _next(self, with_figures: bool) -> State:
-        page = self.page()
-        html = {"lead": name(page.lead)}
-        figures = dict(self.state.figures)
+    def _next(self, whole: bool) -> State:
+        """The state of now; what is not made anew stays as it was."""
+        page = self._page(brief=not whole)
+        html, figures = {"lead": name(page.lead)}, dict(self.state.figures)
         for block in page.blocks():
-            if not isinstance(block, Figure):
-                html[block.key] = block.html()
-            elif with_figures:
+            if isinstance(block, Figure):
                 html[f"{block.key}-caption"] = block.caption_html()
                 html[f"{block.key}-table"] = table_html(block.table)
                 figures[block.key] = json.dumps(block.spec(), allow_nan=False)
-        if with_figures:
-            begun = time.monotonic()
-            self._figures_at, self._figures_of = begun + _FIGURES, self._follower.log.last_id
-        kept = {} if with_figures else self.state.html
-        texts = {**kept, **{key: json.dumps(text) for key, text in html.items()}}
-        return State(self.state.number + 1, self._follower.log.last_id, texts, figures, self._follower.trouble)
+            else:
+                html[block.key] = block.html()
+        if whole:
+            self._whole_at, self._whole_of = time.monotonic() + _WHOLE, self._follower.log.last_id
+        texts = {**self.state.html, **{key: json.dumps(text) for key, text in html.items()}}
+        event, trouble = self._follower.log.last_id, self._follower.trouble
+        return State(self.state.number + 1, event, self._whole_of == event, texts, figures, trouble)
 
-    def page(self) -> Page:
-        """The page as of now; to be called in the feed's thread."""
-        return allocation_page(self._follower.log, self._follower.shown_store, live=True)
+    def _page(self, brief: bool = False) -> Page:
+        return allocation_page(self._follower.log, self._follower.shown_store, live=True, brief=brief)
 
     async def whole_page(self) -> str:
         """The HTML of the page as of now."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: self.page().html())
+        return await loop.run_in_executor(self._thread, lambda: self._page().html())
 
     async def messages(self, seen: int | None, ended: Callable[[], bool]) -> AsyncIterator[str]:
-        """Server-sent events for one reader, who has seen the state of event number ``seen``, until ``ended``.
+        """Server-sent events for one reader, who has seen the whole state of event number ``seen``, until ``ended``.
 
         Only what changed since the last message is sent. The first message has everything, unless the reader has seen
         just this state.
@@ -127,7 +127,8 @@ class Feed:
         yield f"retry: {_RETRY_MS}\n\n"
         html: dict[str, str] = {}
         figures: dict[str, str] = {}
-        number = self.state.number if seen is not None and seen == self.state.event and not self.state.trouble else -1
+        known = self.state.whole and self.state.event == seen and not self.state.trouble
+        number = self.state.number if known else -1
         last_sent = time.monotonic()
         while not ended():
             changed, state = self._changed, self.state
@@ -153,4 +154,5 @@ def _message(state: State, html: dict[str, str], figures: dict[str, str]) -> str
         return ",".join(f"{json.dumps(key)}:{text}" for key, text in now.items() if before.get(key) != text)
 
     content = f'"html":{{{new(state.html, html)}}},"figures":{{{new(state.figures, figures)}}}'
-    return f'id: {state.event}\nevent: state\ndata: {{"busy":{json.dumps(state.trouble)},{content}}}\n\n'
+    part = "" if state.whole else "-part"  # a reader that comes back with it has not seen the whole
+    return f'id: {state.event}{part}\nevent: state\ndata: {{"busy":{json.dumps(state.trouble)},{content}}}\n\n'

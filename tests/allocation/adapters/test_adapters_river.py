@@ -31,7 +31,9 @@ def river_checks() -> Iterator[Any]:
             for position, check in enumerate(checks.yield_checks(model)):
                 if check.__name__ not in model._unit_test_skips():
                     name = f"{kind.__name__}-{number}-{check.__name__}-{position}"
-                    yield pytest.param(model, check, id=name)
+                    # These run over ten times the samples of the others.
+                    marks = [pytest.mark.slow] if check.__name__ == "check_bounded_memory_growth" else []
+                    yield pytest.param(model, check, id=name, marks=marks)
 
 
 @pytest.mark.filterwarnings("default")

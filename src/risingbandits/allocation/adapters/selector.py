@@ -45,8 +45,9 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
 
     `fit` splits a budget of mini-batches among the candidates: each batch is predicted and then learnt by one of them,
     the policy is told the score, and the estimator that it recommends at the end predicts from then on. With
-    CommitUCB most of the budget goes to that one. `partial_fit` does the same for data that comes in pieces, a piece
-    being one batch. The first batch of each candidate has no score, since it knows nothing before.
+    CommitUCB most of the budget goes to that one, which with few batches may be a quick starter rather than the one
+    that would be best in the end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, a
+    piece being one batch. The first batch of each candidate has no score, since it knows nothing before.
 
     All candidates are classifiers, scored by the share of right labels, or all are regressors, scored by
     1 / (1 + mean square error / variance of the targets so far).
@@ -85,7 +86,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     >>> X, y = load_digits(return_X_y=True)
     >>> selector = RisingSelector([("sgd", SGDClassifier()), ("bayes", MultinomialNB())], random_state=1)
     >>> selector.fit(X[:1000] / 16, y[:1000]).best_name_
-    'sgd'
+    'bayes'
     >>> selector.score(X[1000:] / 16, y[1000:]) > 0.85
     True
     """
