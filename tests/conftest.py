@@ -1,8 +1,60 @@
-"""Settings of all tests: property tests try the same examples in every run, so that a failure can be repeated."""
+"""Settings and fixtures of all tests.
+
+Property tests try the same examples in every run, so that a failure can be repeated.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+from chromium import Watched, open_browser, watched_page
+from servers import find_binaries, postgres_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+_schemas = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_address() -> Iterator[str]:
+    """The address of a database in a server of our own."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed: stores in PostgreSQL are not tested")
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed: stores in PostgreSQL are not tested")
+    with postgres_server(binaries) as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a store that does not exist yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "run.db")
+    address: str = request.getfixturevalue("postgres_address")
+    return f"{address}&schema=test_{next(_schemas)}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for each file of tests."""
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
+    """Opens pages that are watched; see `watched_page` for the arguments."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(watched_page(browser, **settings))

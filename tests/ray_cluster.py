@@ -9,8 +9,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,23 @@ class Nodes:
         """One more node."""
         self.workers.append(self.cluster.add_node(num_cpus=self.cpus, object_store_memory=_STORE))
 
-    def kill_one_of(self, ids: Container[str | None]) -> list[str]:
-        """End one of these nodes, not the head, with all its processes, without a word to the others; its id if any."""
+    def kill_one_at_work(self, at_work: Callable[[], set[int]]) -> bool:
+        """End a node, not the head, with all its processes, without a word to the others, in the middle of something.
+
+        ``at_work`` gives the processes that have begun something and not ended it. They are stopped before they are
+        looked at, so that what they do is certainly lost.
+        """
         for node in self.workers:
-            if node.node_id in ids:
+            raylet = node.all_processes["raylet"][0].process.pid
+            processes = [raylet, *children(raylet)]
+            _signal(processes, signal.SIGSTOP)
+            if at_work() & set(processes):
+                _signal(processes, signal.SIGKILL)
                 self.workers.remove(node)
-                raylet = node.all_processes["raylet"][0].process.pid
-                for process in [raylet, *children(raylet)]:  # workers would live on for a second
-                    os.kill(process, signal.SIGKILL)
                 self.cluster.remove_node(node, allow_graceful=False)
-                return [node.node_id]
-        return []
+                return True
+            _signal(processes, signal.SIGCONT)
+        return False
 
     def wait_for(self, alive: int) -> None:
         """Until so many nodes are known to be alive."""
@@ -82,6 +88,12 @@ class Nodes:
         with _ray_warnings():
             ray.shutdown()
             self.cluster.shutdown()
+
+
+def _signal(processes: list[int], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def children(process: int) -> list[int]:

@@ -44,10 +44,10 @@ def average_rise(family: str, tau: float, n: float, remaining: float) -> float:
 
 
 def paces(horizon: int) -> list[float]:
-    """0.5, 1, 2, ... up to four horizons."""
-    taus = [0.5]
-    while 2 * taus[-1] <= 4 * horizon:
-        taus.append(2 * taus[-1])
+    """0.5, 0.71, 1, 1.41, 2, ... up to four horizons."""
+    taus: list[float] = []
+    while 0.5 * 2 ** (len(taus) / 2) <= 4 * horizon * (1 + 1e-9):
+        taus.append(0.5 * 2 ** (len(taus) / 2))
     return taus
 
 
@@ -121,7 +121,7 @@ class EnsembleReference(Reference):
 
     tail: float = 0.002
     sunk: float = 3.0
-    drift: float = 0.007
+    drift: float = 0.005
     straight: float = 0.5
     blocks: dict[int, list[tuple[float, float, float]]] = field(default_factory=dict)
     known: dict[int, int] = field(default_factory=dict)
@@ -169,20 +169,23 @@ class EnsembleReference(Reference):
         v = max(0.0, self.lines[b][2])
         spent = sum(max(0.0, len(r) * v - sum(r)) for i, r in enumerate(self.histories) if i != b)
 
+        def line_value(i: int) -> float:
+            return commit_value(self.lines[i][0], self.lines[i][1], self.cap, remaining)
+
+        def value(i: int) -> float:
+            lower = min(line_value(i), self.bounds[i][0])
+            return lower if lower < self.cap else self.cap + 1e-9 * min(self.lines[i][0], self.bounds[i][0])
+
         def index(i: int) -> float:
-            u, s, _ = self.lines[i]
-            bound, _, straight = self.bounds[i]
-            line_value = commit_value(u, s, self.cap, remaining)
-            value = min(line_value, bound)
-            if value >= self.cap:
-                value = self.cap + 1e-9 * min(u, bound)
             if i == b:
-                return value
-            if straight >= self.straight:
-                value = line_value
+                return value(b)
+            u, s, _ = self.lines[i]
             k0 = 0.0 if u >= v else min(remaining, (v - u) / s) if s > 0 else remaining
-            lost = max(0.0, v - u) * k0 - s * k0**2 / 2
-            return value - (min(self.odds, k0 / len(self.histories[i])) * lost + self.sunk * spent) / remaining
+            risk = min(self.odds, k0 / len(self.histories[i])) * (max(0.0, v - u) * k0 - s * k0**2 / 2)
+            if self.bounds[i][2] < self.straight:
+                return value(i) - (risk + self.sunk * spent) / remaining
+            lead = line_value(i) - (risk + spent) / remaining - line_value(b)
+            return max(line_value(i) - (risk + self.sunk * spent) / remaining, value(b) + lead)
 
         return max(arms, key=lambda i: (index(i), -i)), b
 

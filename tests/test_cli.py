@@ -17,7 +17,10 @@ import risingbandits
 from risingbandits import Result, policy_names
 from risingbandits.cli import app, run
 
-COMMANDS = ("demo", "simulate", "policies", "instances", "theory", "lower-bounds", "check")
+COMMANDS = (
+    *("demo", "simulate", "policies", "instances", "theory", "lower-bounds", "check", "reproduce", "imdb"),
+    *("run", "log", "show", "export", "replay", "report", "watch"),
+)
 SMALL = ["simulate", "--instance", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "study.json", "report.md"} | {
     f"{stem}.{kind}" for stem in ("regret", "pulls", "curves") for kind in ("png", "svg")

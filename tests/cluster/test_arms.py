@@ -60,6 +60,15 @@ def begun(diary: Path) -> list[list[str]]:
     return [line.split()[1:] for line in diary.read_text().splitlines() if line.startswith("begin")]
 
 
+def at_work(diary: Path) -> set[int]:
+    """The processes with a pull that has begun and not ended."""
+    processes: dict[str, int] = {}
+    for line in diary.read_text().splitlines():
+        what, name, *_, process = line.split()
+        processes[name] = int(process) if what == "begin" else 0
+    return set(processes.values()) - {0}
+
+
 def test_learners_stay_in_memory(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     with Allocator(list("abcdef"), 60, store=store) as allocator, RayArms(chains("abcdef", diary)) as arms:
@@ -147,28 +156,31 @@ def allocation_with_a_lost_node(cluster: Nodes, folder: Path) -> None:
     names = "abcdef"
     before = cluster.alive
     acknowledged: list[list[tuple[str, int]]] = []
+    killed, over = threading.Event(), threading.Event()
     with (
         Allocator(list(names), budget, store=store, policy="round-robin") as allocator,
         RayArms(chains(names, diary, seconds=0.1), checkpoint_every=2) as arms,
     ):
 
         def kill() -> None:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 600
             while time.monotonic() < deadline:
-                at_work = [own for own in list(arms._placed.values()) if own.process is not None and own.busy]
                 if len(told(store)) >= 20:
                     acknowledged.append(told(store))
-                    if cluster.kill_one_of([own.node for own in at_work]):
+                    if cluster.kill_one_at_work(lambda: at_work(diary)):
+                        killed.set()
                         return
-                time.sleep(0.02)
+                if over.wait(0.02):
+                    return
 
         killer = threading.Thread(target=kill)
         killer.start()
         allocator.run(jobs=5, progress=False, arms=arms)
+        over.set()
         killer.join()
         check(allocator, store, budget)
+    assert killed.is_set()
     cluster.wait_for(before - 1)
-    assert acknowledged
     assert set(acknowledged[-1]) <= set(told(store))
     assert any(attempt == "2" for _, _, attempt, _, _ in begun(diary))  # something was lost, and given again
 

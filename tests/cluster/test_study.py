@@ -95,33 +95,32 @@ class Diary:
         return one
 
     def note(self, what: str, item: str) -> None:
-        node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         with self.path.open("a") as file:
-            file.write(f"{what} {item} {node}\n")
+            file.write(f"{what} {item} {os.getpid()}\n")
 
     def begun(self) -> list[str]:
         """All items that have begun, as often as they have."""
         return [line.split()[1] for line in self.path.read_text().splitlines() if line.startswith("begin")]
 
-    def at_work(self) -> set[str]:
-        """The nodes with an item that has begun and not ended."""
-        nodes: dict[str, str] = {}
+    def at_work(self) -> set[int]:
+        """The processes with an item that has begun and not ended."""
+        processes: dict[str, int] = {}
         for line in self.path.read_text().splitlines():
-            what, item, node = line.split()
-            nodes[item] = node if what == "begin" else ""
-        return set(nodes.values())
+            what, item, process = line.split()
+            processes[item] = int(process) if what == "begin" else 0
+        return set(processes.values()) - {0}
 
 
 def study_with_a_lost_node(cluster: Nodes, folder: Path) -> None:
     labels, runs = ["a", "bb", "ccc"], range(40)
     diary = Diary(folder / "ray", 0.1)
     finished: list[tuple[str, int]] = []
-    killed: list[str] = []
+    killed: list[bool] = []
 
     def progress(label: str, done: int) -> None:
         finished.append((label, done))
-        if not killed:
-            killed.extend(cluster.kill_one_of(diary.at_work()))
+        if not killed and cluster.kill_one_at_work(diary.at_work):
+            killed.append(True)
 
     before = cluster.alive
     far = in_blocks(labels, diary, runs, RayBlocks(), progress)

@@ -29,8 +29,8 @@ def test_a_straight_late_bloomer_is_not_dropped() -> None:
 @pytest.mark.parametrize(
     ("name", "bernoulli", "runs", "mean", "worst"),
     [
-        ("paper-15arms", False, 100, 1_300, 8_000),
-        ("paper-2arms", False, 50, 800, 1_500),
+        ("paper-15arms", False, 100, 1_300, 5_000),
+        ("paper-2arms", False, 50, 700, 1_200),
         ("paper-2arms", True, 50, 1_200, 3_000),
     ],
 )

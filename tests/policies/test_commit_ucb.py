@@ -203,7 +203,7 @@ def test_bounds_fail_in_few_runs(bernoulli: bool) -> None:
     ("params", "word"),
     [
         ({"risk": "bold"}, "risk"),
-        ({"sigma": "smooth"}, "sigma"),
+        ({"sigma": "rough"}, "sigma"),
         ({"sigma": -1.0}, "sigma"),
         ({"widths": "student"}, "widths"),
         ({"sigma": "auto", "widths": "kl"}, "widths"),

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from risingbandits.errors import RisingBanditsError, check_choice, shown
-from risingbandits.policies import CommitUCB, Policy, REdUCB, get_policy, policy_class
+from risingbandits.policies import Policy, REdUCB, policy_class
+from risingbandits.policies.recommended import recommended_policy
 
 __all__ = ["choose_policy", "default_max_arms", "default_policy"]
 
@@ -16,14 +17,14 @@ def default_policy(
 ) -> Policy:
     """The policy of an allocator that was given none.
 
-    Cumulative reward: CommitUCB where rewards have a known range, R-ed-UCB where they have not (it needs no ceiling
-    of the means). Best arm: R-SR.
+    What `recommended_policy` says; arms are opened in the given order. To earn while rewards have no known range,
+    R-ed-UCB, which needs neither a scale nor a ceiling of the means.
     """
     if objective == "best-arm":
-        return get_policy("r-sr")
+        return recommended_policy(objective, n_arms, horizon)
     if reward_range is None:
         return REdUCB(sigma=sigma)
-    return CommitUCB(sigma=sigma)
+    return recommended_policy(objective, n_arms, horizon).with_params(order="given", sigma=sigma)
 
 
 def default_max_arms(horizon: int, n_arms: int) -> int:

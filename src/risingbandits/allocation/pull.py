@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 from risingbandits.errors import RisingBanditsError
 
-__all__ = ["NoArmFree", "Pull"]
+__all__ = ["NoArmFree", "Pull", "new_pull"]
 
 
 class Pull(NamedTuple):
@@ -22,6 +24,10 @@ class Pull(NamedTuple):
     arm: str
     n: int  #: 1 is the arm's first pull
     attempt: int = 1  #: 2 when this pull was given out before and failed or was not told in time
+
+
+#: ``new_pull((id, arm, n, attempt))``: half the time of ``Pull(...)``.
+new_pull: Callable[[tuple[Any, ...]], Pull] = partial(tuple.__new__, Pull)
 
 
 class NoArmFree(RisingBanditsError):

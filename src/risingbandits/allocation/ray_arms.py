@@ -9,7 +9,9 @@ new process that begins with the last checkpoint. The store of the allocator alo
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,6 +35,8 @@ log = logging.getLogger("risingbandits")
 _PURPOSE = "RayArms"
 _NAMED = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}  # what Ray takes as options of their own
 _LOOK = 2.0  # seconds between looks at whether a process can still start
+_STARTS = 5  # of a process, before the pull has failed
+_SUSPICION = 30.0  # seconds for which a node that has lost a process is avoided
 _LAST_SAVE = 60.0  # seconds that learners have to be saved when all is closed
 
 
@@ -113,6 +117,7 @@ class RayArms(Mapping[str, "_Remote"]):
         self._process: Any = None
         self._placed: dict[str, Placed[Any]] = {}
         self._leaving: dict[str, Placed[Any]] = {}
+        self._suspected: dict[str, float] = {}  # nodes that have lost a process, and when
         self._changed = threading.Condition()
         self._uses = 0
 
@@ -140,7 +145,7 @@ class RayArms(Mapping[str, "_Remote"]):
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")
         if self._slots is None:
             self._connect()
-            nodes = self._nodes()
+            nodes = self._alive()
             for name, needs in self._needs.items():
                 if room(nodes, (), needs) is None:
                     raise RisingBanditsError(f"arm {name!r} needs {needs}, which no node of the cluster has.")
@@ -152,7 +157,11 @@ class RayArms(Mapping[str, "_Remote"]):
         placed = self._take(name)
         lost = True
         try:
+            tries = 1
             while placed.process is None and not self._start(name, placed):
+                if tries == _STARTS:
+                    raise ArmLost(f"the process of arm {name!r} ended {tries} times before it could begin.")
+                tries += 1
                 self._give_back(name, placed, lost=True)
                 placed = self._take(name)
             assert placed.process is not None
@@ -198,7 +207,7 @@ class RayArms(Mapping[str, "_Remote"]):
             nodes: dict[str, Resources] = {"": {"slots": float(self._slots)}}
             needs = {"slots": 1.0}
         else:
-            nodes = self._nodes()
+            nodes = self._nodes(needs)
         leaving: list[str] = []
         node = room(nodes, self._placed.values(), needs)
         if node is None:
@@ -210,7 +219,7 @@ class RayArms(Mapping[str, "_Remote"]):
         return self._placed[name], leaving
 
     def _start(self, name: str, placed: Placed[Any]) -> bool:
-        """Start the process of an arm at its place. False if that was lost before it could."""
+        """Start the process of an arm at its place. False if place or process was lost before it could begin."""
         if self._folder is None:
             raise RisingBanditsError("folder must be given, got None.")
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -227,7 +236,7 @@ class RayArms(Mapping[str, "_Remote"]):
         process = self._process.options(max_restarts=0, **options).remote(*settings)
         begun = process.place.remote()
         while not self._ray.wait([begun], timeout=_LOOK)[0]:
-            if placed.node and placed.node not in self._nodes():
+            if placed.node and placed.node not in self._alive():
                 self._ray.kill(process)
                 return False
         try:
@@ -235,21 +244,33 @@ class RayArms(Mapping[str, "_Remote"]):
         except self._ray.exceptions.RayTaskError as error:
             raise (error.cause if isinstance(error.cause, Exception) else error) from None
         except self._ray.exceptions.RayError as error:
-            raise ArmLost(f"the process of arm {name!r} could not be started: {_first_line(error)}") from None
+            log.info("%s could not begin on node %s: %s", name, placed.node, _first_line(error))
+            return False
         with self._changed:
             placed.process = process
             placed.node = node if self._slots is None else placed.node
         log.debug("%s lives on node %s", name, node)
         return True
 
-    def _nodes(self) -> dict[str, Resources]:
+    def _alive(self) -> dict[str, Resources]:
         return {node["NodeID"]: node["Resources"] for node in self._ray.nodes() if node["Alive"]}
+
+    def _nodes(self, needs: Resources) -> dict[str, Resources]:
+        """The nodes to choose from: not those that have just lost a process, if others have what it takes.
+
+        A node that is gone is among the living until Ray has noticed.
+        """
+        alive, now = self._alive(), time.monotonic()
+        trusted = {node: own for node, own in alive.items() if now - self._suspected.get(node, -math.inf) > _SUSPICION}
+        return trusted if room(trusted, (), needs) is not None else alive
 
     def _give_back(self, name: str, placed: Placed[Any], lost: bool) -> None:
         with self._changed:
             placed.busy = False
             if lost:
                 self._placed.pop(name, None)
+                if placed.node:
+                    self._suspected[placed.node] = time.monotonic()
                 if placed.process is not None:  # it may live on behind a broken connection
                     self._ray.kill(placed.process)
             self._changed.notify_all()

@@ -13,7 +13,7 @@ from typing import Any
 
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.ledger import ArmState, Flight, Ledger
-from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
 from risingbandits.allocation.store import Store
@@ -101,7 +101,7 @@ class Session:
         flight = ledger.give(event, arm)
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
-        return Pull(id, arm.name, n, flight.attempt)
+        return new_pull((id, arm.name, n, flight.attempt))
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
         """Whether the reward counts; False if its (arm, n) is known."""

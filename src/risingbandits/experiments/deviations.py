@@ -75,6 +75,6 @@ class PublishedREdUCB(REdUCB):
         return self.kernels if self.refresh else self.kernels_without_refresh
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> red_ucb.State:
-        state = super().new_state(n_arms, horizon, capacity)
+        state: red_ucb.State = super().new_state(n_arms, horizon, capacity)
         state.line[:, 0] = self.first_index
         return state

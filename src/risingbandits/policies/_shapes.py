@@ -17,13 +17,13 @@ EXPONENTIAL, HYPERBOLIC, SQUARE_ROOT, FOURTH_ROOT, BROKEN_LINE = 0, 1, 2, 3, 4
 FAMILIES = 5
 
 _FASTEST = 0.5  # pulls
-_RATIO = 2.0
+_RATIO = math.sqrt(2.0)  # with 2, curves between two paces fit so badly that a wrong family wins for certain
 _SLOWEST = 4.0  # horizons
 _LONG = 1_000_000  # where the horizon is not known, the paces are those of this one
 
 
 def paces(horizon: int | None) -> Floats:
-    """The paces tau, from half a pull to four horizons, each twice the one before."""
+    """The paces tau, from half a pull to four horizons, each the square root of 2 times the one before."""
     last = _SLOWEST * (_LONG if horizon is None else horizon)
     count = 1 + int(math.log(last / _FASTEST) / math.log(_RATIO) + 1e-9)
     return np.asarray(_FASTEST * _RATIO ** np.arange(count))

@@ -101,12 +101,15 @@ def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
     for arm in range(state.arms.shape[0]):
         cost = 0.0 if arm == b else max(0.0, state.arms[arm, _risk.N] * level - state.arms[arm, _risk.EARNED])
         state.arms[arm, _risk.COST] = cost
+        state.arms[arm, _risk.RISK] = 0.0
         spent += cost
     chosen = -1
     best = -math.inf
     for arm in range(state.arms.shape[0]):
         if available is None or available[arm]:
-            value = _index(state, arm, b, level, spent, remaining)
+            value = _value(state, arm)
+            if arm != b:
+                value = _rival_index(state, arm, b, value, level, spent, remaining)
             if value > best or chosen < 0:
                 best = value
                 chosen = arm
@@ -114,22 +117,27 @@ def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
 
 
 @kernel
-def _index(state: State, arm: int, b: int, level: float, spent: float, remaining: float) -> float:
-    """What committing to the arm may bring, less, for rivals of the incumbent, what climbing and exploring cost."""
-    line = state.arms[arm, _risk.V]
+def _value(state: State, arm: int) -> float:
+    """What committing to the arm may bring: the lower one of line and bound."""
     bound = state.sums[arm, _BOUND]
-    value = min(line, bound)
-    if value >= state.cap:
-        value = state.cap + _TIE * min(state.arms[arm, _risk.U], bound)
-    if arm == b:
-        state.arms[arm, _risk.RISK] = 0.0
-        return value
-    if state.sums[arm, _STRAIGHT] >= state.straight:
-        value = line
+    value = min(state.arms[arm, _risk.V], bound)
+    return value if value < state.cap else state.cap + _TIE * min(state.arms[arm, _risk.U], bound)
+
+
+@kernel
+def _rival_index(state: State, arm: int, b: int, value: float, level: float, spent: float, remaining: float) -> float:
+    """The value less what climbing to the incumbent may lose and what exploring has cost.
+
+    A rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines alone.
+    """
     k0, lost = _commit.climb(state.arms[arm, _risk.U], state.arms[arm, _risk.S], level, remaining)
     risk = min(state.max_odds, k0 / state.arms[arm, _risk.N]) * lost
     state.arms[arm, _risk.RISK] = risk / remaining
-    return value - (risk + state.sunk * spent) / remaining
+    if state.sums[arm, _STRAIGHT] < state.straight:
+        return value - (risk + state.sunk * spent) / remaining
+    line = state.arms[arm, _risk.V]
+    lead = line - (risk + spent) / remaining - state.arms[b, _risk.V]
+    return max(line - (risk + state.sunk * spent) / remaining, _value(state, b) + lead)
 
 
 @kernel
@@ -246,7 +254,8 @@ class CommitEnsemble(Policy):
     The quantile leaves a chance of n / R, at most ``tail``: the chance that would pay for playing the arm as long
     again. Rivals of the incumbent (the arm with the highest sure level) pay for the climb to it and, ``sunk`` times,
     for what exploring has cost. An arm that, with probability ``straight`` or more, still rises as steeply as ever is
-    judged by the line alone: a posterior cannot tell a late bloomer from a bad arm before it bends.
+    judged by the line alone, and never dropped before `CommitUCB` would drop it: a posterior cannot tell a late bloomer
+    from a bad arm before it bends.
 
     Use it where curves look like learning curves and late bloomers matter, for the sum of the rewards or, through
     `recommend`, to find the arm to keep: it names the arm with the best predicted level at the end. Its bound may fail
@@ -308,7 +317,7 @@ class CommitEnsemble(Policy):
         max_odds: float = 8.0,
         tail: float = 0.002,
         sunk: float = 3.0,
-        drift: float = 0.007,
+        drift: float = 0.005,
         straight: float = 0.5,
         lookahead: float = 4.0,
     ) -> None:
