@@ -39,16 +39,23 @@ class Nodes:
 
         self.cpus = cpus
         head = {"num_cpus": cpus, "object_store_memory": _STORE, "include_dashboard": False, "temp_dir": folder}
-        self.cluster: Any = Cluster(initialize_head=True, head_node_args={**head, "_system_config": _SYSTEM})
+        self.cluster: Any = _patiently(
+            lambda: Cluster(initialize_head=True, head_node_args={**head, "_system_config": _SYSTEM})
+        )
         self.workers: list[Any] = []
-        for _ in range(workers):
-            self.add()
-        with _ray_warnings():
-            ray.init(address=self.cluster.address, log_to_driver=False, logging_level="ERROR")
+        try:
+            for _ in range(workers):
+                self.add()
+            with _ray_warnings():
+                ray.init(address=self.cluster.address, log_to_driver=False, logging_level="ERROR")
+        except BaseException:
+            self.close()
+            raise
 
     def add(self) -> None:
         """One more node."""
-        self.workers.append(self.cluster.add_node(num_cpus=self.cpus, object_store_memory=_STORE))
+        settings = {"num_cpus": self.cpus, "object_store_memory": _STORE}
+        self.workers.append(_patiently(lambda: self.cluster.add_node(**settings)))
 
     def kill_one_at_work(self, at_work: Callable[[], set[int]]) -> bool:
         """End a node, not the head, with all its processes, without a word to the others, in the middle of something.
@@ -88,6 +95,19 @@ class Nodes:
         with _ray_warnings():
             ray.shutdown()
             self.cluster.shutdown()
+
+
+def _patiently(start: Callable[[], Any], tries: int = 5) -> Any:
+    """Start a node. Ray gives up after 30 s, which a busy machine may need; what it has begun is ended."""
+    for left in reversed(range(tries)):
+        before = children(os.getpid())
+        try:
+            return start()
+        except Exception as error:
+            if not left or "timed out during startup" not in str(error):
+                raise
+            _signal([process for process in children(os.getpid()) if process not in before], signal.SIGKILL)
+    return None
 
 
 def _signal(processes: list[int], number: signal.Signals) -> None:

@@ -22,7 +22,7 @@ def reward_of(pull: Pull, arms: Sequence[str]) -> float:
 
 def make_store(path: Path, arms: Sequence[str] = WICKED, pulls: int = 60, budget: int = 60, **settings: Any) -> Path:
     """A store with ``pulls`` told pulls of a budget of ``budget``, two of them after a failure."""
-    with Allocator(list(arms), budget=budget, store=path, **settings) as allocator:
+    with Allocator(list(arms), budget=budget, store=path, **{"policy": "commit-ucb", **settings}) as allocator:
         for number in range(pulls):
             pull = allocator.ask()
             assert pull is not None

@@ -11,6 +11,7 @@ Interrupt it, run it again: it continues.
 # what it knows now in another. The fast one is better at first, the slow one in the end.
 
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -43,7 +44,8 @@ environment = { CEILING = 0.2, RATE = 0.3 }
 # %%
 # On the command line this is ``risingbandits run plan.toml``.
 
-done = subprocess.run(["risingbandits", "run", "plan.toml"], cwd=folder, capture_output=True, text=True, check=True)
+command = [sys.executable, "-m", "risingbandits", "run", "plan.toml"]
+done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
 print(done.stdout)
 
 # %%

@@ -151,8 +151,8 @@ def test_every_policy_serves_with_arms_in_flight() -> None:
 
 
 def test_minimize_is_maximize_upside_down() -> None:
-    up = Allocator(["a", "b"], 100, reward_range=(-1.0, 3.0))
-    down = Allocator(["a", "b"], 100, reward_range=(-3.0, 1.0), direction="minimize")
+    up = Allocator(["a", "b"], 100, policy="commit-ucb", reward_range=(-1.0, 3.0))
+    down = Allocator(["a", "b"], 100, policy="commit-ucb", reward_range=(-3.0, 1.0), direction="minimize")
     for one, two in zip(up, down, strict=True):
         assert one == two
         up.tell(one, curve(one))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ class Crew:
         pid, diary = self.workers.pop(i)
         wait_until(lambda: b"ready" in text(diary))
         time.sleep(float(np.random.default_rng(len(self.diaries)).exponential(0.01)))
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself: the budget is spent
+            os.kill(pid, signal.SIGKILL)
         wait_until(lambda: is_dead(pid))
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def test_budget_over_time_and_in_order(unit: str, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     rng = np.random.default_rng(0)
     budget: int | Budget = 150 if unit == "pulls" else Budget(cost=100.0)
-    with Allocator(arms, budget, store=path) as allocator:
+    with Allocator(arms, budget, policy="commit-ucb", store=path) as allocator:
         for pull in allocator:
             allocator.tell(pull, float(rng.random()), cost=float(rng.integers(1, 4)) / 4)
     log, events = read(path)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from risingbandits.errors import RisingBanditsError, check_choice, shown
-from risingbandits.policies import Policy, REdUCB, policy_class
+from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 
 __all__ = ["choose_policy", "default_max_arms", "default_policy"]
@@ -17,14 +17,16 @@ def default_policy(
 ) -> Policy:
     """The policy of an allocator that was given none.
 
-    What `recommended_policy` says; arms are opened in the given order. To earn while rewards have no known range,
-    R-ed-UCB, which needs neither a scale nor a ceiling of the means.
+    What `recommended_policy` says; arms are opened in the given order. To earn in runs without a known end, CommitUCB,
+    which plans for them; while rewards have no known range, R-ed-UCB, which needs neither their scale nor a ceiling.
     """
     if objective == "best-arm":
-        return recommended_policy(objective, n_arms, horizon)
+        return recommended_policy(objective, max(1, n_arms), horizon)
     if reward_range is None:
         return REdUCB(sigma=sigma)
-    return recommended_policy(objective, n_arms, horizon).with_params(order="given", sigma=sigma)
+    if horizon is None:
+        return CommitUCB(sigma=sigma)
+    return recommended_policy(objective, max(1, n_arms), horizon).with_params(order="given", sigma=sigma)
 
 
 def default_max_arms(horizon: int, n_arms: int) -> int:

@@ -295,7 +295,7 @@ class CommitEnsemble(Policy):
     Examples
     --------
     >>> from risingbandits import simulate
-    >>> result = simulate(["commit-ensemble", "commit-ucb"], "paper-2arms", horizon=20_000, runs=2, seed=1)
+    >>> result = simulate(["commit-ensemble", "commit-ucb"], "paper-2arms", seed=1)
     >>> bool(result.mean("commit-ensemble")[-1] < result.mean("commit-ucb")[-1])
     True
     """

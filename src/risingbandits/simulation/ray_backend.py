@@ -113,7 +113,7 @@ def _cut(items: Sequence[int], seconds: float, slots: int) -> list[Sequence[int]
     """Blocks of items that take ``seconds`` each: evenly for all slots, but not too short and not too long.
 
     >>> [len(block) for block in _cut(range(100), seconds=0.01, slots=2)]
-    [13, 13, 13, 13, 13, 13, 13, 9]
+    [15, 15, 15, 15, 15, 15, 10]
     >>> [len(block) for block in _cut(range(30), seconds=0.01, slots=2)]
     [10, 10, 10]
     """

@@ -66,7 +66,7 @@ def test_trials_are_arms_and_end_as_the_allocation_says(storage: Any) -> None:
     arms = OptunaArms(study, train, n_trials=4)
     assert list(arms) == ["trial 0", "trial 1", "trial 2", "trial 3"]
     assert arms.direction == "maximize"
-    allocator = Allocator(arms, budget=40, direction=arms.direction)
+    allocator = Allocator(arms, budget=40, policy="commit-ucb", direction=arms.direction)
     allocator.run(progress=False)
     best = allocator.recommend()
     assert {trial.state for trial in study.trials} == {TrialState.RUNNING}
@@ -167,7 +167,7 @@ def test_an_objective_that_fails_begins_again() -> None:
 def test_more_trials_later() -> None:
     study = make_study(None)
     arms = OptunaArms(study, train, 2)
-    allocator = Allocator(arms, budget=30)
+    allocator = Allocator(arms, budget=30, policy="commit-ucb")
     for _ in range(5):
         pull = allocator.ask()
         assert pull is not None
