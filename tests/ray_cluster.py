@@ -19,10 +19,10 @@ import pytest
 ray: Any = pytest.importorskip("ray", reason="Ray is not installed: pip install 'risingbandits[ray]'")
 
 _STORE = 80 * 2**20  # bytes of the object store of a node, the least that Ray allows is 75 MB
-_SYSTEM = {  # a dead node is noticed within two seconds instead of half a minute
+_SYSTEM = {  # a dead node is noticed within seconds instead of half a minute
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 500,
-    "health_check_failure_threshold": 3,
+    "health_check_failure_threshold": 6,
 }
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -35,6 +35,7 @@ SHORTER = {
     "risingbandits watch": "--terminal --once",
     "python benchmarks/learners.py": "--steps 20",
     "python benchmarks/best_arm.py": "--runs 2",
+    "python benchmarks/allocator.py": "--seconds 0.2 --events 2000",
     "python": "--quick",
 }
 # Places of names that a reader fills in.
