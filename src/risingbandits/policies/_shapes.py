@@ -17,7 +17,7 @@ EXPONENTIAL, HYPERBOLIC, SQUARE_ROOT, FOURTH_ROOT, BROKEN_LINE = 0, 1, 2, 3, 4
 FAMILIES = 5
 
 _FASTEST = 0.5  # pulls
-_RATIO = math.sqrt(2.0)  # with 2, curves between two paces fit so badly that a wrong family wins for certain
+_RATIO = math.sqrt(2.0)  # with 2, bounds failed on curves that lie between two paces
 _SLOWEST = 4.0  # horizons
 _LONG = 1_000_000  # where the horizon is not known, the paces are those of this one
 
