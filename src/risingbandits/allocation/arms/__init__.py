@@ -1,0 +1,1 @@
+"""What is pulled, and the loop that pulls it."""

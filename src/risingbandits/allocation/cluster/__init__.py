@@ -1,0 +1,1 @@
+"""Arms that live on a Ray cluster."""

@@ -1,0 +1,1 @@
+"""Arms that are commands, and the plans that name them."""

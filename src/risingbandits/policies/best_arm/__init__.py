@@ -1,0 +1,1 @@
+"""Policies that look for the arm to keep in the end."""

@@ -1,0 +1,1 @@
+"""Policies for arms that do not change, or that change with time: the field's yardsticks."""

@@ -1,0 +1,1 @@
+"""Policies that are optimistic about committing to an arm: CommitUCB, CommitEnsemble, OpenArms."""

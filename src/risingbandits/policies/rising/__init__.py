@@ -1,0 +1,1 @@
+"""Policies from the literature on rising bandits, to earn on the way."""

@@ -1,0 +1,1 @@
+"""Where the runs of a simulation are played."""
