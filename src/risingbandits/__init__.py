@@ -18,30 +18,8 @@ and they decide for real, one pull at a time:
 
 from typing import TYPE_CHECKING, Any
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import (
-    Bernoulli,
-    Beta,
-    ConstantCurve,
-    Curve,
-    Exponential,
-    Gaussian,
-    InstancePair,
-    LinearCapped,
-    NoNoise,
-    Polynomial,
-    PowerLaw,
-    RisingBandit,
-    ShapeCheck,
-    Tabulated,
-    exponential_instance,
-    get_instance,
-    instance_names,
-    instance_pair,
-    power_law_instance,
-    random_instance,
-)
 from risingbandits.policies import (
     ASHA,
     DUCB,
@@ -86,6 +64,28 @@ from risingbandits.policies import (
     policy_names,
     recommended_policy,
     register,
+)
+from risingbandits.problems import (
+    Bernoulli,
+    Beta,
+    ConstantCurve,
+    Curve,
+    Exponential,
+    Gaussian,
+    InstancePair,
+    LinearCapped,
+    NoNoise,
+    Polynomial,
+    PowerLaw,
+    RisingBandit,
+    ShapeCheck,
+    Tabulated,
+    exponential_instance,
+    get_instance,
+    instance_names,
+    instance_pair,
+    power_law_instance,
+    random_instance,
 )
 from risingbandits.simulation import Result, simulate
 

@@ -28,6 +28,8 @@ __all__ = [
 class RisingBanditsError(ValueError):
     """Input that the package cannot use; the base of all its errors about arguments and files."""
 
+    __module__ = "risingbandits"  # where users import it from, and what tracebacks name
+
 
 def shown(value: object) -> str:
     """A short text for ``value`` in an error message, with numbers of NumPy printed as plain numbers."""
@@ -40,7 +42,7 @@ def check_positive_int(name: str, value: Any, minimum: int = 1) -> int:
     >>> check_positive_int("horizon", 0)
     Traceback (most recent call last):
         ...
-    risingbandits.errors.RisingBanditsError: horizon must be an integer >= 1, got 0.
+    risingbandits.RisingBanditsError: horizon must be an integer >= 1, got 0.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < minimum:
         raise RisingBanditsError(f"{name} must be an integer >= {minimum}, got {shown(value)}.")
@@ -63,7 +65,7 @@ def check_finite(
     >>> check_finite("rate", 0, above=0)
     Traceback (most recent call last):
         ...
-    risingbandits.errors.RisingBanditsError: rate must be a finite number > 0, got 0.
+    risingbandits.RisingBanditsError: rate must be a finite number > 0, got 0.
     """
     if not isinstance(value, (bool, np.bool_)) and isinstance(value, numbers.Real):
         try:
@@ -89,7 +91,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     >>> check_choice("backend", "thread", ["threads", "ray"])
     Traceback (most recent call last):
         ...
-    risingbandits.errors.RisingBanditsError: backend must be one of threads, ray; got 'thread', did you mean 'threads'?
+    risingbandits.RisingBanditsError: backend must be one of threads, ray; got 'thread', did you mean 'threads'?
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:

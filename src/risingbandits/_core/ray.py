@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from risingbandits.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, shown
 
 __all__ = ["connected", "import_ray"]
 

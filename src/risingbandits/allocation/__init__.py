@@ -4,12 +4,12 @@
 """
 
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.allocation.arms import Arm, Outcome, as_arm
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.history import Event, History, open_history
+from risingbandits.allocation.cluster.ray_arms import RayArms
+from risingbandits.allocation.explained import AllocationTable
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.ray_arms import RayArms
-from risingbandits.allocation.table import AllocationTable
+from risingbandits.allocation.stores.reader import Event, History, open_history
 
 __all__ = [
     "AllocationTable",

@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from risingbandits.allocation.arms import Arm, as_arm
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.session import Session
 from risingbandits.allocation.settings import Settings, check_arm_name, make_settings
-from risingbandits.allocation.store import Store, open_store
-from risingbandits.errors import RisingBanditsError, check_finite, shown
+from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.table import AllocationTable
+    from risingbandits.allocation.explained import AllocationTable
 
 __all__ = ["Allocator"]
 
@@ -302,7 +302,7 @@ class Allocator:
         A pull that raises an exception has failed. Ctrl-C lets the pulls in flight end, then stops. ``arms`` are
         pulled instead of those that the allocator was made with, as `RayArms` on a cluster.
         """
-        from risingbandits.allocation.driver import run
+        from risingbandits.allocation.arms.driver import run
 
         if arms is not None and hasattr(arms, "belong_to"):
             arms.belong_to(self)
@@ -311,7 +311,7 @@ class Allocator:
 
     async def aask(self, wait: float | None = None) -> Pull | None:
         """`ask` for asyncio: other tasks go on meanwhile."""
-        from risingbandits.allocation.driver import ask_async
+        from risingbandits.allocation.arms.driver import ask_async
 
         return await ask_async(self, wait)
 

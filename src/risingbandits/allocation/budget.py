@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
 __all__ = ["Budget", "ExactSum", "as_budget"]
 

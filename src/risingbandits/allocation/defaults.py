@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 

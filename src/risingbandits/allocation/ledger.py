@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.budget import ExactSum
+from risingbandits.allocation.eligible import Flags
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.flags import Flags
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import Settings
-from risingbandits.errors import RisingBanditsError, shown
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.table import AllocationTable
+    from risingbandits.allocation.explained import AllocationTable
 
 __all__ = ["ArmState", "Flight", "Ledger"]
 
@@ -379,7 +379,7 @@ class Ledger:
 
     def explain(self) -> AllocationTable:
         """A table for people, as `Allocator.explain` gives it."""
-        from risingbandits.allocation.table import allocation_table
+        from risingbandits.allocation.explained import allocation_table
 
         return allocation_table(self)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 __all__ = ["NoArmFree", "Pull", "new_pull"]
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.ledger import ArmState, Flight, Ledger
 from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
-from risingbandits.allocation.store import Store
-from risingbandits.allocation.workers import is_gone, worker_name
-from risingbandits.errors import RisingBanditsError, shown
+from risingbandits.allocation.stores.base import Store
 
 __all__ = ["Session"]
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import choose_policy, default_max_arms
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
 from risingbandits.policies import Policy, policy_class
 
 __all__ = ["OBJECTIVES", "Settings", "check_arm_name", "make_settings"]

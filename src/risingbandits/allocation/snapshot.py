@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Flight, Ledger
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.store import Store
-from risingbandits.errors import RisingBanditsError
+from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
 __all__ = ["fold", "load_ledger", "pack", "unpack"]

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits import cli_imdb, cli_replay, cli_report, cli_reproduce, cli_run, cli_store, cli_theory
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._version import __version__
-from risingbandits.cli_backend import Address, Backend
-from risingbandits.errors import RisingBanditsError, check_choice
+from risingbandits.cli import curves, paper_imdb, paper_reproduce, paper_theory, plans, reports, stores
+from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
-    from risingbandits.reporting.report import Study
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.problems import RisingBandit
+    from risingbandits.reports.folder import Study
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["app", "main", "run"]
 
@@ -96,9 +96,9 @@ def demo(
     jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
-    from risingbandits.instances import get_instance
     from risingbandits.policies import get_policy, policy_names
-    from risingbandits.reporting.report import Study, prepare_folder
+    from risingbandits.problems import get_instance
+    from risingbandits.reports.folder import Study, prepare_folder
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -149,14 +149,14 @@ def simulate(
     ] = "paying",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits import _arguments
-    from risingbandits.reporting.report import Study, prepare_folder
+    from risingbandits.policies import text
+    from risingbandits.reports.folder import Study, prepare_folder
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
-    chosen = _arguments.parse_policies(policies)
-    rounds = _arguments.parse_checkpoints(checkpoints)
+    chosen = text.parse_policies(policies)
+    rounds = text.parse_checkpoints(checkpoints)
     problem = _problem(instance, curves, noise)
     if out is not None:
         prepare_folder(out)
@@ -184,7 +184,7 @@ def simulate(
 def policies(name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None) -> None:
     """List the policies, or show the settings of one."""
     from risingbandits.policies import policy_class
-    from risingbandits.reporting import tables
+    from risingbandits.reports import tables
 
     if name is None:
         _show(tables.policies_table())
@@ -199,7 +199,7 @@ def policies(name: Annotated[str | None, typer.Argument(help="Show this one with
 @app.command()
 def instances() -> None:
     """List the named problems."""
-    from risingbandits.reporting.tables import instances_table
+    from risingbandits.reports.tables import instances_table
 
     _show(instances_table())
 
@@ -229,8 +229,8 @@ def _fail(sentence: str) -> int:
 
 
 def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
-    from risingbandits._arguments import parse_noise
-    from risingbandits.instances import RisingBandit, get_instance
+    from risingbandits.policies.text import parse_noise
+    from risingbandits.problems import RisingBandit, get_instance
 
     if name is not None and curves is not None:
         raise RisingBanditsError(f"only one of instance and curves may be given, got {name!r} and {str(curves)!r}.")
@@ -245,11 +245,11 @@ def _present(
     studies: Sequence[Study], out: Path | None, command: str, note: str = "", objective: str = "cumulative"
 ) -> None:
     """Tables on the terminal, files in ``out``, and at the end where they are."""
-    from risingbandits.reporting.tables import summary_table
+    from risingbandits.reports.tables import summary_table
 
     page = None
     if out is not None:
-        from risingbandits.reporting.report import write_report
+        from risingbandits.reports.folder import write_report
 
         page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}", objective)
     for study in studies:
@@ -280,10 +280,10 @@ def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
         yield lambda label, _finished: bar.update(task, advance=1, description=f"{what}: {label}")
 
 
-cli_theory.add_commands(app, _show, _progress)
-cli_imdb.add_commands(app, _show, _progress)
-cli_reproduce.add_commands(app, _show)
-cli_replay.add_commands(app, _show)
-cli_run.add_commands(app, _show)
-cli_store.add_commands(app, _show)
-cli_report.add_commands(app)
+paper_theory.add_commands(app, _show, _progress)
+paper_imdb.add_commands(app, _show, _progress)
+paper_reproduce.add_commands(app, _show)
+curves.add_commands(app, _show)
+plans.add_commands(app, _show)
+stores.add_commands(app, _show)
+reports.add_commands(app)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice
 
 if TYPE_CHECKING:
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -53,10 +53,10 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
-        from risingbandits._arguments import parse_policies
-        from risingbandits.instances.files import read_curves
+        from risingbandits.policies.text import parse_policies
+        from risingbandits.problems.csv_files import read_curves
         from risingbandits.replay import replay as play
-        from risingbandits.reporting import replay as tables
+        from risingbandits.reports import replay_tables as tables
 
         check_choice("objective", objective, _DEFAULTS)
         outcome = play(

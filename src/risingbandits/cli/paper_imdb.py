@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from risingbandits.cli_backend import Address, Backend
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
-    from risingbandits.learners import Rows
-    from risingbandits.learners.averages import Averages
-    from risingbandits.reporting.tables import TextTable
-    from risingbandits.simulation.backend import Backend as Players
+    from risingbandits.paper.imdb import Rows
+    from risingbandits.paper.imdb.averages import Averages
+    from risingbandits.reports.tables import TextTable
+    from risingbandits.simulation.backends.base import Backend as Players
 
 __all__ = ["add_commands"]
 
@@ -72,8 +72,8 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         address: Address = None,
     ) -> None:
         """Measure the average learning curves; run it again, with more runs, to continue."""
-        from risingbandits.experiments.model_selection import curves_table
-        from risingbandits.simulation.backend import opened
+        from risingbandits.paper.model_selection import curves_table
+        from risingbandits.simulation.backends.base import opened
 
         setting = _setting(dataset, data, features, horizon, quick)
         with opened(backend, jobs, address) as players:
@@ -106,17 +106,17 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         address: Address = None,
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
-        from risingbandits import _arguments
-        from risingbandits.experiments import model_selection as experiment
-        from risingbandits.reporting.report import write_report
-        from risingbandits.simulation.backend import opened
+        from risingbandits.paper import model_selection as experiment
+        from risingbandits.policies.text import parse_policies
+        from risingbandits.reports.folder import write_report
+        from risingbandits.simulation.backends.base import opened
         from risingbandits.simulation.result import write_whole
 
         numbers = _numbers(arms, len(experiment.ARMS))
         if policies is None:
             chosen = experiment.study_policies(published)
         else:
-            chosen = _arguments.parse_policies(policies)
+            chosen = parse_policies(policies)
         setting = _setting(dataset, data, features, horizon, quick)
         repeats = runs or (_QUICK_RUNS if quick else 30)
         curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
@@ -149,10 +149,10 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
 
     def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path, progress: Progress) -> Averages:
         """Averaged curves, from the folder as far as they are there, and their files."""
-        from risingbandits.experiments.model_selection import ARMS
-        from risingbandits.learners.averages import measure_curves
-        from risingbandits.reporting.figures import plot_curves, save_figure
-        from risingbandits.reporting.report import prepare_folder
+        from risingbandits.paper.imdb.averages import measure_curves
+        from risingbandits.paper.model_selection import ARMS
+        from risingbandits.reports.figures import plot_curves, save_figure
+        from risingbandits.reports.folder import prepare_folder
         from risingbandits.simulation.result import write_whole
 
         prepare_folder(out)
@@ -166,7 +166,7 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
 
 
 def _setting(dataset: str, data: Path | None, features: int, horizon: int | None, quick: bool) -> _Setting:
-    from risingbandits.experiments.model_selection import HORIZONS, load_rows
+    from risingbandits.paper.model_selection import HORIZONS, load_rows
 
     if features not in _FEATURES:
         raise RisingBanditsError(f"features must be 1000 or 10000, got {features}.")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.cli_backend import Address, Backend
-from risingbandits.errors import check_choice, check_positive_int
+from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -55,7 +55,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
 
         from dataclasses import replace
 
-        from risingbandits.experiments import reproduce as study
+        from risingbandits.paper import reproduce as study
 
         if redraw:
             study.redraw(names, out)

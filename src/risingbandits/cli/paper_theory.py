@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice
 
 if TYPE_CHECKING:
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -37,9 +37,9 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
     ) -> None:
         """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
-        from risingbandits._arguments import parse_noise
-        from risingbandits.instances import RisingBandit, get_instance
-        from risingbandits.reporting import theory as tables
+        from risingbandits.policies.text import parse_noise
+        from risingbandits.problems import RisingBandit, get_instance
+        from risingbandits.reports import theory as tables
         from risingbandits.theory.complexity import horizon_of
 
         path = Path(instance)
@@ -65,19 +65,19 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
     ) -> None:
         """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
-        from risingbandits import _arguments
-        from risingbandits.instances import PAIRS
-        from risingbandits.reporting import theory as tables
-        from risingbandits.reporting.figures import save_figure
-        from risingbandits.reporting.report import prepare_folder
+        from risingbandits.paper.pair_study import learning_policies, play_pairs
+        from risingbandits.policies import text
+        from risingbandits.problems import PAIRS
+        from risingbandits.reports import theory as tables
+        from risingbandits.reports.figures import save_figure
+        from risingbandits.reports.folder import prepare_folder
         from risingbandits.simulation.result import write_whole
-        from risingbandits.theory.pair_study import learning_policies, play_pairs
 
-        chosen = _arguments.parse_policies(",".join(learning_policies()) if policies is None else policies)
+        chosen = text.parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (
             list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
         )
-        scatter = None if noise is None else _arguments.parse_noise(noise)
+        scatter = None if noise is None else text.parse_noise(noise)
         if out is not None:
             prepare_folder(out)
         with progress("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
@@ -105,8 +105,8 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
     ) -> None:
         """Tell whether measured curves look rising and concave, as the theory wants them."""
-        from risingbandits.instances.files import read_curves
-        from risingbandits.reporting.theory import check_table
+        from risingbandits.problems.csv_files import read_curves
+        from risingbandits.reports.theory import check_table
         from risingbandits.theory.measured import check_curve
 
         reports = []

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.cli_backend import Address
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.cli.backend import Address
 
 if TYPE_CHECKING:
     from risingbandits.allocation import Allocator
-    from risingbandits.allocation.plan import Plan
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.allocation.commands.plan import Plan
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -49,11 +49,11 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         ] = None,
     ) -> None:
         """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
-        from risingbandits.allocation.aside import put_aside, running
-        from risingbandits.allocation.plan import read_plan
-        from risingbandits.allocation.runner import Runner
-        from risingbandits.allocation.views import arms_table, standing
-        from risingbandits.allocation.watching import watching
+        from risingbandits.allocation.arms.display import watching
+        from risingbandits.allocation.commands.fresh_start import put_aside, running
+        from risingbandits.allocation.commands.plan import read_plan
+        from risingbandits.allocation.commands.runner import Runner
+        from risingbandits.allocation.status import arms_table, standing
 
         check_choice("on", on, ("here", "ray"))
         if on == "here" and (address is not None or resources is not None):
@@ -85,7 +85,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
 
 def _run_on_ray(plan: Plan, allocator: Allocator, jobs: int, resources: str | None, address: str | None) -> int:
     """Run the commands on a cluster; 0, or 130 after Ctrl-C, which lets running commands finish."""
-    from risingbandits.allocation.ray_commands import command_arms, parse_resources
+    from risingbandits.allocation.cluster.ray_commands import command_arms, parse_resources
 
     with command_arms(plan, parse_resources(resources), address) as arms:
         try:
@@ -97,8 +97,8 @@ def _run_on_ray(plan: Plan, allocator: Allocator, jobs: int, resources: str | No
 
 def _allocator(plan: Plan) -> Allocator:
     """The allocator of a plan: a new one, or the one in its store."""
-    from risingbandits._arguments import parse_policies
     from risingbandits.allocation import Allocator
+    from risingbandits.policies.text import parse_policies
 
     settings = dict(plan.settings)
     if "(" in settings.get("policy", ""):
@@ -115,7 +115,7 @@ def _allocator(plan: Plan) -> Allocator:
 def _arms(plan: Plan) -> TextTable:
     import shlex
 
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.reports.tables import TextTable
 
     rows = [
         (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 __all__ = ["add_commands"]
 
@@ -37,7 +37,7 @@ def add_commands(app: typer.Typer) -> None:
         out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     ) -> None:
         """Write one page with pictures and tables about a study or an allocation; it needs no network."""
-        from risingbandits.reporting.html import write_html
+        from risingbandits.reports.pages.write import write_html
 
         typer.echo(f"Report: {write_html(source, out)}")
 
@@ -64,7 +64,7 @@ def add_commands(app: typer.Typer) -> None:
 def _watch_here(store: str, once: bool) -> None:
     from rich.console import Console
 
-    from risingbandits.reporting import terminal
+    from risingbandits.reports.live import terminal
 
     console = Console()
     if not console.is_terminal:
@@ -76,7 +76,7 @@ def _watch_here(store: str, once: bool) -> None:
 
 
 def _watch_in_browser(store: str, port: int, browser: bool) -> None:
-    from risingbandits.reporting.live import serve
+    from risingbandits.reports.live.server import serve
 
     def ready(address: str) -> None:
         typer.echo(f"Live at {address} (Ctrl-C to stop)")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
-    from risingbandits.reporting.tables import TextTable
+    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -32,7 +32,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     ) -> None:
         """List what happened in a run, one line each, the oldest first."""
         from risingbandits.allocation.events import KINDS
-        from risingbandits.allocation.history import open_history
+        from risingbandits.allocation.stores.reader import open_history
 
         if kind is not None:
             check_choice("kind", kind, KINDS)
@@ -45,8 +45,8 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     @app.command("show")
     def show_store(store: Store) -> None:
         """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
-        from risingbandits.allocation.history import open_history
-        from risingbandits.allocation.views import arms_table, flights_table, standing
+        from risingbandits.allocation.status import arms_table, flights_table, standing
+        from risingbandits.allocation.stores.reader import open_history
 
         with open_history(store) as history:
             state = history.allocator_state()
@@ -64,8 +64,8 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
     ) -> None:
         """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
-        from risingbandits.allocation import export as exports
-        from risingbandits.allocation.history import open_history
+        from risingbandits.allocation.stores import export as exports
+        from risingbandits.allocation.stores.reader import open_history
         from risingbandits.simulation.result import write_whole
 
         ending = ".csv" if out is None else out.suffix.lower()

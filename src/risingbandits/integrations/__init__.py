@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.adapters.optuna import OptunaArms, StudyArm, TrialArm
-    from risingbandits.allocation.adapters.ray_tune import RisingScheduler
-    from risingbandits.allocation.adapters.river import RisingClassifier, RisingRegressor, RiverPolicy
-    from risingbandits.allocation.adapters.selector import RisingSelector
-    from risingbandits.allocation.adapters.sklearn import PartialFitArm, WarmStartArm
+    from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
+    from risingbandits.integrations.ray_tune import RisingScheduler
+    from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
+    from risingbandits.integrations.selector import RisingSelector
+    from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
 
 __all__ = [
     "OptunaArms",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.defaults import choose_policy
-from risingbandits.errors import RisingBanditsError, shown
 from risingbandits.policies import Policy
 
 __all__ = ["PolicyRun", "begin"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from river import metrics, stats
 
-from risingbandits.errors import check_finite
+from risingbandits._core.errors import check_finite
 
 __all__ = ["SampleScore"]
 

@@ -10,8 +10,8 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits.allocation.pull import Pull
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
 
 try:
     from optuna import Study, Trial, TrialPruned

@@ -11,12 +11,12 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from risingbandits._ray import import_ray
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.ray import import_ray
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.store import open_store
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.allocation.stores.base import open_store
 
 import_ray("RisingScheduler", "tune")
 try:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.policies import Policy
 
 try:
@@ -20,8 +20,8 @@ except ImportError:
         "River is needed for RisingClassifier, RisingRegressor and RiverPolicy: pip install 'risingbandits[river]'."
     ) from None
 
-from risingbandits.allocation.adapters._policy_run import PolicyRun
-from risingbandits.allocation.adapters._river_scores import SampleScore
+from risingbandits.integrations._policy_run import PolicyRun
+from risingbandits.integrations._river_scores import SampleScore
 
 __all__ = ["RisingClassifier", "RisingRegressor", "RiverPolicy"]
 

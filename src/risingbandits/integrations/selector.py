@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits.allocation.adapters._batches import BatchOrder, RunningVariance, batch_score
-from risingbandits.allocation.adapters._policy_run import PolicyRun
-from risingbandits.errors import RisingBanditsError, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
+from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
+from risingbandits.integrations._policy_run import PolicyRun
 
 try:
     from sklearn.base import MetaEstimatorMixin, clone, is_classifier
@@ -22,7 +22,7 @@ except ImportError:
         "scikit-learn is needed for RisingSelector: pip install 'risingbandits[sklearn]'."
     ) from None
 
-from risingbandits.allocation.adapters.sklearn import seeded
+from risingbandits.integrations.sklearn import seeded
 
 __all__ = ["RisingSelector"]
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits.allocation.adapters._batches import BatchOrder, RunningVariance, score_of
-from risingbandits.allocation.arms import Outcome
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.integrations._batches import BatchOrder, RunningVariance, score_of
 
 try:
     import joblib  # type: ignore[import-untyped]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from risingbandits.experiments.data import Line, RegretData, write_rows
-from risingbandits.experiments.study import PAPER_POLICIES
+from risingbandits.paper.study import PAPER_POLICIES
+from risingbandits.paper.tables_on_disk import Line, RegretData, write_rows
 
 __all__ = ["CLAIMS", "Claim", "Judgement", "Tables", "judged", "write"]
 

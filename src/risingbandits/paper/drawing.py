@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from risingbandits.experiments.data import RegretData
-from risingbandits.reporting.figures import save_figure
-from risingbandits.reporting.style import Look, look, styled, tidy
+from risingbandits.paper.tables_on_disk import RegretData
+from risingbandits.reports.figures import save_figure
+from risingbandits.reports.style import Look, look, styled, tidy
 
 __all__ = ["curves_figure", "figure_with_axes", "pulls_figure", "regret_figure", "save_all"]
 

@@ -23,14 +23,14 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from risingbandits._jit import source_stamp
+from risingbandits._core.jit import source_stamp
 from risingbandits._version import __version__
-from risingbandits.instances import RisingBandit
-from risingbandits.instances._sums import fill_sums
 from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
+from risingbandits.problems import RisingBandit
+from risingbandits.problems._sums import fill_sums
 from risingbandits.simulation import Result, engine, simulate
-from risingbandits.simulation.backend import Backend, Threads
+from risingbandits.simulation.backends.base import Backend, Threads
 from risingbandits.simulation.result import Floats, Ints, write_whole
 from risingbandits.simulation.run import checkpoint_rounds
 

@@ -11,19 +11,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
-from risingbandits.experiments import drawing
-from risingbandits.experiments.blocks import Panel
-from risingbandits.experiments.data import read_rows, write_rows
-from risingbandits.experiments.study import POLICIES, Size
-from risingbandits.instances import PAIRS, instance_pair
+from risingbandits.paper import drawing
+from risingbandits.paper.kept_runs import Panel
+from risingbandits.paper.pair_study import PairStudy
+from risingbandits.paper.study import POLICIES, Size
+from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
-from risingbandits.reporting.style import look, styled, thousands, tidy
-from risingbandits.reporting.tables import TextTable
-from risingbandits.reporting.theory import pairs_csv
+from risingbandits.problems import PAIRS, instance_pair
+from risingbandits.reports.style import look, styled, thousands, tidy
+from risingbandits.reports.tables import TextTable
+from risingbandits.reports.theory import pairs_csv
 from risingbandits.simulation import Result
 from risingbandits.simulation.result import write_whole
 from risingbandits.theory.lower_bounds import lower_bound
-from risingbandits.theory.pair_study import PairStudy
 
 __all__ = ["STUDY", "LowerBoundStudy"]
 

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from risingbandits.errors import check_choice, check_positive_int
-from risingbandits.experiments.clipped_bonus import ClippedBonusUCB
-from risingbandits.learners import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
-from risingbandits.learners.averages import Averages
-from risingbandits.learners.play import LiveResult, play_live
+from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits.paper.imdb import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
+from risingbandits.paper.imdb.averages import Averages
+from risingbandits.paper.imdb.play import LiveResult, play_live
+from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy, get_policy
-from risingbandits.reporting.report import Study
-from risingbandits.reporting.tables import TextTable
-from risingbandits.simulation.backend import Backend
+from risingbandits.reports.folder import Study
+from risingbandits.reports.tables import TextTable
+from risingbandits.simulation.backends.base import Backend
 from risingbandits.simulation.blocks import Advance
 
 __all__ = [

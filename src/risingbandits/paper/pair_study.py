@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from risingbandits.errors import check_positive_int
-from risingbandits.instances import PAIRS, InstancePair, Noise, instance_pair
+from risingbandits._core.errors import check_positive_int
 from risingbandits.policies import policy_class, policy_names
+from risingbandits.problems import PAIRS, InstancePair, Noise, instance_pair
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
 from risingbandits.theory.lower_bounds import LowerBound, lower_bound

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits._jit import kernel
-from risingbandits.errors import RisingBanditsError
-from risingbandits.policies import red_ucb
-from risingbandits.policies._types import Rng
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Rng
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.red_ucb import REdUCB
+from risingbandits.policies.rising import red_ucb
+from risingbandits.policies.rising.red_ucb import REdUCB
 
 __all__ = ["PublishedREdUCB"]
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
 from risingbandits.policies.base import Kernels, Policy
 
 __all__ = ["ClippedBonusUCB"]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._version import __version__
-from risingbandits.experiments import claims, fifteen_arms, lower_bounds, rates, two_arms
-from risingbandits.experiments.blocks import Blocks, Progress, remove_leftovers
-from risingbandits.experiments.data import read_rows
-from risingbandits.experiments.study import Experiment, Size
-from risingbandits.reporting.report import prepare_folder
-from risingbandits.reporting.tables import TextTable
-from risingbandits.simulation.backend import Backend, opened
+from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_arms
+from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
+from risingbandits.paper.study import Experiment, Size
+from risingbandits.paper.tables_on_disk import read_rows
+from risingbandits.reports.folder import prepare_folder
+from risingbandits.reports.tables import TextTable
+from risingbandits.simulation.backends.base import Backend, opened
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]

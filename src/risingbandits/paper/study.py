@@ -9,13 +9,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from risingbandits.experiments import drawing
-from risingbandits.experiments.blocks import Panel
-from risingbandits.experiments.data import RegretData, write_regret
-from risingbandits.instances import Bernoulli, Beta, Noise, get_instance
+from risingbandits.paper import drawing
+from risingbandits.paper.kept_runs import Panel
+from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
-from risingbandits.reporting.study_file import StudyFile
-from risingbandits.reporting.tables import TextTable
+from risingbandits.problems import Bernoulli, Beta, Noise, get_instance
+from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.tables import TextTable
 from risingbandits.simulation import Result
 
 __all__ = ["PAPER_POLICIES", "POLICIES", "Experiment", "PanelSpec", "RegretStudy", "Size", "published_policies"]
@@ -87,7 +87,7 @@ def definitions() -> dict[str, Policy]:
 
 def published_policies() -> dict[str, Policy]:
     """R-ed-UCB as defined and with deviations of the published program, beside the paper's other policies."""
-    from risingbandits.experiments.deviations import PublishedREdUCB
+    from risingbandits.paper.published import PublishedREdUCB
 
     sigma = 0.1  # as in the Gaussian study, whatever the noise
     return {

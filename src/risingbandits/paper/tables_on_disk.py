@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.simulation import Result
 from risingbandits.simulation.result import Floats, write_whole
 

@@ -4,45 +4,45 @@ Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, 
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.
 """
 
-from risingbandits.policies.asha import ASHA
 from risingbandits.policies.base import Kernels, Policy, get_policy, policy_class, policy_names, register
-from risingbandits.policies.beta_ts import BetaThompson
-from risingbandits.policies.cash_elimination import CashElimination
-from risingbandits.policies.commit_ensemble import CommitEnsemble
-from risingbandits.policies.commit_ucb import CommitUCB
-from risingbandits.policies.constant import Constant, OracleConstant
-from risingbandits.policies.d_ucb import DUCB
-from risingbandits.policies.epsilon_greedy import EpsilonGreedy
-from risingbandits.policies.et_ts import ETTS
-from risingbandits.policies.exp3 import Exp3
-from risingbandits.policies.exp3_s import Exp3S
+from risingbandits.policies.baselines import Constant, OracleConstant
+from risingbandits.policies.best_arm.asha import ASHA
+from risingbandits.policies.best_arm.cash_elimination import CashElimination
+from risingbandits.policies.best_arm.hyperband import Hyperband
+from risingbandits.policies.best_arm.r_sr import RSR
+from risingbandits.policies.best_arm.r_ucbe import RUCBE
+from risingbandits.policies.best_arm.selective_race import SelectiveRace
+from risingbandits.policies.best_arm.sequential_halving import SequentialHalving
+from risingbandits.policies.best_arm.successive_halving import SuccessiveHalving
+from risingbandits.policies.best_arm.successive_rejects import SuccessiveRejects
+from risingbandits.policies.classic.beta_ts import BetaThompson
+from risingbandits.policies.classic.d_ucb import DUCB
+from risingbandits.policies.classic.epsilon_greedy import EpsilonGreedy
+from risingbandits.policies.classic.exp3 import Exp3
+from risingbandits.policies.classic.exp3_s import Exp3S
+from risingbandits.policies.classic.explore_then_commit import ExploreThenCommit
+from risingbandits.policies.classic.gaussian_ts import GaussianThompson
+from risingbandits.policies.classic.gaussian_ucb import GaussianUCB
+from risingbandits.policies.classic.kl_ucb import KLUCB
+from risingbandits.policies.classic.rexp3 import Rexp3
+from risingbandits.policies.classic.ser4 import Ser4
+from risingbandits.policies.classic.sw_kl_ucb import SWKLUCB
+from risingbandits.policies.classic.sw_ts import SWTS
+from risingbandits.policies.classic.sw_ucb import SWUCB
+from risingbandits.policies.classic.tsallis_inf import TsallisINF
+from risingbandits.policies.classic.ucb1 import UCB1
+from risingbandits.policies.classic.window_greedy import WindowGreedy
+from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
+from risingbandits.policies.commit.commit_ucb import CommitUCB
+from risingbandits.policies.commit.open_arms import OpenArms
 from risingbandits.policies.explanation import Explanation
-from risingbandits.policies.explore_then_commit import ExploreThenCommit
 from risingbandits.policies.few_arms import FewArms
-from risingbandits.policies.gaussian_ts import GaussianThompson
-from risingbandits.policies.gaussian_ucb import GaussianUCB
-from risingbandits.policies.hyperband import Hyperband
-from risingbandits.policies.improving_elimination import ImprovingElimination
-from risingbandits.policies.kl_ucb import KLUCB
-from risingbandits.policies.open_arms import OpenArms
-from risingbandits.policies.r_less_ucb import RLessUCB
-from risingbandits.policies.r_sr import RSR
-from risingbandits.policies.r_ucbe import RUCBE
 from risingbandits.policies.recommended import recommended_policy
-from risingbandits.policies.red_ucb import REdUCB
-from risingbandits.policies.rexp3 import Rexp3
+from risingbandits.policies.rising.et_ts import ETTS
+from risingbandits.policies.rising.improving_elimination import ImprovingElimination
+from risingbandits.policies.rising.r_less_ucb import RLessUCB
+from risingbandits.policies.rising.red_ucb import REdUCB
 from risingbandits.policies.round_robin import RoundRobin
-from risingbandits.policies.selective_race import SelectiveRace
-from risingbandits.policies.sequential_halving import SequentialHalving
-from risingbandits.policies.ser4 import Ser4
-from risingbandits.policies.successive_halving import SuccessiveHalving
-from risingbandits.policies.successive_rejects import SuccessiveRejects
-from risingbandits.policies.sw_kl_ucb import SWKLUCB
-from risingbandits.policies.sw_ts import SWTS
-from risingbandits.policies.sw_ucb import SWUCB
-from risingbandits.policies.tsallis_inf import TsallisINF
-from risingbandits.policies.ucb1 import UCB1
-from risingbandits.policies.window_greedy import WindowGreedy
 
 __all__ = [
     "ASHA",

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import compiled, kernel
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits.policies._types import Ints, Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
 
@@ -256,16 +256,16 @@ class Policy:
 
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
-        from risingbandits.policies import storage
+        from risingbandits.policies import state
 
-        return storage.save(self, Path(path))
+        return state.save(self, Path(path))
 
     @staticmethod
     def load(path: str | Path) -> Policy:
         """Read a policy back; it continues exactly where it was saved."""
-        from risingbandits.policies import storage
+        from risingbandits.policies import state
 
-        return storage.load(Path(path))
+        return state.load(Path(path))
 
     def _check_begun(self, verb: str) -> None:
         if self._state is None:

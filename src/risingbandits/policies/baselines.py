@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from risingbandits._jit import kernel
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.policies._types import Ints, Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 
 class State(NamedTuple):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import bound_kernel, kernel, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits.policies import _order
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import arm_order
 from risingbandits.policies.base import Kernels, Policy, policy_class, register
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 _ENOUGH = 20  # rounds for each arm above which max_arms="auto" means all of them
 
@@ -80,7 +80,7 @@ def _update_without_generator(state: Any, t: int, arm: int, reward: float, rng: 
 @rare_kernel
 def _draw(state: Any, rng: Rng) -> None:
     few = state.inner_pulls.shape[0]
-    _order.shuffle(state.members, state.counters[_SURE], few, rng)
+    arm_order.shuffle(state.members, state.counters[_SURE], few, rng)
     state.counters[_DRAWN] = 1
     for place in range(state.members.shape[0]):
         state.inner_number[state.members[place]] = place if place < few else -1
@@ -243,7 +243,7 @@ class FewArms(Policy):
             check_choice("max_arms", self.max_arms, ("auto", "all"))
         else:
             check_positive_int("max_arms", self.max_arms)
-        _order.check_order(self.order)
+        arm_order.check_order(self.order)
         if self.policy == self.name:
             raise RisingBanditsError(f"policy must be another one than {self.name!r} itself.")
         self.inner().validate()

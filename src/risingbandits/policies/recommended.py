@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from risingbandits.errors import check_choice, check_positive_int
-from risingbandits.policies.asha import ASHA
+from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.policies.base import OBJECTIVES, Policy
-from risingbandits.policies.open_arms import OpenArms
-from risingbandits.policies.selective_race import SelectiveRace
+from risingbandits.policies.best_arm.asha import ASHA
+from risingbandits.policies.best_arm.selective_race import SelectiveRace
+from risingbandits.policies.commit.open_arms import OpenArms
 
 
 def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Policy:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
 from risingbandits.policies.base import Kernels, Policy, register
 
 

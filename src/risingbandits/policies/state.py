@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
 from risingbandits.policies.base import Policy, policy_class
 
 _FORMAT = 1

@@ -9,9 +9,9 @@ import ast
 import inspect
 from typing import Any
 
-from risingbandits.errors import RisingBanditsError, check_choice
-from risingbandits.instances import Bernoulli, Beta, Gaussian, Noise, NoNoise
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.policies import Policy, policy_class
+from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
 
 __all__ = ["parse_checkpoints", "parse_noise", "parse_policies"]
 

@@ -7,10 +7,10 @@ reads (`Environment`). `get_instance` has the named instances of the literature;
 `power_law_instance` and `exponential_instance` draw new ones.
 """
 
-from risingbandits.instances._kernels import Environment
-from risingbandits.instances.bandit import RisingBandit
-from risingbandits.instances.base import Curve
-from risingbandits.instances.curves import (
+from risingbandits.problems._kernels import Environment
+from risingbandits.problems.bandit import RisingBandit
+from risingbandits.problems.base import Curve
+from risingbandits.problems.curves import (
     ConstantCurve,
     Exponential,
     LinearCapped,
@@ -18,11 +18,11 @@ from risingbandits.instances.curves import (
     PowerLaw,
     Tabulated,
 )
-from risingbandits.instances.generate import exponential_instance, power_law_instance, random_instance
-from risingbandits.instances.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
-from risingbandits.instances.pairs import PAIRS, InstancePair, instance_pair
-from risingbandits.instances.presets import get_instance, instance_description, instance_names
-from risingbandits.instances.shape import ShapeCheck
+from risingbandits.problems.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
+from risingbandits.problems.pairs import PAIRS, InstancePair, instance_pair
+from risingbandits.problems.presets import get_instance, instance_description, instance_names
+from risingbandits.problems.random import exponential_instance, power_law_instance, random_instance
+from risingbandits.problems.shape_check import ShapeCheck
 
 __all__ = [
     "PAIRS",

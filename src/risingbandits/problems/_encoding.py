@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import compiled
-from risingbandits.instances import _sums
-from risingbandits.instances._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
+from risingbandits._core.jit import compiled
+from risingbandits.problems import _sums
+from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
 
 __all__ = [
     "TABLE_BYTES",

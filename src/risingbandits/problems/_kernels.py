@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import kernel, rare_kernel
+from risingbandits._core.jit import kernel, rare_kernel
 
 __all__ = [
     "BERNOULLI",

@@ -15,8 +15,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import kernel
-from risingbandits.instances._kernels import (
+from risingbandits._core.jit import kernel
+from risingbandits.problems._kernels import (
     EXPONENTIAL,
     LINEAR_CAPPED,
     POLYNOMIAL,

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_counts, check_positive_int, shown
-from risingbandits.instances import _encoding
-from risingbandits.instances._kernels import Environment
-from risingbandits.instances.base import Curve, Floats, Pull, Pulls
-from risingbandits.instances.curves import Tabulated
-from risingbandits.instances.files import read_curves
-from risingbandits.instances.noise import Gaussian, Noise
-from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck
+from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
+from risingbandits.problems import _encoding
+from risingbandits.problems._kernels import Environment
+from risingbandits.problems.base import Curve, Floats, Pull, Pulls
+from risingbandits.problems.csv_files import read_curves
+from risingbandits.problems.curves import Tabulated
+from risingbandits.problems.noise import Gaussian, Noise
+from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
 __all__ = ["RisingBandit"]
 
@@ -54,7 +54,7 @@ class RisingBandit:
 
     Examples
     --------
-    >>> from risingbandits.instances import LinearCapped, Polynomial
+    >>> from risingbandits.problems import LinearCapped, Polynomial
     >>> bandit = RisingBandit([Polynomial(0.4, 500, 1), LinearCapped(1 / 25_000, 1)], horizon=200_000)
     >>> bandit
     RisingBandit(2 arms, noise=Gaussian(sigma=0.1), horizon=200000)

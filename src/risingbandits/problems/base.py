@@ -11,10 +11,10 @@ from typing import Any, ClassVar, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import check_counts, check_positive_int
-from risingbandits.instances import _encoding
-from risingbandits.instances._kernels import Environment
-from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck
+from risingbandits._core.errors import check_counts, check_positive_int
+from risingbandits.problems import _encoding
+from risingbandits.problems._kernels import Environment
+from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
 __all__ = ["Curve", "Floats", "Pull", "Pulls", "last_pull"]
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from risingbandits.errors import check_choice, check_positive_int
-from risingbandits.instances.bandit import RisingBandit
-from risingbandits.instances.base import Floats
-from risingbandits.instances.curves import Tabulated
-from risingbandits.instances.generate import Seed
-from risingbandits.instances.noise import Gaussian, Noise
+from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits.problems.bandit import RisingBandit
+from risingbandits.problems.base import Floats
+from risingbandits.problems.curves import Tabulated
+from risingbandits.problems.noise import Gaussian, Noise
+from risingbandits.problems.random import Seed
 
 __all__ = ["SHAPES", "misspecified", "plateau_instance"]
 
@@ -56,7 +56,7 @@ def misspecified(instance: RisingBandit, shape: str, horizon: int | None = None)
 
     Examples
     --------
-    >>> from risingbandits.instances import get_instance
+    >>> from risingbandits.problems import get_instance
     >>> bent = misspecified(get_instance("paper-2arms"), "decrease", horizon=1_000)
     >>> bent.is_non_decreasing()
     ShapeCheck(non-decreasing: violated at pull 914 of 'arm 1' by 4.05e-08)

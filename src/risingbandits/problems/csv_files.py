@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 
-from risingbandits.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, shown
 
 __all__ = ["read_curves"]
 

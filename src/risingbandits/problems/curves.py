@@ -13,16 +13,16 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_finite, shown
-from risingbandits.instances._kernels import (
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits.problems._kernels import (
     CONSTANT,
     EXPONENTIAL,
     LINEAR_CAPPED,
     POLYNOMIAL,
     TABULATED,
 )
-from risingbandits.instances.base import Curve, Floats, last_pull
-from risingbandits.instances.shape import CONCAVE, NON_DECREASING, ShapeCheck, first_excess
+from risingbandits.problems.base import Curve, Floats, last_pull
+from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck, first_excess
 
 __all__ = ["ConstantCurve", "Exponential", "LinearCapped", "Polynomial", "PowerLaw", "Tabulated"]
 

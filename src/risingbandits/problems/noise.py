@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from risingbandits.errors import RisingBanditsError, check_finite
-from risingbandits.instances._kernels import BERNOULLI, BETA_CONCENTRATION, BETA_SECOND, GAUSSIAN, NO_NOISE
+from risingbandits._core.errors import RisingBanditsError, check_finite
+from risingbandits.problems._kernels import BERNOULLI, BETA_CONCENTRATION, BETA_SECOND, GAUSSIAN, NO_NOISE
 
 __all__ = ["Bernoulli", "Beta", "Gaussian", "NoNoise", "Noise"]
 

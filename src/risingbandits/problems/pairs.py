@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite, check_positive_int
-from risingbandits.instances.bandit import RisingBandit
-from risingbandits.instances.curves import ConstantCurve, LinearCapped, Tabulated
-from risingbandits.instances.noise import Gaussian, Noise, NoNoise
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int
+from risingbandits.problems.bandit import RisingBandit
+from risingbandits.problems.curves import ConstantCurve, LinearCapped, Tabulated
+from risingbandits.problems.noise import Gaussian, Noise, NoNoise
 
 __all__ = ["PAIRS", "InstancePair", "instance_pair"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from risingbandits.errors import check_choice
-from risingbandits.instances.bandit import RisingBandit
-from risingbandits.instances.base import Curve
-from risingbandits.instances.curves import Exponential, LinearCapped, Polynomial
-from risingbandits.instances.noise import Gaussian, NoNoise
-from risingbandits.instances.pairs import instance_pair
+from risingbandits._core.errors import check_choice
+from risingbandits.problems.bandit import RisingBandit
+from risingbandits.problems.base import Curve
+from risingbandits.problems.curves import Exponential, LinearCapped, Polynomial
+from risingbandits.problems.noise import Gaussian, NoNoise
+from risingbandits.problems.pairs import instance_pair
 
 __all__ = ["get_instance", "instance_description", "instance_names"]
 

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from risingbandits.errors import check_positive_int
-from risingbandits.instances.bandit import RisingBandit
-from risingbandits.instances.base import Curve
-from risingbandits.instances.curves import Exponential, Polynomial, PowerLaw
-from risingbandits.instances.noise import Gaussian, Noise
+from risingbandits._core.errors import check_positive_int
+from risingbandits.problems.bandit import RisingBandit
+from risingbandits.problems.base import Curve
+from risingbandits.problems.curves import Exponential, Polynomial, PowerLaw
+from risingbandits.problems.noise import Gaussian, Noise
 
 __all__ = ["exponential_instance", "power_law_instance", "random_instance"]
 

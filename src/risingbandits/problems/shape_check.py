@@ -35,7 +35,7 @@ class ShapeCheck:
 
     Examples
     --------
-    >>> from risingbandits.instances import Tabulated
+    >>> from risingbandits.problems import Tabulated
     >>> check = Tabulated([0.1, 0.4, 0.3]).is_non_decreasing()
     >>> check
     ShapeCheck(non-decreasing: violated at pull 2 by 0.1)

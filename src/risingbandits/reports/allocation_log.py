@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.explained import AllocationTable, allocation_table
 from risingbandits.allocation.ledger import ArmState, Ledger
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.table import AllocationTable, allocation_table
 
 __all__ = ["AllocationLog", "Decision", "Outlook"]
 

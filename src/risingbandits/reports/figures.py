@@ -17,10 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.instances import RisingBandit
-from risingbandits.reporting.selection import MOST_CURVES, most_pulled, percent
-from risingbandits.reporting.style import look, new_axes, styled, tidy
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits.problems import RisingBandit
+from risingbandits.reports.selection import MOST_CURVES, most_pulled, percent
+from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result, write_whole
 
 __all__ = ["plot_curves", "plot_pulls", "plot_regret", "save_figure"]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import RisingBandit
-from risingbandits.reporting import figures
-from risingbandits.reporting.study_file import StudyFile
-from risingbandits.reporting.tables import summary_table
+from risingbandits.problems import RisingBandit
+from risingbandits.reports import figures
+from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.tables import summary_table
 from risingbandits.simulation.result import Result, write_whole
 
 __all__ = ["Study", "prepare_folder", "write_report"]

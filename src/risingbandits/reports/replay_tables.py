@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.replay import Replay
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.tables import TextTable
 
 __all__ = ["outcome_table", "replay_csv", "spending_table"]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import RisingBandit
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import RisingBandit
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["Curves", "StudyFile"]

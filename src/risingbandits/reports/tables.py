@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from risingbandits.instances import get_instance, instance_names
-from risingbandits.instances.presets import instance_description
 from risingbandits.policies import Policy, policy_class, policy_names
+from risingbandits.problems import get_instance, instance_names
+from risingbandits.problems.presets import instance_description
 from risingbandits.simulation.result import Result
 
 if TYPE_CHECKING:

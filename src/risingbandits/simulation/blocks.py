@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TypeVar
 
-from risingbandits.simulation.backend import Backend, Begin
+from risingbandits.simulation.backends.base import Backend, Begin
 
 __all__ = ["Advance", "in_blocks"]
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import compiled
-from risingbandits.instances import RisingBandit
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.jit import compiled
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.problems import RisingBandit
+from risingbandits.problems._kernels import draw_reward, mean_at
 
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
 select: Any = None

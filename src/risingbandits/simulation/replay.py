@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
-from risingbandits.instances import Gaussian, RisingBandit
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
 from risingbandits.policies import Policy
+from risingbandits.problems import Gaussian, RisingBandit
 from risingbandits.simulation.run import Policies, labelled_policies
 
 __all__ = ["Replay", "noise_of_curves", "replay"]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError, check_choice
 from risingbandits.policies.base import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class Result:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Mean cumulative regret with 95 % bands, on ``ax`` or a new figure."""
-        from risingbandits.reporting.figures import plot_regret
+        from risingbandits.reports.figures import plot_regret
 
         return plot_regret(self, ax)
 

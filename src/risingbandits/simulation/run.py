@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits.instances import RisingBandit, get_instance
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.policies import Policy, get_policy
-from risingbandits.simulation.backend import Backend, opened
+from risingbandits.problems import RisingBandit, get_instance
+from risingbandits.simulation.backends.base import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.engine import Run, Runner
 from risingbandits.simulation.result import Result

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import interpreted
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import Bernoulli, Gaussian, Polynomial, RisingBandit
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.jit import interpreted
 from risingbandits.policies import Policy
+from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
+from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, loop
 
 __all__ = ["check_policy", "check_same_in_all_modes", "play_by_hand", "play_interpreted"]

@@ -5,6 +5,7 @@ docstrings name them; slips of the paper are corrected, and each correction is t
 documentation.
 """
 
+from risingbandits.paper.pair_study import PairStudy, learning_policies, play_pairs
 from risingbandits.theory.complexity import (
     average_rewards,
     cumulative_increment,
@@ -33,7 +34,6 @@ from risingbandits.theory.lower_bounds import (
     stochastic_lower_bound,
 )
 from risingbandits.theory.measured import CurveReport, ShapeTest, check_curve, concave_fit, noise_level, rising_fit
-from risingbandits.theory.pair_study import PairStudy, learning_policies, play_pairs
 from risingbandits.theory.rates import RegretRate, increment_bound, increment_rate, regret_rate
 from risingbandits.theory.upper_bounds import (
     Bound,

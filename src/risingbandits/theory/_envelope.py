@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import RisingBandit
-from risingbandits.instances._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
-from risingbandits.instances.base import Curve
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import RisingBandit
+from risingbandits.problems._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
+from risingbandits.problems.base import Curve
 
 __all__ = ["Envelope", "envelope", "log_increments"]
 

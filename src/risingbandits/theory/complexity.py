@@ -7,8 +7,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_counts, check_finite, check_positive_int
-from risingbandits.instances import RisingBandit
+from risingbandits._core.errors import RisingBanditsError, check_counts, check_finite, check_positive_int
+from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
 
 __all__ = [

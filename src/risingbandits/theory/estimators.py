@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 
 __all__ = [
     "concentration_width",

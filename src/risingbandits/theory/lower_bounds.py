@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from risingbandits.errors import RisingBanditsError, check_finite
-from risingbandits.instances import InstancePair, RisingBandit
+from risingbandits._core.errors import RisingBanditsError, check_finite
+from risingbandits.problems import InstancePair, RisingBandit
 from risingbandits.theory.complexity import cumulative_increment, gaps
 
 __all__ = [
@@ -68,7 +68,7 @@ def lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = lower_bound(instance_pair("concave", 50_000))
     >>> bound.printed, bound.value, round(bound.sharp, 1)
     (781.0, 781.25, 1562.6)
@@ -90,7 +90,7 @@ def non_concave_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = non_concave_lower_bound(instance_pair("non-concave", 1_000, gmax=0.5))
     >>> bound.printed, bound.value
     (41.0, 41.625)
@@ -117,7 +117,7 @@ def concave_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = concave_lower_bound(instance_pair("concave", 1_000))
     >>> bound.printed, bound.value, round(bound.sharp, 2)  # sharp: T/32
     (15.0, 15.625, 31.31)
@@ -139,7 +139,7 @@ def beta_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = beta_lower_bound(instance_pair("beta", 50_000, beta=0.8))
     >>> bound.printed, round(bound.value, 2), round(bound.sharp, 2)
     (179.0, 179.47, 1237.87)
@@ -163,7 +163,7 @@ def stochastic_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = stochastic_lower_bound(instance_pair("stochastic", 50_000))
     >>> round(bound.printed, 2), round(bound.value, 2), round(bound.sharp, 2)
     (14.97, 7.49, 55.74)
@@ -201,7 +201,7 @@ def increment_lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> bound = increment_lower_bound(instance_pair("increment", 10_000, cap=0.5), q=0.5)
     >>> bound.printed, bound.value, round(bound.sharp, 3)  # sharp: T^q/24
     (12.5, 3.125, 4.168)
@@ -236,7 +236,7 @@ def game_value(pair: InstancePair, weights: tuple[float, float] = (1.0, 1.0)) ->
 
     Examples
     --------
-    >>> from risingbandits.instances import instance_pair
+    >>> from risingbandits.problems import instance_pair
     >>> game_value(instance_pair("non-concave", 12_000))  # T/12 and a little, from the pull that finds out
     1000.124...
     """

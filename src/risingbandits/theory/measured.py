@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 
 __all__ = ["CurveReport", "ShapeTest", "check_curve", "concave_fit", "noise_level", "rising_fit"]
 

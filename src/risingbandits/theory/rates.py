@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from risingbandits.errors import check_choice, check_finite, check_positive_int
+from risingbandits._core.errors import check_choice, check_finite, check_positive_int
 
 __all__ = ["DECAYS", "RegretRate", "increment_bound", "increment_rate", "regret_rate"]
 

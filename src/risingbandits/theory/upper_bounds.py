@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from risingbandits.errors import RisingBanditsError, check_finite
-from risingbandits.instances import RisingBandit
+from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.policies import Policy, get_policy
-from risingbandits.policies.red_ucb import REdUCB
+from risingbandits.policies.rising.red_ucb import REdUCB
+from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope
 from risingbandits.theory.complexity import horizon_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
-from risingbandits.errors import RisingBanditsError, shown
 
 __all__ = ["Arm", "Outcome", "as_arm"]
 

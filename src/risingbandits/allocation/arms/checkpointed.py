@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from risingbandits.allocation.arms import Arm, Outcome, as_arm
-from risingbandits.allocation.folders import folder_name
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
+from risingbandits.allocation.commands.folders import folder_name
 from risingbandits.allocation.pull import Pull
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int
 
 __all__ = ["RestoredArm"]
 

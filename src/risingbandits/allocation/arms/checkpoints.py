@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 from urllib.parse import quote
 
-from risingbandits.allocation.arms import Arm
+from risingbandits.allocation.arms.base import Arm
 from risingbandits.allocation.pull import Pull
 
 __all__ = ["Checkpoints"]

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.allocation.command import Command
-from risingbandits.allocation.runner import Watcher
-from risingbandits.allocation.views import arms_table, spent
+from risingbandits.allocation.commands.command import Command
+from risingbandits.allocation.commands.runner import Watcher
+from risingbandits.allocation.status import arms_table, spent
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from risingbandits.allocation.arms import Arm, Outcome
-from risingbandits.allocation.checkpoints import Checkpoints
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits.allocation.arms.base import Arm, Outcome
+from risingbandits.allocation.arms.checkpoints import Checkpoints
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from risingbandits._ray import connected, import_ray
-from risingbandits.allocation.arms import Outcome
-from risingbandits.allocation.placement import Placed, Resources, room, who_must_go
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.ray import connected, import_ray
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.checkpointed import RestoredArm
+from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
 from risingbandits.allocation.pull import Pull
-from risingbandits.allocation.restored import RestoredArm
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator

@@ -7,12 +7,12 @@ import threading
 import time
 from pathlib import Path
 
-from risingbandits.allocation.arms import Outcome
-from risingbandits.allocation.command import Command
-from risingbandits.allocation.plan import CommandArm, Plan
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.cluster.ray_arms import RayArms
+from risingbandits.allocation.commands.command import Command
+from risingbandits.allocation.commands.plan import CommandArm, Plan
 from risingbandits.allocation.pull import Pull
-from risingbandits.allocation.ray_arms import RayArms
-from risingbandits.errors import RisingBanditsError, shown
 
 __all__ = ["CommandPulls", "command_arms", "parse_resources"]
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from risingbandits.allocation.folders import ArmFolder, folder_name
-from risingbandits.allocation.placeholders import expand, variables
-from risingbandits.allocation.plan import CommandArm
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.commands.folders import ArmFolder, folder_name
+from risingbandits.allocation.commands.placeholders import expand, variables
+from risingbandits.allocation.commands.plan import CommandArm
 from risingbandits.allocation.pull import Pull
-from risingbandits.errors import RisingBanditsError, shown
 
 __all__ = ["Command", "Reported", "read_reward"]
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from risingbandits.allocation.workers import is_gone, worker_name
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms.processes import is_gone, worker_name
 
 __all__ = ["ArmFolder", "ArmInUse", "folder_name"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from risingbandits.allocation.plan import Plan
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.commands.plan import Plan
 
 __all__ = ["put_aside", "running"]
 

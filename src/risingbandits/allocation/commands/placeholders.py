@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Mapping
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 __all__ = ["PLACEHOLDERS", "check_placeholders", "expand", "first_placeholder", "variables"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from risingbandits.allocation._reading import Table, read_toml
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
-from risingbandits.errors import RisingBanditsError, shown
+from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
+from risingbandits.allocation.commands.toml_reader import Table, read_toml
 
 __all__ = ["CommandArm", "Plan", "read_plan"]
 
@@ -162,7 +162,7 @@ def _budget(table: Table) -> Budget:
 
 def _policy(table: Table) -> str | None:
     """The text of a policy, checked by making it once."""
-    from risingbandits._arguments import parse_policies
+    from risingbandits.policies.text import parse_policies
 
     text = table.text("policy")
     if text is None:

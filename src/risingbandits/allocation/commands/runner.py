@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Protocol
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.allocation.command import Command
-from risingbandits.allocation.plan import Plan
+from risingbandits.allocation.commands.command import Command
+from risingbandits.allocation.commands.plan import Plan
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.errors import RisingBanditsError
 
 __all__ = ["Runner", "Watcher"]
 

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 
 __all__ = ["Table", "read_toml"]
 
@@ -42,7 +42,7 @@ class Table:
     >>> table.done()
     Traceback (most recent call last):
         ...
-    risingbandits.errors.RisingBanditsError: plan.toml, tmeout is not a known key, did you mean 'timeout'?
+    risingbandits.RisingBanditsError: plan.toml, tmeout is not a known key, did you mean 'timeout'?
     """
 
     def __init__(self, values: dict[str, Any], file: str, path: str = "") -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.events import Event
-from risingbandits.errors import RisingBanditsError, shown
 
 __all__ = ["Store", "open_store"]
 
@@ -71,20 +71,20 @@ class Store(Protocol):
 def open_store(where: str | Path | Store | None, durability: str = "process", readonly: bool = False) -> Store:
     """The store at a path (SQLite) or an address ``postgresql://...``; None is memory."""
     if where is None:
-        from risingbandits.allocation.memory import MemoryStore
+        from risingbandits.allocation.stores.memory import MemoryStore
 
         return MemoryStore()
     if isinstance(where, Store):
         return where
     store: Any
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
-        from risingbandits.allocation.postgres import PostgresStore
+        from risingbandits.allocation.stores.postgres import PostgresStore
 
         store = PostgresStore(where, durability=durability, readonly=readonly)
     elif isinstance(where, str) and "://" in where:
         raise RisingBanditsError(f"store must be a path or an address postgresql://..., got {shown(where)}.")
     elif isinstance(where, str | Path) and str(where).strip():
-        from risingbandits.allocation.sqlite import SqliteStore
+        from risingbandits.allocation.stores.sqlite import SqliteStore
 
         store = SqliteStore(Path(where), durability=durability, readonly=readonly)
     else:

@@ -7,9 +7,9 @@ import io
 import json
 from collections.abc import Sequence
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.history import History
-from risingbandits.errors import RisingBanditsError
+from risingbandits.allocation.stores.reader import History
 
 __all__ = ["curves_csv", "curves_json", "events_csv", "events_json", "read_back_names"]
 

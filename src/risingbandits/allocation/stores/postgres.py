@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.events import Event
-from risingbandits.errors import RisingBanditsError, shown
 
 if TYPE_CHECKING:
     import psycopg

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
-from risingbandits.allocation.store import Store, open_store
-from risingbandits.errors import RisingBanditsError
+from risingbandits.allocation.stores.base import Store, open_store
 
 __all__ = ["Event", "History", "open_history"]
 

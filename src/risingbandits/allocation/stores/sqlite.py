@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.sqlite_files import APPLICATION_ID, check_file, check_file_system
-from risingbandits.allocation.turns import Turns
-from risingbandits.errors import RisingBanditsError
+from risingbandits.allocation.stores.locks import Turns
+from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, check_file, check_file_system
 
 __all__ = ["MIGRATIONS", "SqliteStore"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 __all__ = ["APPLICATION_ID", "check_file", "check_file_system"]
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.instances import RisingBandit
-from risingbandits.instances.noise import Bernoulli
-from risingbandits.learners.data import Rows
-from risingbandits.learners.live import Learner, LiveBandit
-from risingbandits.policies._types import Floats
-from risingbandits.simulation.backend import Backend, opened
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.types import Floats
+from risingbandits.paper.imdb.data import Rows
+from risingbandits.paper.imdb.live import Learner, LiveBandit
+from risingbandits.problems import RisingBandit
+from risingbandits.problems.noise import Bernoulli
+from risingbandits.simulation.backends.base import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.result import write_whole
 

@@ -19,8 +19,8 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.policies._types import Floats
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.types import Floats
 
 __all__ = ["Rows", "load_digits", "load_imdb"]
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import compiled, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.learners.data import Rows
-from risingbandits.learners.logistic import LogisticRegression, logistic_step
-from risingbandits.learners.network import Network, network_step
-from risingbandits.policies._types import Ints
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.jit import compiled, rare_kernel
+from risingbandits._core.types import Ints
+from risingbandits.paper.imdb.data import Rows
+from risingbandits.paper.imdb.logistic import LogisticRegression, logistic_step
+from risingbandits.paper.imdb.network import Network, network_step
 from risingbandits.policies.base import Kernels, Policy
 
 __all__ = ["Learner", "LiveBandit", "LiveRun", "LiveRunner", "compiled_live_loop"]

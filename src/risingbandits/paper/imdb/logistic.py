@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_choice, check_finite
-from risingbandits.policies._types import Floats, Ints
+from risingbandits._core.errors import check_choice, check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints
 
 __all__ = ["SCHEMES", "LogisticRegression"]
 

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int
-from risingbandits.learners.logistic import sigmoid
-from risingbandits.policies._types import Floats, Ints
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints
+from risingbandits.paper.imdb.logistic import sigmoid
 
 __all__ = ["Network"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from risingbandits.errors import check_positive_int
-from risingbandits.instances import RisingBandit
-from risingbandits.learners.data import Rows
-from risingbandits.learners.live import Learner, LiveBandit, LiveRun, LiveRunner
+from risingbandits._core.errors import check_positive_int
+from risingbandits._core.types import Floats, Ints
+from risingbandits.paper.imdb.data import Rows
+from risingbandits.paper.imdb.live import Learner, LiveBandit, LiveRun, LiveRunner
 from risingbandits.policies import Policy
-from risingbandits.policies._types import Floats, Ints
-from risingbandits.simulation.backend import Backend, opened
+from risingbandits.problems import RisingBandit
+from risingbandits.simulation.backends.base import Backend, opened
 from risingbandits.simulation.blocks import Advance, in_blocks
 from risingbandits.simulation.result import Result
 from risingbandits.simulation.run import Policies, checkpoint_rounds, labelled_policies

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_choice
-from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits._core.errors import check_choice
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Mask, Rng
 
 TIES = ("lowest", "random")
 

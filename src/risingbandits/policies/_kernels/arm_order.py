@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from risingbandits._jit import rare_kernel
-from risingbandits.errors import check_choice
-from risingbandits.policies._types import Ints, Rng
+from risingbandits._core.errors import check_choice
+from risingbandits._core.jit import rare_kernel
+from risingbandits._core.types import Ints, Rng
 
 ORDERS = ("random", "given")
 

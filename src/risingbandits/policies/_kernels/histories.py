@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies._types import Floats, Ints
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints
 
 _FIRST_LENGTH = 8
 

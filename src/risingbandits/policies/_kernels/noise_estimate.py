@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import check_choice, check_finite
-from risingbandits.policies._pruning import nth_largest
-from risingbandits.policies._types import Floats
+from risingbandits._core.errors import check_choice, check_finite
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels.pruning import nth_largest
 
 SMOOTH = "smooth"
 SIGMA, OWN = 4, 6  # columns: the noise level, and the first of the policy's own

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies._types import Floats, Ints
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints
 
 PRUNING_FROM = 128  # arms; below, a full scan is faster
 _LAST_ROUND, _CHANGES_LEFT, _COUNT, _FIRST = 0, 1, 2, 3

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _history
-from risingbandits.policies._types import Floats, Ints, Mask
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask
+from risingbandits.policies._kernels import histories
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
 
@@ -24,8 +24,8 @@ def new_fields(n_arms: int, capacity: int) -> dict[str, np.ndarray]:
     return {
         "pulls": np.zeros(n_arms, dtype=np.int64),
         "total": np.zeros(n_arms),
-        "pool": np.empty(_history.places_for(n_arms, capacity)),
-        "places": _history.new_places(n_arms),
+        "pool": np.empty(histories.places_for(n_arms, capacity)),
+        "places": histories.new_places(n_arms),
     }
 
 
@@ -35,7 +35,7 @@ def add(state: Any, arm: int, reward: float) -> int:
     n = state.pulls[arm] + 1
     state.pulls[arm] = n
     state.total[arm] += reward
-    _history.append(state.pool, state.places, arm, n, state.total[arm])
+    histories.append(state.pool, state.places, arm, n, state.total[arm])
     return n
 
 

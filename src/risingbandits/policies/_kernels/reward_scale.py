@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._jit import kernel
-from risingbandits.errors import RisingBanditsError, check_finite, shown
-from risingbandits.policies._types import Rng
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Rng
 from risingbandits.policies.base import Policy
 
 RAW = 0.0  # a width that says: no map, no clipping

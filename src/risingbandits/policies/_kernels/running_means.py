@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies._types import Floats
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats
 
 
 def new_fields(n_arms: int) -> dict[str, Floats]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies._types import Floats, Ints, Mask
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask
 
 ACTIVE, PLAYED, STUCK = 0, 1, 2
 

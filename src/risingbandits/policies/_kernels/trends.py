@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _history
+from risingbandits._core.jit import kernel
+from risingbandits.policies._kernels import histories
 
 _FLOOR_SLACK = 1e-12  # eps n is meant exactly: 0.1 * 30 must give a window of 3
 
@@ -25,7 +25,7 @@ def line_through_windows(state: Any, arm: int, n: int, reward: float) -> None:
     r(n-h) passes from the new to the old half and r(n-2h) leaves; where it grows, r(n-2h+1) comes back. Both cases
     are one formula, because a branch here would be guessed wrong every few rounds.
     """
-    start = _history.append(state.pool, state.places, arm, n, reward)
+    start = histories.append(state.pool, state.places, arm, n, reward)
     h = state.tally[arm, 1]
     if h > 0:
         sums = state.sums

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _history, _recent
-from risingbandits.policies._sweep import exchange
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, recent_means
+from risingbandits.policies._kernels.sweeps import exchange
 from risingbandits.policies.base import Kernels, Policy
 
 ACTIVE, PHASE, TURN = 0, 1, 2
@@ -47,7 +47,7 @@ class State(NamedTuple):
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray  # (3,) active arms; the present phase, from 0; place in the order of the arm whose turn it is
     mean: np.ndarray  # (K,) means of the last rewards when they were last compared
-    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (recent_means)
     total: np.ndarray
     pool: np.ndarray
     places: np.ndarray
@@ -76,7 +76,7 @@ def _fewest(state: State, first: int, last: int, available: Mask) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    _recent.add(state, arm, reward)
+    recent_means.add(state, arm, reward)
     marks = state.marks
     asked = state.place[arm] == marks[TURN]
     if marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
@@ -98,7 +98,7 @@ def _end_phase(state: State) -> None:
     window = state.windows[marks[PHASE]]
     for i in range(marks[ACTIVE]):
         arm = state.order[i]
-        state.mean[arm] = _recent.mean_of_last(state, arm, window)
+        state.mean[arm] = recent_means.mean_of_last(state, arm, window)
     while marks[ACTIVE] > state.kept[marks[PHASE]]:
         worst = 0
         for i in range(1, marks[ACTIVE]):
@@ -119,7 +119,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     best = -math.inf
     chosen = state.order[0]
     for i in range(state.marks[ACTIVE]):
-        mean = _recent.mean_of_last(state, state.order[i], window)
+        mean = recent_means.mean_of_last(state, state.order[i], window)
         if mean > best:
             best = mean
             chosen = state.order[i]
@@ -153,16 +153,16 @@ class PhasePolicy(Policy):
             place=np.arange(n_arms),
             marks=np.array([opened, 0, 0], dtype=np.int64),
             mean=np.zeros(n_arms),
-            **_recent.new_fields(n_arms, capacity),
+            **recent_means.new_fields(n_arms, capacity),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         phase = min(int(state.marks[PHASE]), len(state.windows) - 1)
         window = int(state.windows[phase]) if phase >= 0 else 1
-        level = _recent.levels(state, np.full(len(state.pulls), window))
+        level = recent_means.levels(state, np.full(len(state.pulls), window))
         return {"level": level, "active": (state.place < state.marks[ACTIVE]).astype(np.float64)}
 
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import check_finite, check_positive_int
-from risingbandits.policies import _history, _recent
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, recent_means
 from risingbandits.policies.base import Kernels, Policy, register
 
 _NO_LIMIT = 1 << 40
@@ -26,7 +26,7 @@ class State(NamedTuple):
     done: np.ndarray  # (K,) rungs that each arm has done
     value: np.ndarray  # (K, R) recent means of the arms at the end of each rung
     marks: np.ndarray  # (2,)
-    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (recent_means)
     total: np.ndarray
     pool: np.ndarray
     places: np.ndarray
@@ -41,11 +41,11 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    n = _recent.add(state, arm, reward)
+    n = recent_means.add(state, arm, reward)
     rung = state.done[arm]
     finished = rung < state.targets.shape[0] and n >= state.targets[rung]
     if finished:
-        state.value[arm, rung] = _recent.mean(state, arm)
+        state.value[arm, rung] = recent_means.mean(state, arm)
         state.done[arm] = rung + 1
         state.marks[_HIGHEST] = max(state.marks[_HIGHEST], rung + 1)
     if finished or arm != state.marks[_NEXT]:
@@ -78,7 +78,7 @@ def _next_job(state: State, available: Mask) -> int:
         arm = _best_waiting(state, rung, available)
         if arm >= 0:
             return arm
-    return _recent.best(state, available)
+    return recent_means.best(state, available)
 
 
 @kernel
@@ -106,7 +106,7 @@ def _may_rise(state: State, rung: int, arm: int) -> bool:
 
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
-    return _recent.best(state, None)
+    return recent_means.best(state, None)
 
 
 @register
@@ -175,11 +175,11 @@ class ASHA(Policy):
             done=np.zeros(n_arms, dtype=np.int64),
             value=np.zeros((n_arms, len(targets))),
             marks=np.zeros(2, dtype=np.int64),
-            **_recent.new_fields(n_arms, capacity),
+            **recent_means.new_fields(n_arms, capacity),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        return {**_recent.parts(state), "rung": state.done.astype(np.float64)}
+        return {**recent_means.parts(state), "rung": state.done.astype(np.float64)}

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, plain
-from risingbandits.errors import RisingBanditsError, check_finite, check_positive_int, shown
-from risingbandits.policies import _sweep
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.jit import kernel, plain
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -21,7 +21,7 @@ class State(NamedTuple):
     ceiling: float
     costs: np.ndarray  # (K,) c, cost of a pull
     spent: np.ndarray  # (1,)
-    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (_sweep)
+    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
     pulls: np.ndarray  # (K,) pulls n
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return _sweep.next_in_order(state.order, state.marks, available)
+    return sweeps.next_in_order(state.order, state.marks, available)
 
 
 @kernel
@@ -42,8 +42,8 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.pulls[arm] += 1
     state.best[arm] = max(state.best[arm], reward)
     state.spent[0] += state.costs[arm]
-    if _sweep.note(state.order, state.place, state.marks, arm):
-        _sweep.begin(state.marks, _eliminate(state))
+    if sweeps.note(state.order, state.place, state.marks, arm):
+        sweeps.begin(state.marks, _eliminate(state))
 
 
 @kernel
@@ -63,10 +63,10 @@ def _eliminate(state: State) -> int:
     """Keep the arm with the best result and all that may still surpass it; return their number."""
     best = _best(state)
     kept = 0
-    for i in range(state.marks[_sweep.ACTIVE]):
+    for i in range(state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
         if arm == best or state.best[best] < _upper(state, arm):
-            _sweep.exchange(state.order, state.place, i, kept)
+            sweeps.exchange(state.order, state.place, i, kept)
             kept += 1
     return kept
 
@@ -75,7 +75,7 @@ def _eliminate(state: State) -> int:
 def _best(state: State) -> int:
     """The active arm with the best result so far, the lowest number where several are."""
     best = state.order[0]
-    for i in range(1, state.marks[_sweep.ACTIVE]):
+    for i in range(1, state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
         if state.best[arm] > state.best[best] or (state.best[arm] == state.best[best] and arm < best):
             best = arm
@@ -171,7 +171,7 @@ class CashElimination(Policy):
             spent=np.zeros(1),
             order=np.arange(n_arms),
             place=np.arange(n_arms),
-            marks=_sweep.new_marks(n_arms),
+            marks=sweeps.new_marks(n_arms),
             pulls=np.zeros(n_arms, dtype=np.int64),
             best=np.full(n_arms, -np.inf),
             earlier=np.zeros((n_arms, int(self.window))),
@@ -183,5 +183,5 @@ class CashElimination(Policy):
         return {
             "level": np.where(seen, state.best, np.nan),
             "upper": upper,
-            "active": _sweep.active(state.place, state.marks),
+            "active": sweeps.active(state.place, state.marks),
         }

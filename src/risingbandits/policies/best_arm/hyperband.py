@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import check_finite, check_positive_int
-from risingbandits.policies import _history, _recent
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, recent_means
 from risingbandits.policies.base import Kernels, Policy, register
 
 # Columns of `rungs`: arms that enter here (0: the best of the last rung go on), arms in the rung, pulls of each.
@@ -27,7 +27,7 @@ class State(NamedTuple):
     active: np.ndarray  # (K,) the arms of the present rung first
     value: np.ndarray  # (K,) their recent means when they were last compared
     marks: np.ndarray  # (5,)
-    pulls: np.ndarray  # (K,), total, pool, places: recent means (_recent)
+    pulls: np.ndarray  # (K,), total, pool, places: recent means (recent_means)
     total: np.ndarray
     pool: np.ndarray
     places: np.ndarray
@@ -62,7 +62,7 @@ def _among(state: State, available: Any) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    n = _recent.add(state, arm, reward)
+    n = recent_means.add(state, arm, reward)
     marks = state.marks
     marks[_DUE] -= 1
     if marks[_DUE] <= 0 or arm != marks[_TURN] or n >= state.rungs[marks[_NEXT_RUNG] - 1, _TARGET]:
@@ -80,7 +80,7 @@ def _move_on(state: State) -> None:
         if state.pulls[state.active[i]] < target and marks[_DUE] > 0:
             marks[_TURN] = state.active[i]
             return
-    marks[_TURN] = _recent.best(state, None)  # others than asked were pulled, or all is done
+    marks[_TURN] = recent_means.best(state, None)  # others than asked were pulled, or all is done
 
 
 @rare_kernel
@@ -107,7 +107,7 @@ def _keep_best(state: State, wanted: int) -> None:
     """The best arms of the rung come first, in the order in which they were; of equals the first."""
     count = state.marks[_ACTIVE]
     for i in range(count):
-        state.value[i] = _recent.mean(state, state.active[i])
+        state.value[i] = recent_means.mean(state, state.active[i])
     while count > wanted:
         worst = 0
         for i in range(1, count):
@@ -121,7 +121,7 @@ def _keep_best(state: State, wanted: int) -> None:
 
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
-    return _recent.best(state, None)
+    return recent_means.best(state, None)
 
 
 @register
@@ -191,16 +191,16 @@ class Hyperband(Policy):
             active=np.arange(n_arms),
             value=np.zeros(n_arms),
             marks=np.array([arms, 1, arms * rungs[0, _TARGET], arms % n_arms, 0], dtype=np.int64),
-            **_recent.new_fields(n_arms, capacity),
+            **recent_means.new_fields(n_arms, capacity),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         active = np.zeros(len(state.pulls))
         active[state.active[: state.marks[_ACTIVE]]] = 1.0
-        return {**_recent.parts(state), "active": active}
+        return {**recent_means.parts(state), "active": active}
 
 
 def brackets(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[int, int, int]]:

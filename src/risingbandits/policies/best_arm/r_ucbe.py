@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _history, _noise, _trend
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, noise_estimate, trends
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -25,7 +25,7 @@ class State(NamedTuple):
     line: np.ndarray  # (K, 5) P, Q, R, S: the estimate is P + Q T, its width R T - S; then the level
     tally: np.ndarray  # (K, 2) pulls N; window h of the next pull
     sums: np.ndarray  # (K, 7) sums over the two last windows
-    pool: np.ndarray  # rewards of all arms (_history)
+    pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray
 
 
@@ -46,21 +46,21 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     n = state.tally[arm, 0] + 1
     state.tally[arm, 0] = n
     ready = state.tally[arm, 1] > 0
-    _trend.line_through_windows(state, arm, n, reward)
+    trends.line_through_windows(state, arm, n, reward)
     if ready:
         estimate = state.line[arm, 0] + state.line[arm, 1] * state.horizon
         state.estimate[arm] = estimate
         state.value[arm] = estimate + (state.line[arm, 2] * state.horizon - state.line[arm, 3])
 
 
-SmoothState: Any = _noise.extended(State, __name__)
+SmoothState: Any = noise_estimate.extended(State, __name__)
 
 
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
     """The widths of ``line`` are those for a noise level of 1."""
     update(state, t, arm, reward, rng)
-    if _noise.add(state.smooth, arm, reward):
+    if noise_estimate.add(state.smooth, arm, reward):
         for other in range(state.value.shape[0]):
             _widen(state, other)
     else:
@@ -71,7 +71,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 def _widen(state: Any, arm: int) -> None:
     if state.estimate[arm] > -math.inf:
         width = state.line[arm, 2] * state.horizon - state.line[arm, 3]
-        state.value[arm] = state.estimate[arm] + state.smooth[arm, _noise.SIGMA] * width
+        state.value[arm] = state.estimate[arm] + state.smooth[arm, noise_estimate.SIGMA] * width
 
 
 @kernel
@@ -144,11 +144,11 @@ class RUCBE(Policy):
         if self.a is not None:
             check_finite("a", self.a, minimum=0.0)
         check_finite("eps", self.eps, above=0.0, below=0.5)
-        _noise.check_sigma(self.sigma)
+        noise_estimate.check_sigma(self.sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        smooth = self.sigma == _noise.SMOOTH
-        sigma = 1.0 if smooth else _noise.number(self.sigma)
+        smooth = self.sigma == noise_estimate.SMOOTH
+        sigma = 1.0 if smooth else noise_estimate.number(self.sigma)
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
         state = State(
             horizon=float(horizon or 1),
@@ -159,16 +159,16 @@ class RUCBE(Policy):
             line=np.zeros((n_arms, 5)),
             tally=np.zeros((n_arms, 2), dtype=np.int64),
             sums=np.zeros((n_arms, 7)),
-            pool=np.empty(_history.places_for(n_arms, capacity)),
-            places=_history.new_places(n_arms),
+            pool=np.empty(histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
         )
-        return SmoothState(*state, smooth=_noise.new_smooth(n_arms)) if smooth else state
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if smooth else state
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         known = np.isfinite(state.value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from risingbandits.errors import check_finite
-from risingbandits.policies import _phases
+from risingbandits._core.errors import check_finite
 from risingbandits.policies.base import register
+from risingbandits.policies.best_arm import _phases
 
 
 @register

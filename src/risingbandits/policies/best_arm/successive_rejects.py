@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from risingbandits.policies import _phases
 from risingbandits.policies.base import register
+from risingbandits.policies.best_arm import _phases
 
 
 @register

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _rewards
-from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels
 
 _EXACT_EVERY = 512
@@ -106,7 +106,7 @@ def probability(state: State, arm: int) -> float:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    x = _rewards.unit(reward, state.low, state.width)
+    x = reward_scale.unit(reward, state.low, state.width)
     chance = state.asked[arm]
     if chance == 0.0:
         chance = probability(state, arm)

@@ -25,9 +25,9 @@ from functools import cache
 
 import numpy as np
 
-from risingbandits._jit import compiled, interpreted, kernel, rare_kernel
-from risingbandits.policies import _scan
-from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits._core.jit import compiled, interpreted, kernel, rare_kernel
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import argmax
 
 TOP = 1.0 - 2.0**-40
 _MARGIN = 1e-11
@@ -119,7 +119,7 @@ def best_arm(arms: Floats, level: Floats, f: float, available: Mask, rng: Rng) -
     for _ in range(2 * arms.shape[0] + 8):
         best = -math.inf
         second = -math.inf
-        chosen = _scan.first(available)
+        chosen = argmax.first(available)
         for arm in range(arms.shape[0]):
             if available is not None and not available[arm]:
                 continue
@@ -161,7 +161,7 @@ def _take_tangent(arms: Floats, arm: int, q: float, log_q: float, log_rest: floa
 def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
     """The same, solving for every arm whose line does not rule it out."""
     best = -math.inf
-    chosen = _scan.first(available)
+    chosen = argmax.first(available)
     ties = 0
     for arm in range(arms.shape[0]):
         if available is not None and not available[arm]:
@@ -172,7 +172,7 @@ def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
         if value < TOP and arms[arm, _N] * value > arms[arm, _S]:
             _take_tangent(arms, arm, value, math.log(value), math.log(1.0 - value), f)
         if rng is not None:
-            best, chosen, ties = _scan.among_ties(value, best, arm, chosen, ties, rng)
+            best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
         elif value > best:
             best = value
             chosen = arm

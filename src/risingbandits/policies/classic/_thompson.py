@@ -24,9 +24,9 @@ import math
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _scan
-from risingbandits.policies._types import Floats, Ints, Mask
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask
+from risingbandits.policies._kernels import argmax
 
 _TABLE = 4096
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -66,7 +66,7 @@ def best_of_draws(held: Ints, log_beta: Floats, leader: Ints, available: Mask, r
     """The available arm with the highest draw."""
     chosen = leader[0]
     if available is not None and not available[chosen]:
-        chosen = _scan.first(available)
+        chosen = argmax.first(available)
     first = chosen
     best = _draw(held, chosen, rng)
     place = rng.random()

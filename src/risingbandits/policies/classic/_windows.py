@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.policies._types import Ints
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Ints
 
 _ROUNDING_SLACK = 1e-9  # a window of 100.00000000000001 rounds is meant to be 100
 

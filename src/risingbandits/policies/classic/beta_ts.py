@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _rewards, _thompson, _windows
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import _thompson, _windows
 
 
 class State(NamedTuple):
@@ -31,13 +32,13 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.held[arm, 0] += 1
-    state.held[arm, 1] += _rewards.coin(_rewards.unit(reward, state.low, state.width), rng)
+    state.held[arm, 1] += reward_scale.coin(reward_scale.unit(reward, state.low, state.width), rng)
     _thompson.refresh(state.held, state.log_beta, state.log_factorials, arm)
     _thompson.follow(state.held, state.leader, arm)
 
 
 @register
-class BetaThompson(_rewards.BoundedRewards):
+class BetaThompson(reward_scale.BoundedRewards):
     r"""Thompson sampling for rewards in [0, 1]: pull the arm with the best draw from its posterior.
 
     With N_i pulls of arm i, S_i of which were wins, each round draws
@@ -80,7 +81,7 @@ class BetaThompson(_rewards.BoundedRewards):
         self.reward_range = reward_range
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             low=low,
             width=width,

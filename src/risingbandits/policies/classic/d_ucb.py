@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_finite
-from risingbandits.policies import _rewards, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_finite
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Kernels, register
 
 _LARGEST = 2.0**200
@@ -38,7 +38,7 @@ class State(NamedTuple):
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     width = state.scale * math.sqrt(math.log(max(state.clock[1], 1.0)) * state.clock[0])
-    return _scan.highest_line(state.mean, state.root, width, available, rng)
+    return argmax.highest_line(state.mean, state.root, width, available, rng)
 
 
 @kernel
@@ -50,7 +50,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.clock[0] = weight
     state.clock[1] = state.clock[1] * state.discount + 1.0
     count = state.counts[arm] + weight
-    total = state.total[arm] + weight * _rewards.unit(reward, state.low, state.width)
+    total = state.total[arm] + weight * reward_scale.unit(reward, state.low, state.width)
     state.counts[arm] = count
     state.total[arm] = total
     state.mean[arm] = total / count
@@ -73,7 +73,7 @@ def _scale_down(state: State) -> None:
 
 
 @register
-class DUCB(_rewards.BoundedRewards):
+class DUCB(reward_scale.BoundedRewards):
     r"""D-UCB: upper confidence bounds that let old rewards fade.
 
     A pull s rounds ago counts :math:`g^s` (the last one 1). With the discounted count :math:`N_i(g)` and mean of arm i
@@ -146,7 +146,7 @@ class DUCB(_rewards.BoundedRewards):
             check_finite("discount", self.discount, minimum=1e-6, below=1.0)
         check_finite("xi", self.xi, minimum=0.0)
         check_finite("B", self.B, minimum=0.0)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.discount is not None:
@@ -155,7 +155,7 @@ class DUCB(_rewards.BoundedRewards):
             discount = 1.0 - 1.0 / (4.0 * math.sqrt(horizon))
         else:
             raise RisingBanditsError("DUCB needs horizon, the number of rounds, or discount, got neither.")
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             scale=2.0 * float(self.B) * math.sqrt(self.xi),
             discount=discount,

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _means, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, running_means
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -19,7 +19,7 @@ class State(NamedTuple):
     epsilon: float
     decay: float  # 0: epsilon stays
     random_ties: bool
-    counts: np.ndarray  # (K,), total, mean, root: the same (_means)
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
     total: np.ndarray
     mean: np.ndarray
     root: np.ndarray
@@ -34,13 +34,13 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     if rng.random() < epsilon:  # type: ignore[union-attr]
         return _any_arm(n_arms, available, rng)
     if state.random_ties:
-        return _scan.highest_line(state.mean, state.root, 0.0, available, rng)
-    return _scan.highest_line(state.mean, state.root, 0.0, available, None)
+        return argmax.highest_line(state.mean, state.root, 0.0, available, rng)
+    return argmax.highest_line(state.mean, state.root, 0.0, available, None)
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    _means.add(state, arm, reward)
+    running_means.add(state, arm, reward)
 
 
 @kernel
@@ -52,7 +52,7 @@ def _any_arm(n_arms: int, available: Mask, rng: Any) -> int:
     for arm in range(n_arms):
         free += available[arm]
     before = int(rng.random() * free)
-    chosen = _scan.first(available)
+    chosen = argmax.first(available)
     for arm in range(n_arms):
         if available[arm]:
             if before == 0:
@@ -109,15 +109,15 @@ class EpsilonGreedy(Policy):
         check_finite("epsilon", self.epsilon, minimum=0.0, maximum=1.0)
         if self.decay is not None:
             check_finite("decay", self.decay, above=0.0)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(
             epsilon=float(self.epsilon),
             decay=0.0 if self.decay is None else float(self.decay),
             random_ties=self.ties == "random",
-            **_means.new_fields(n_arms),
+            **running_means.new_fields(n_arms),
         )
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        return {"level": _means.parts(state, 0.0)["level"]}
+        return {"level": running_means.parts(state, 0.0)["level"]}

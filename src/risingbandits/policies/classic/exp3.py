@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits.errors import check_finite
-from risingbandits.policies import _exp3, _rewards
-from risingbandits.policies._types import Floats
+from risingbandits._core.errors import check_finite
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import register
+from risingbandits.policies.classic import _exp3
 
 
 @register
-class Exp3(_rewards.BoundedRewards):
+class Exp3(reward_scale.BoundedRewards):
     r"""Exp3: draw an arm with a probability that grows exponentially with what it has earned.
 
     With weights :math:`w_i = 1` at the start, arm i is drawn with probability
@@ -68,7 +69,7 @@ class Exp3(_rewards.BoundedRewards):
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _exp3.State:
         gamma = _exp3.exploration(n_arms, horizon or 1) if self.gamma is None else self.gamma
-        return _exp3.new_state(n_arms, gamma, *_rewards.low_and_width(self.reward_range))
+        return _exp3.new_state(n_arms, gamma, *reward_scale.low_and_width(self.reward_range))
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return _exp3.probabilities(state)

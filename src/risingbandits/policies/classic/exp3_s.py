@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits.errors import check_finite, check_positive_int
-from risingbandits.policies import _exp3, _rewards
-from risingbandits.policies._types import Floats
+from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import register
+from risingbandits.policies.classic import _exp3
 
 
 @register
-class Exp3S(_rewards.BoundedRewards):
+class Exp3S(reward_scale.BoundedRewards):
     r"""Exp3.S: Exp3 against the best sequence of arms with few switches.
 
     Draws as in `Exp3`; after a reward, with W the sum of the weights before it,
@@ -87,7 +88,9 @@ class Exp3S(_rewards.BoundedRewards):
         if gamma is None:
             spread = n_arms * (self.switches * math.log(n_arms * rounds) + math.e)
             gamma = min(1.0, math.sqrt(spread / ((math.e - 1.0) * rounds)))
-        return _exp3.new_state(n_arms, gamma, *_rewards.low_and_width(self.reward_range), share=math.e * alpha / n_arms)
+        return _exp3.new_state(
+            n_arms, gamma, *reward_scale.low_and_width(self.reward_range), share=math.e * alpha / n_arms
+        )
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return _exp3.probabilities(state)

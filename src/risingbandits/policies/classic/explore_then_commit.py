@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_positive_int
-from risingbandits.policies import _sweep
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import check_positive_int
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -125,4 +125,4 @@ class ExploreThenCommit(Policy):
         )
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        return {"level": _sweep.means(state.total, state.pulls)}
+        return {"level": sweeps.means(state.total, state.pulls)}

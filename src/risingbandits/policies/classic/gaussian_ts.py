@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _means, _noise, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, noise_estimate, running_means
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -17,7 +17,7 @@ class State(NamedTuple):
     """What Gaussian Thompson sampling knows."""
 
     sigma: float
-    counts: np.ndarray  # (K,), total, mean, root: the same (_means)
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
     total: np.ndarray
     mean: np.ndarray
     root: np.ndarray
@@ -26,7 +26,7 @@ class State(NamedTuple):
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     best = -math.inf
-    chosen = _scan.first(available)
+    chosen = argmax.first(available)
     for arm in range(state.mean.shape[0]):
         if available is not None and not available[arm]:
             continue
@@ -40,16 +40,16 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    _means.add(state, arm, reward)
+    running_means.add(state, arm, reward)
 
 
-SmoothState: Any = _noise.extended(State, __name__)
+SmoothState: Any = noise_estimate.extended(State, __name__)
 
 
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    _means.add(state, arm, reward)
-    _noise.widen_roots(state, arm, reward)
+    running_means.add(state, arm, reward)
+    noise_estimate.widen_roots(state, arm, reward)
 
 
 @register
@@ -93,16 +93,18 @@ class GaussianThompson(Policy):
         self.sigma = sigma
 
     def validate(self) -> None:
-        _noise.check_sigma(self.sigma)
+        noise_estimate.check_sigma(self.sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        if self.sigma == _noise.SMOOTH:  # the roots then have the noise level in them
-            return SmoothState(*State(sigma=1.0, **_means.new_fields(n_arms)), smooth=_noise.new_smooth(n_arms))
-        return State(sigma=_noise.number(self.sigma), **_means.new_fields(n_arms))
+        if self.sigma == noise_estimate.SMOOTH:  # the roots then have the noise level in them
+            return SmoothState(
+                *State(sigma=1.0, **running_means.new_fields(n_arms)), smooth=noise_estimate.new_smooth(n_arms)
+            )
+        return State(sigma=noise_estimate.number(self.sigma), **running_means.new_fields(n_arms))
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        spread = _means.parts(state, state.sigma)
+        spread = running_means.parts(state, state.sigma)
         return {"level": spread["level"], "width": spread["width"]}

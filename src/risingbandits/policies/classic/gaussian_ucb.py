@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _means, _noise, _rewards, _scan, ucb1
-from risingbandits.policies._types import Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Rng
+from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.classic import ucb1
 
-SmoothState: Any = _noise.extended(ucb1.State, __name__)
+SmoothState: Any = noise_estimate.extended(ucb1.State, __name__)
 
 
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
     ucb1.update(state, t, arm, reward, rng)
-    _noise.widen_roots(state, arm, reward)
+    noise_estimate.widen_roots(state, arm, reward)
 
 
 @register
@@ -68,18 +69,18 @@ class GaussianUCB(Policy):
         return self.ties == "random"
 
     def validate(self) -> None:
-        _noise.check_sigma(self.sigma)
-        _scan.check_ties(self.ties)
+        noise_estimate.check_sigma(self.sigma)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        if self.sigma == _noise.SMOOTH:
-            plain = ucb1.State(scale=2.0, low=0.0, width=_rewards.RAW, **_means.new_fields(n_arms))
-            return SmoothState(*plain, smooth=_noise.new_smooth(n_arms))
-        scale = 2.0 * _noise.number(self.sigma)
-        return ucb1.State(scale=scale, low=0.0, width=_rewards.RAW, **_means.new_fields(n_arms))
+        if self.sigma == noise_estimate.SMOOTH:
+            plain = ucb1.State(scale=2.0, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
+            return SmoothState(*plain, smooth=noise_estimate.new_smooth(n_arms))
+        scale = 2.0 * noise_estimate.number(self.sigma)
+        return ucb1.State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        return _means.parts(state, state.scale * math.sqrt(math.log(t)))
+        return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

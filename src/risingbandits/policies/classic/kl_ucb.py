@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import interpreted, kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _kl, _rewards, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import interpreted, kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import _kl
 
 
 class State(NamedTuple):
@@ -31,7 +32,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    x = _rewards.unit(reward, state.low, state.width)
+    x = reward_scale.unit(reward, state.low, state.width)
     n = state.arms[arm, 0] + 1.0
     s = state.arms[arm, 1] + x
     _kl.set_arm(state.arms, state.level, arm, n, s, _threshold(state, t))
@@ -43,7 +44,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class KLUCB(_rewards.BoundedRewards):
+class KLUCB(reward_scale.BoundedRewards):
     r"""KL-UCB: the upper confidence bound that is tight for coins.
 
     With N_i pulls of mean m_i, the index of arm i at round t is
@@ -100,10 +101,10 @@ class KLUCB(_rewards.BoundedRewards):
     def validate(self) -> None:
         super().validate()
         check_finite("c", self.c, minimum=0.0)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             c=float(self.c),
             low=low,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits.errors import check_finite
-from risingbandits.policies import _exp3, _rewards
-from risingbandits.policies._types import Floats
+from risingbandits._core.errors import check_finite
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import register
+from risingbandits.policies.classic import _exp3
 
 
 @register
-class Rexp3(_rewards.BoundedRewards):
+class Rexp3(reward_scale.BoundedRewards):
     r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to how much the means move in all.
 
     .. math:: \Delta = \Big\lceil (K \log K)^{1/3} (T / V)^{2/3} \Big\rceil, \qquad
@@ -64,7 +65,7 @@ class Rexp3(_rewards.BoundedRewards):
         variation = float(n_arms if self.V is None else self.V)
         batch = max(1, math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (rounds / variation) ** (2 / 3)))
         gamma = _exp3.exploration(n_arms, batch)
-        return _exp3.new_state(n_arms, gamma, *_rewards.low_and_width(self.reward_range), batch=batch)
+        return _exp3.new_state(n_arms, gamma, *reward_scale.low_and_width(self.reward_range), batch=batch)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return _exp3.probabilities(state)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import check_finite, check_positive_int
-from risingbandits.policies import _rewards, _sweep
-from risingbandits.policies._types import Floats, Mask
+from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Mask
+from risingbandits.policies._kernels import reward_scale, sweeps
 from risingbandits.policies.base import Kernels, register
 
 
@@ -23,7 +23,7 @@ class State(NamedTuple):
     divisor: float
     low: float  # rewards x become (x - low) / width, clipped to [0, 1]
     width: float
-    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (_sweep)
+    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
     pulls: np.ndarray  # (K,) rewards since the restart
@@ -33,20 +33,20 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Any) -> int:
-    return _sweep.next_at_random(state.order, state.marks, available, rng)
+    return sweeps.next_at_random(state.order, state.marks, available, rng)
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Any) -> None:
     state.pulls[arm] += 1
-    state.total[arm] += _rewards.unit(reward, state.low, state.width)
-    sweep_over = _sweep.note(state.order, state.place, state.marks, arm)
+    state.total[arm] += reward_scale.unit(reward, state.low, state.width)
+    sweep_over = sweeps.note(state.order, state.place, state.marks, arm)
     if rng.random() < state.phi:
         _restart(state)
     elif sweep_over:
-        if state.marks[_sweep.ACTIVE] > 1:
+        if state.marks[sweeps.ACTIVE] > 1:
             _eliminate(state)
-        _sweep.begin(state.marks, state.marks[_sweep.ACTIVE])
+        sweeps.begin(state.marks, state.marks[sweeps.ACTIVE])
         state.sweep[0] += 1
 
 
@@ -56,7 +56,7 @@ def _eliminate(state: State) -> None:
 
     An arm that could not be played in every sweep counts with its own number of rewards in place of tau.
     """
-    active = state.marks[_sweep.ACTIVE]
+    active = state.marks[sweeps.ACTIVE]
     best = -math.inf
     for i in range(active):
         arm = state.order[i]
@@ -73,9 +73,9 @@ def _eliminate(state: State) -> None:
             needed = _radius(state, count) - state.eps
         lag = best - state.total[arm] / max(count, 1)
         if lag < needed or lag == 0.0:
-            _sweep.exchange(state.order, state.place, i, kept)
+            sweeps.exchange(state.order, state.place, i, kept)
             kept += 1
-    state.marks[_sweep.ACTIVE] = kept
+    state.marks[sweeps.ACTIVE] = kept
 
 
 @kernel
@@ -91,12 +91,12 @@ def _restart(state: State) -> None:
         state.total[arm] = 0.0
         state.order[arm] = arm
         state.place[arm] = arm
-    _sweep.begin(state.marks, state.pulls.shape[0])
+    sweeps.begin(state.marks, state.pulls.shape[0])
     state.sweep[0] = 1
 
 
 @register
-class Ser4(_rewards.BoundedRewards):
+class Ser4(reward_scale.BoundedRewards):
     r"""Ser4: play all active arms in random order, drop the clearly worse ones, restart now and then.
 
     In sweep :math:`\tau` every active arm is played once, in random order, and :math:`m_k` is the mean of its rewards.
@@ -190,7 +190,7 @@ class Ser4(_rewards.BoundedRewards):
         if phi is None:
             spread = rounds * n_arms * math.log(n_arms * rounds)
             phi = min(1.0, math.sqrt(self.switches / spread)) if spread > 0.0 else 0.0
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         delta = 1.0 / rounds if self.delta is None else float(self.delta)
         return State(
             phi=float(phi),
@@ -201,11 +201,11 @@ class Ser4(_rewards.BoundedRewards):
             width=width,
             order=np.arange(n_arms),
             place=np.arange(n_arms),
-            marks=_sweep.new_marks(n_arms),
+            marks=sweeps.new_marks(n_arms),
             pulls=np.zeros(n_arms, dtype=np.int64),
             total=np.zeros(n_arms),
             sweep=np.ones(1, dtype=np.int64),
         )
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        return {"level": _sweep.means(state.total, state.pulls), "active": _sweep.active(state.place, state.marks)}
+        return {"level": sweeps.means(state.total, state.pulls), "active": sweeps.active(state.place, state.marks)}

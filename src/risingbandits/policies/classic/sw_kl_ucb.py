@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import interpreted, kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _kl, _rewards, _scan, _windows
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import interpreted, kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import _kl, _windows
 
 
 class State(NamedTuple):
@@ -34,7 +35,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    x = _rewards.unit(reward, state.low, state.width)
+    x = reward_scale.unit(reward, state.low, state.width)
     leaving = _windows.push(state.ring, state.held, arm, _windows.in_units(x, state.units))
     f = _threshold(state, t)
     if leaving >= 0 and leaving != arm:
@@ -56,7 +57,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class SWKLUCB(_rewards.BoundedRewards):
+class SWKLUCB(reward_scale.BoundedRewards):
     r"""SW-KL-UCB: KL upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean m_i of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -123,11 +124,11 @@ class SWKLUCB(_rewards.BoundedRewards):
         check_finite("c", self.c, minimum=0.0)
         check_finite("drift", self.drift, minimum=1e-9)
         _windows.check_tau(self.tau)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             c=float(self.c),
             last_threshold=interpreted(_kl.threshold)(tau, float(self.c)),

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _rewards, _thompson, _windows
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import _thompson, _windows
 
 
 class State(NamedTuple):
@@ -32,7 +33,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    win = _rewards.coin(_rewards.unit(reward, state.low, state.width), rng)
+    win = reward_scale.coin(reward_scale.unit(reward, state.low, state.width), rng)
     leaving = _windows.push(state.ring, state.held, arm, win)
     if leaving >= 0:
         _thompson.refresh(state.held, state.log_beta, state.log_factorials, leaving)
@@ -41,7 +42,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @register
-class SWTS(_rewards.BoundedRewards):
+class SWTS(reward_scale.BoundedRewards):
     r"""SW-TS: Thompson sampling that forgets what is older than tau rounds.
 
     With N_i pulls of arm i within the last :math:`\tau` rounds, S_i of which were wins, each round draws
@@ -108,7 +109,7 @@ class SWTS(_rewards.BoundedRewards):
         """The fields of the state at the start."""
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return {
             "low": low,
             "width": width,

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _rewards, _scan, _windows
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import _windows
 
 
 class State(NamedTuple):
@@ -35,12 +36,12 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return _scan.highest_line(state.mean, state.root, _width(state, t), available, rng)
+    return argmax.highest_line(state.mean, state.root, _width(state, t), available, rng)
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    x = _rewards.unit(reward, state.low, state.width)
+    x = reward_scale.unit(reward, state.low, state.width)
     leaving = _windows.push(state.ring, state.held, arm, _windows.in_units(x, state.units))
     if leaving >= 0:
         _refresh(state, leaving)
@@ -64,7 +65,7 @@ def _width(state: State, t: int) -> float:
 
 
 @register
-class SWUCB(_rewards.BoundedRewards):
+class SWUCB(reward_scale.BoundedRewards):
     r"""SW-UCB: upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -136,13 +137,13 @@ class SWUCB(_rewards.BoundedRewards):
         _windows.check_tau(self.tau)
         check_finite("xi", self.xi, minimum=0.0)
         check_finite("B", self.B, minimum=0.0)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = float(horizon or 1)
         tau = _windows.tau_or(self.tau, horizon, 4.0 * math.sqrt(rounds * math.log(rounds)), "SWUCB")
         scale = float(self.B) * math.sqrt(self.xi)
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             scale=scale,
             last_width=scale * math.sqrt(math.log(tau)),

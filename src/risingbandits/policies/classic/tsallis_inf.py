@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _rewards
-from risingbandits.policies._types import Floats, Mask
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Mask
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, register
 
 _STEPS = 40  # Newton needs 3 to 6
@@ -54,7 +54,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Any) -> None:
         _solve(state, t)
         chance = state.chances[arm]
     state.asked[arm] = 0.0
-    state.losses[arm] += (1.0 - _rewards.unit(reward, state.low, state.width)) / chance
+    state.losses[arm] += (1.0 - reward_scale.unit(reward, state.low, state.width)) / chance
 
 
 @kernel
@@ -94,7 +94,7 @@ def _solve(state: State, t: int) -> float:
 
 
 @register
-class TsallisINF(_rewards.BoundedRewards):
+class TsallisINF(reward_scale.BoundedRewards):
     r"""Tsallis-INF: mirror descent with the Tsallis entropy of power 1/2, the practical OSMD.
 
     With the estimated losses :math:`L_i` and :math:`\eta_t = 2 / \sqrt t` arm i is drawn with probability
@@ -144,7 +144,7 @@ class TsallisINF(_rewards.BoundedRewards):
         check_finite("rate", self.rate, above=0.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        low, width = _rewards.low_and_width(self.reward_range)
+        low, width = reward_scale.low_and_width(self.reward_range)
         return State(
             rate=float(self.rate),
             low=low,

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _means, _rewards, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, reward_scale, running_means
 from risingbandits.policies.base import Kernels, register
 
 
@@ -19,7 +19,7 @@ class State(NamedTuple):
     scale: float  # sqrt(2)
     low: float
     width: float
-    counts: np.ndarray  # (K,), total, mean, root: the same (_means)
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
     total: np.ndarray
     mean: np.ndarray
     root: np.ndarray
@@ -28,16 +28,16 @@ class State(NamedTuple):
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     width = state.scale * math.sqrt(math.log(float(t)))
-    return _scan.highest_line(state.mean, state.root, width, available, rng)
+    return argmax.highest_line(state.mean, state.root, width, available, rng)
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    _means.add(state, arm, _rewards.seen(reward, state.low, state.width))
+    running_means.add(state, arm, reward_scale.seen(reward, state.low, state.width))
 
 
 @register
-class UCB1(_rewards.BoundedRewards):
+class UCB1(reward_scale.BoundedRewards):
     r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
     Every arm is pulled once before. Use it as the plainest of confidence bounds, for rewards in [0, 1] whose means do
@@ -80,11 +80,11 @@ class UCB1(_rewards.BoundedRewards):
 
     def validate(self) -> None:
         super().validate()
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        low, width = _rewards.low_and_width(self.reward_range)
-        return State(scale=math.sqrt(2.0), low=low, width=width, **_means.new_fields(n_arms))
+        low, width = reward_scale.low_and_width(self.reward_range)
+        return State(scale=math.sqrt(2.0), low=low, width=width, **running_means.new_fields(n_arms))
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        return _means.parts(state, state.scale * math.sqrt(math.log(t)))
+        return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

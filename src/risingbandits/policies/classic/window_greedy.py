@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.errors import check_finite, check_positive_int
-from risingbandits.policies import _history, _scan
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import argmax, histories
 from risingbandits.policies.base import Kernels, Policy, register
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
@@ -25,13 +25,13 @@ class State(NamedTuple):
     total: np.ndarray  # (K,) sum over the window
     mean: np.ndarray  # (K,) +inf for an arm never pulled
     flat: np.ndarray  # (K,) zeros: this index has no width
-    pool: np.ndarray  # rewards of all arms (_history)
+    pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return _scan.highest_line(state.mean, state.flat, 0.0, available, rng)
+    return argmax.highest_line(state.mean, state.flat, 0.0, available, rng)
 
 
 @kernel
@@ -39,7 +39,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     """Move the window of the arm; after as many pulls as it holds, sum it anew, so that no error adds up."""
     n = state.tally[arm, 0] + 1
     old = state.tally[arm, 1]
-    start = _history.append(state.pool, state.places, arm, n, reward)
+    start = histories.append(state.pool, state.places, arm, n, reward)
     h = min(max(int(state.share * n + _FLOOR_SLACK), 1), state.window)
     if state.tally[arm, 2] >= h:
         state.tally[arm, 2] = 0
@@ -108,7 +108,7 @@ class WindowGreedy(Policy):
         if self.window is not None:
             check_positive_int("window", self.window)
         check_finite("share", self.share, above=0.0, maximum=1.0)
-        _scan.check_ties(self.ties)
+        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(
@@ -118,12 +118,12 @@ class WindowGreedy(Policy):
             total=np.zeros(n_arms),
             mean=np.full(n_arms, np.inf),
             flat=np.zeros(n_arms),
-            pool=np.empty(_history.places_for(n_arms, capacity)),
-            places=_history.new_places(n_arms),
+            pool=np.empty(histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return {"level": np.where(np.isfinite(state.mean), state.mean, np.nan)}

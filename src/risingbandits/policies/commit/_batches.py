@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _commit, _history, _lines, _risk
-from risingbandits.policies._types import Mask
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask
+from risingbandits.policies._kernels import histories
+from risingbandits.policies.commit import _lines, _risk, _tables
 
 # Columns of `pulled`, whole numbers per arm: pulls N, N when the line was drawn, N when it is due again, and the round
 # of the last pull.
@@ -43,8 +44,8 @@ def new_run(n_arms: int, horizon: int | None, capacity: int) -> dict[str, np.nda
         "arms": np.zeros((n_arms, _risk.COLUMNS)),
         "batch": np.array([-1, 0], dtype=np.int64),
         "clock": np.array([first, math.sqrt(2.0 * math.log(first)), 1.0 if horizon is None else 0.0]),
-        "pool": np.empty(_history.places_for(n_arms, capacity)),
-        "places": _history.new_places(n_arms),
+        "pool": np.empty(histories.places_for(n_arms, capacity)),
+        "places": histories.new_places(n_arms),
     }
 
 
@@ -84,7 +85,7 @@ def fill(state: Any, remaining: float) -> None:
         state.arms[arm, _risk.U] = u
         state.arms[arm, _risk.S] = s
         state.arms[arm, _risk.LO] = state.lines[arm, 2]
-        state.arms[arm, _risk.V] = _commit.value(u, s, state.cap, remaining)
+        state.arms[arm, _risk.V] = _tables.value(u, s, state.cap, remaining)
 
 
 @kernel

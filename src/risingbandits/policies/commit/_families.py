@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.policies._types import Floats
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats
 
 EXPONENTIAL, HYPERBOLIC, SQUARE_ROOT, FOURTH_ROOT, BROKEN_LINE = 0, 1, 2, 3, 4
 FAMILIES = 5

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _shapes
-from risingbandits.policies._types import Floats
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats
+from risingbandits.policies.commit import _families
 
 WEIGHT, WEIGHTED = 0, 1  # first columns of `sums`
 MODES = 2
@@ -49,9 +49,9 @@ def add_block(moments: Floats, sums: Floats, taus: Floats, arm: int, x: float, y
     """Take in a batch with mean y, centre x and weight w."""
     sums[arm, WEIGHT] += w
     sums[arm, WEIGHTED] += w * y
-    for family in range(_shapes.FAMILIES):
+    for family in range(_families.FAMILIES):
         for i in range(taus.shape[0]):
-            g = _shapes.rise(family, x / taus[i])
+            g = _families.rise(family, x / taus[i])
             k = family * taus.shape[0] + i
             moments[arm, k, 0] += w * g
             moments[arm, k, 1] += w * g * g
@@ -76,7 +76,7 @@ def posterior(
     What is asked for is the mean over the ``remaining`` pulls or, if ``final``, the level after the last of them. The
     first row of ``work`` has logarithms: `shares` makes weights of them.
     """
-    shapes = _shapes.FAMILIES * taus.shape[0]
+    shapes = _families.FAMILIES * taus.shape[0]
     weight = sums[arm, WEIGHT]
     weighted = sums[arm, WEIGHTED]
     p0 = 1.0 / (_RISE_SPREAD * scale * _RISE_SPREAD * scale)
@@ -84,14 +84,14 @@ def posterior(
     p1 = 1.0 / (_PART_SPREAD * scale * _PART_SPREAD * scale)
     a1 = _PART * scale
     top = -math.inf
-    for family in range(_shapes.FAMILIES):
+    for family in range(_families.FAMILIES):
         for i in range(taus.shape[0]):
             k = family * taus.shape[0] + i
             s_g, s_gg, s_gy = moments[arm, k, 0], moments[arm, k, 1], moments[arm, k, 2]
             if final:
-                g = _shapes.rise(family, (n + remaining) / taus[i])
+                g = _families.rise(family, (n + remaining) / taus[i])
             else:
-                g = _shapes.average(family, taus[i], n, remaining)
+                g = _families.average(family, taus[i], n, remaining)
             work[PACE, k] = taus[i]
             work[PACE, shapes + k] = taus[i]
             # From nothing.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits._jit import kernel, rare_kernel
-from risingbandits.policies import _history, _lines, _order
-from risingbandits.policies._types import Ints, Mask, Rng
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Ints, Mask, Rng
+from risingbandits.policies._kernels import arm_order, histories
+from risingbandits.policies.commit import _lines
 
 FIRST_ARMS = 2  # opened before anything is decided
 FIRST_HOLD = 10  # pulls of the first incumbent before a third arm is opened, where the horizon is not known
@@ -77,7 +78,7 @@ def remaining(state: Any, t: int) -> float:
 @kernel
 def select(state: Any, available: Mask, rng: Rng) -> int:
     if state.plan[DRAWN] == 0:
-        _order.shuffle(state.order, state.plan[OPENED], state.order.shape[0], rng)
+        arm_order.shuffle(state.order, state.plan[OPENED], state.order.shape[0], rng)
         state.plan[DRAWN] = 1
     arm = state.plan[NEXT]
     if arm == OPEN:
@@ -125,7 +126,7 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
     n = state.counts[arm] + 1
     state.counts[arm] = n
     earned = _lines.prefix(state.pool, state.places[arm, 0], n - 1)
-    start = _history.append(state.pool, state.places, arm, n, earned + reward)
+    start = histories.append(state.pool, state.places, arm, n, earned + reward)
     plan = state.plan
     if n == 1:
         _enter(state.order, plan, arm)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _commit
-from risingbandits.policies._types import Floats, Mask
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Mask
+from risingbandits.policies.commit import _tables
 
 N, EARNED, U, S, LO, V, RISK, COST = 0, 1, 2, 3, 4, 5, 6, 7
 COLUMNS = 8
@@ -51,7 +51,7 @@ def choose(
             continue
         value = arms[arm, V]
         if arm != b and rule != NONE:
-            k0, lost = _commit.climb(arms[arm, U], arms[arm, S], level, remaining)
+            k0, lost = _tables.climb(arms[arm, U], arms[arm, S], level, remaining)
             odds = min(max_odds, k0 / arms[arm, N])
             risk = odds * lost
             arms[arm, RISK] = risk / remaining
@@ -59,7 +59,7 @@ def choose(
                 value -= (risk + spent) / remaining
             else:
                 shortfall = max(0.0, level - arms[arm, EARNED] / arms[arm, N])
-                cost = _commit.shared_cost(
+                cost = _tables.shared_cost(
                     arms[arm, COST], active, spent_by_active, odds, shortfall, cap - level, share
                 )
                 value -= risk / remaining

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from risingbandits._jit import kernel
+from risingbandits._core.jit import kernel
 
 _TIE = 1e-9  # lines at the cap are ordered by their raw level
 

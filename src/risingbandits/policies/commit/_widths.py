@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from risingbandits._jit import kernel, rare_kernel
+from risingbandits._core.jit import kernel, rare_kernel
 
 GAUSSIAN, KL, BERNSTEIN = 0, 1, 2
 _NEWTON_STEPS = 60

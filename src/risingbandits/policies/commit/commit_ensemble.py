@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import interpreted, kernel, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite
-from risingbandits.policies import _batches, _commit, _ensemble, _history, _lines, _risk, _shapes, _widths
-from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import histories
 from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables, _widths
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 _KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}
 
@@ -57,7 +58,7 @@ class State(NamedTuple):
     arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
     batch: np.ndarray  # (2,)
     clock: np.ndarray  # (3,)
-    pool: np.ndarray  # sums of each arm's first n rewards (_history)
+    pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
     taus: np.ndarray  # paces of the shapes
@@ -130,7 +131,7 @@ def _rival_index(state: State, arm: int, b: int, value: float, level: float, spe
 
     A rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines alone.
     """
-    k0, lost = _commit.climb(state.arms[arm, _risk.U], state.arms[arm, _risk.S], level, remaining)
+    k0, lost = _tables.climb(state.arms[arm, _risk.U], state.arms[arm, _risk.S], level, remaining)
     risk = min(state.max_odds, k0 / state.arms[arm, _risk.N]) * lost
     state.arms[arm, _risk.RISK] = risk / remaining
     if state.sums[arm, _STRAIGHT] < state.straight:
@@ -146,7 +147,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.pulled[arm, _batches.PULLS] = n
     state.pulled[arm, _batches.LAST] = t
     earned = _lines.prefix(state.pool, state.places[arm, 0], n - 1)
-    _history.append(state.pool, state.places, arm, n, earned + reward)
+    histories.append(state.pool, state.places, arm, n, earned + reward)
     if n >= state.pulled[arm, _batches.DUE]:
         _close_batch(state, t, arm)
 
@@ -181,7 +182,7 @@ def _learn(state: State, t: int, arm: int) -> None:
         x = known + 0.5 * (pulls + 1.0)
         y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
         w = pulls / (variance + state.drift * state.drift * x)
-        _ensemble.add_block(state.moments, state.sums, state.taus, arm, x, y, w)
+        _members.add_block(state.moments, state.sums, state.taus, arm, x, y, w)
     if state.sums[arm, _PAIRS] > _ENOUGH_PAIRS:
         sigma = math.sqrt(_variance(state, arm))
     _batches.draw_line(state, t, arm, sigma)
@@ -201,10 +202,10 @@ def _take_bound(state: State, arm: int, remaining: float) -> None:
     """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
     n = float(state.pulled[arm, _batches.PULLS])
     count = _weigh(state, arm, n, remaining, False)
-    state.sums[arm, _BOUND] = _ensemble.upper_quantile(state.work, count, min(state.tail, n / remaining))
+    state.sums[arm, _BOUND] = _members.upper_quantile(state.work, count, min(state.tail, n / remaining))
     state.sums[arm, _LEFT] = remaining
-    state.sums[arm, _EXPECTED] = _ensemble.expectation(state.work, count)
-    state.sums[arm, _STRAIGHT] = _ensemble.slower_than(state.work, count, 2.0 * n)
+    state.sums[arm, _EXPECTED] = _members.expectation(state.work, count)
+    state.sums[arm, _STRAIGHT] = _members.slower_than(state.work, count, 2.0 * n)
 
 
 @kernel
@@ -216,16 +217,16 @@ def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> i
         for c in range(state.log_prior.shape[0]):
             others = state.shares[last, c] - state.shares[arm, c]
             state.log_prior[c] = math.log(_POOLED_WEIGHT / state.log_prior.shape[0] + max(0.0, others))
-    top = _ensemble.posterior(
+    top = _members.posterior(
         state.moments, state.sums, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
     )
-    _ensemble.shares(state.work, top)
+    _members.shares(state.work, top)
     if pooled and not final:  # asking for a recommendation changes nothing
         for c in range(state.log_prior.shape[0]):
-            share = state.work[_ensemble.SHARE, c]
+            share = state.work[_members.SHARE, c]
             state.shares[last, c] += share - state.shares[arm, c]
             state.shares[arm, c] = share
-    return _ensemble.drop_unlikely(state.work)
+    return _members.drop_unlikely(state.work)
 
 
 @rare_kernel
@@ -237,7 +238,7 @@ def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
         n = float(state.pulled[arm, _batches.PULLS])
         if n > 0.0:
             count = _weigh(state, arm, n, max(0.0, state.clock[_batches.HORIZON] - n), True)
-            level = _ensemble.expectation(state.work, count)
+            level = _members.expectation(state.work, count)
             if level > highest:
                 highest = level
                 best = arm
@@ -362,9 +363,9 @@ class CommitEnsemble(Policy):
         return self.with_params(**changes) if changes else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        taus = _shapes.paces(horizon)
-        shapes = _shapes.FAMILIES * taus.size
-        components = _ensemble.MODES * shapes
+        taus = _families.paces(horizon)
+        shapes = _families.FAMILIES * taus.size
+        components = _members.MODES * shapes
         return State(
             kind=_KINDS.get(self.widths, _widths.GAUSSIAN),
             sigma=0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
@@ -383,12 +384,12 @@ class CommitEnsemble(Policy):
             sums=np.zeros((n_arms, _COLUMNS)),
             log_prior=np.full(components, -math.log(components)),
             shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
-            work=np.zeros((_ensemble.ROWS, components)),
+            work=np.zeros((_members.ROWS, components)),
             **_batches.new_run(n_arms, horizon, capacity),
         )
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known

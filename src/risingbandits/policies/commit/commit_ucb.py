@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import interpreted, kernel, rare_kernel
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite, shown
-from risingbandits.policies import _batches, _history, _lines, _noise, _risk, _widths
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import histories, noise_estimate
 from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.commit import _batches, _lines, _risk, _widths
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 _RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
 _KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL, "bernstein": _widths.BERNSTEIN}
@@ -43,7 +44,7 @@ class State(NamedTuple):
     arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
     batch: np.ndarray  # (2,)
     clock: np.ndarray  # (3,)
-    pool: np.ndarray  # sums of each arm's first n rewards (_history)
+    pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # sums of (r(2k) - r(2k-1))^2 / 2, where the widths need them
     places: np.ndarray  # where they are
 
@@ -83,7 +84,7 @@ def _take_in(state: State, t: int, arm: int, reward: float) -> bool:
     state.pulled[arm, _batches.LAST] = t
     old_start = state.places[arm, 0]
     earned = _lines.prefix(state.pool, old_start, n - 1)
-    start = _history.append(state.pool, state.places, arm, n, earned + reward)
+    start = histories.append(state.pool, state.places, arm, n, earned + reward)
     if state.kind == _widths.BERNSTEIN:
         _append_pair(state, old_start, start, n, reward, earned)
     return n >= state.pulled[arm, _batches.DUE]
@@ -112,13 +113,13 @@ def _close_batch(state: State, t: int, arm: int) -> None:
                 _batches.draw_line(state, t, other, state.sigma)
 
 
-SmoothState: Any = _noise.extended(State, __name__)
-_STALE = _noise.OWN  # in the last row: whether all noise levels have changed since all lines were drawn
+SmoothState: Any = noise_estimate.extended(State, __name__)
+_STALE = noise_estimate.OWN  # in the last row: whether all noise levels have changed since all lines were drawn
 
 
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    if _noise.add(state.smooth, arm, reward):
+    if noise_estimate.add(state.smooth, arm, reward):
         state.smooth[state.pulled.shape[0], _STALE] = 1.0
     if _take_in(state, t, arm, reward):
         _close_batch_smooth(state, t, arm)
@@ -127,14 +128,14 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 @rare_kernel
 def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
     n_arms = state.pulled.shape[0]
-    _batches.draw_line(state, t, arm, state.smooth[arm, _noise.SIGMA])
+    _batches.draw_line(state, t, arm, state.smooth[arm, noise_estimate.SIGMA])
     _batches.end(state, arm)
     stretched = _batches.stretch_horizon(state, t)
     if stretched or state.smooth[n_arms, _STALE] > 0.0:
         state.smooth[n_arms, _STALE] = 0.0
         for other in range(n_arms):
             if state.pulled[other, _batches.PULLS] > 0:
-                _batches.draw_line(state, t, other, state.smooth[other, _noise.SIGMA])
+                _batches.draw_line(state, t, other, state.smooth[other, noise_estimate.SIGMA])
 
 
 @kernel
@@ -227,7 +228,7 @@ class CommitUCB(Policy):
     def validate(self) -> None:
         if self.risk is not None:
             check_choice("risk", self.risk, ("sunk-cost", "shared"))
-        _noise.check_sigma(self.sigma, "auto")
+        noise_estimate.check_sigma(self.sigma, "auto")
         check_choice("widths", self.widths, ("auto", *_KINDS))
         if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
             raise RisingBanditsError(
@@ -269,7 +270,7 @@ class CommitUCB(Policy):
         state = State(
             rule=_RULES[self.risk],
             kind=kind,
-            sigma=_noise.number(self.sigma),
+            sigma=noise_estimate.number(self.sigma),
             cap=float(self.cap),
             growth=float(self.growth),
             max_odds=float(self.max_odds),
@@ -279,15 +280,19 @@ class CommitUCB(Policy):
             pairs=np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
             **run,
         )
-        return SmoothState(*state, smooth=_noise.new_smooth(n_arms, own=1)) if self.sigma == _noise.SMOOTH else state
+        return (
+            SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1))
+            if self.sigma == noise_estimate.SMOOTH
+            else state
+        )
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
-        _history.make_room(state.pool, self.n_arms, capacity)
+        histories.make_room(state.pool, self.n_arms, capacity)
         if state.kind == _widths.BERNSTEIN:
-            _history.make_room(state.pairs, self.n_arms, capacity)
+            histories.make_room(state.pairs, self.n_arms, capacity)
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._jit import interpreted, kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _noise, _opening, _order, commit_ucb
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import interpreted, kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import arm_order, noise_estimate
 from risingbandits.policies.base import Kernels, Policy, register
-from risingbandits.policies.commit_ucb import CommitUCB
+from risingbandits.policies.commit import _opening, commit_ucb
+from risingbandits.policies.commit.commit_ucb import CommitUCB
 
 if TYPE_CHECKING:
-    from risingbandits.instances import RisingBandit
+    from risingbandits.problems import RisingBandit
 
 # What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
 # few (whether pulls are few), horizon (0: not known), spread, patience, order (K,), counts (K,) pulls of each arm, plan
@@ -48,7 +49,7 @@ def update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
         commit_ucb.update(state, t, arm, reward, rng)
 
 
-SmoothState: Any = _noise.extended(State, __name__)
+SmoothState: Any = noise_estimate.extended(State, __name__)
 
 
 @kernel
@@ -147,7 +148,7 @@ class OpenArms(Policy):
         return self.order == "random"
 
     def validate(self) -> None:
-        _order.check_order(self.order)
+        arm_order.check_order(self.order)
         check_finite("spread", self.spread, above=0.0)
         check_finite("patience", self.patience, minimum=0.0)
         check_finite("few", self.few, minimum=0.0)
@@ -167,7 +168,7 @@ class OpenArms(Policy):
         figures = np.zeros(5)
         figures[_opening.SPREAD] = self.spread
         figures[_opening.RIVAL] = np.inf
-        made: Any = SmoothState if self.sigma == _noise.SMOOTH else State
+        made: Any = SmoothState if self.sigma == noise_estimate.SMOOTH else State
         return made(
             **self._with_many_pulls().new_state(n_arms, horizon, capacity)._asdict(),
             few=horizon is None or horizon <= self.few * n_arms,
@@ -181,7 +182,7 @@ class OpenArms(Policy):
         )
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == _noise.SMOOTH else self.kernels
+        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
         CommitUCB.make_room(self, state, capacity)  # type: ignore[arg-type]

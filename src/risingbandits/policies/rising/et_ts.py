@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_positive_int
-from risingbandits.policies import sw_ts
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.errors import check_positive_int
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.classic import sw_ts
 
 
 class State(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import kernel
-from risingbandits.errors import check_finite
-from risingbandits.policies import _sweep
-from risingbandits.policies._types import Floats, Ints, Mask, Rng
+from risingbandits._core.errors import check_finite
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy, register
 
 
@@ -19,7 +19,7 @@ class State(NamedTuple):
 
     horizon: int  # T
     ceiling: float
-    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (_sweep)
+    order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
     pulls: np.ndarray  # (K,) pulls n
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return _sweep.next_in_order(state.order, state.marks, available)
+    return sweeps.next_in_order(state.order, state.marks, available)
 
 
 @kernel
@@ -41,8 +41,8 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if state.pulls[arm] >= 2:
         _bound(state, arm, reward, reward - state.last[arm])
     state.last[arm] = reward
-    if _sweep.note(state.order, state.place, state.marks, arm):
-        _sweep.begin(state.marks, _eliminate(state))
+    if sweeps.note(state.order, state.place, state.marks, arm):
+        sweeps.begin(state.marks, _eliminate(state))
 
 
 @kernel
@@ -69,10 +69,10 @@ def _eliminate(state: State) -> int:
     """Keep the arm with the highest L and all whose U is above it; return their number."""
     best = _highest_lower(state)
     kept = 0
-    for i in range(state.marks[_sweep.ACTIVE]):
+    for i in range(state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
         if arm == best or state.lower[best] < state.upper[arm]:
-            _sweep.exchange(state.order, state.place, i, kept)
+            sweeps.exchange(state.order, state.place, i, kept)
             kept += 1
     return kept
 
@@ -81,7 +81,7 @@ def _eliminate(state: State) -> int:
 def _highest_lower(state: State) -> int:
     """The active arm with the highest L, the lowest number where several are."""
     best = state.order[0]
-    for i in range(1, state.marks[_sweep.ACTIVE]):
+    for i in range(1, state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
         if state.lower[arm] > state.lower[best] or (state.lower[arm] == state.lower[best] and arm < best):
             best = arm
@@ -145,7 +145,7 @@ class ImprovingElimination(Policy):
             ceiling=float(self.ceiling),
             order=np.arange(n_arms),
             place=np.arange(n_arms),
-            marks=_sweep.new_marks(n_arms),
+            marks=sweeps.new_marks(n_arms),
             pulls=np.zeros(n_arms, dtype=np.int64),
             total=np.zeros(n_arms),
             last=np.zeros(n_arms),
@@ -158,5 +158,5 @@ class ImprovingElimination(Policy):
             "level": np.where(state.pulls > 0, state.last, np.nan),
             "lower": state.lower.copy(),
             "upper": state.upper.copy(),
-            "active": _sweep.active(state.place, state.marks),
+            "active": sweeps.active(state.place, state.marks),
         }

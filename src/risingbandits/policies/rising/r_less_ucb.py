@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from risingbandits._jit import kernel
-from risingbandits.policies import _pruning, red_ucb
-from risingbandits.policies._types import Mask, Rng
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import pruning
 from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.rising import red_ucb
 
 State = red_ucb.State  # with sigma = 0 the first two sums of an arm are its last reward and the round of it
 
@@ -33,7 +34,7 @@ def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update_of_many(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     update(state, t, arm, reward, rng)
-    place = _pruning.note_change(state.block, arm)
+    place = pruning.note_change(state.block, arm)
     if place >= 0:
         red_ucb._copy_line(state, arm, place)
 

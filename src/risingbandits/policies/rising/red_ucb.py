@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import compiled, kernel
-from risingbandits.errors import RisingBanditsError, check_choice, check_finite
-from risingbandits.policies import _history, _noise, _pruning, _trend
-from risingbandits.policies._types import Floats, Mask, Rng
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
 from risingbandits.policies.base import Kernels, Policy, register
 
 _LONGEST_LOG_TABLE = 1 << 22
@@ -37,10 +37,10 @@ class State(NamedTuple):
     line: np.ndarray  # (K, 5): P, Q, R, S of each arm's index, and the level a / h
     tally: np.ndarray  # (K, 2) pulls N; window h of the next pull
     sums: np.ndarray  # (K, 7) window sums a, b, c, d; of the next pull 1/h, width, growth of h. Or the last reward
-    pool: np.ndarray  # rewards of all arms (_history)
+    pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray  # where they are
     root_log: np.ndarray  # sqrt(log t) for the first rounds, shared by all runs of a simulation
-    block: np.ndarray  # candidate arms of the current block of rounds (_pruning)
+    block: np.ndarray  # candidate arms of the current block of rounds (pruning)
     bounds: np.ndarray
 
 
@@ -79,7 +79,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if state.deterministic:
         _line_through_last_two(state, arm, n, reward)
     else:
-        _trend.line_through_windows(state, arm, n, reward)
+        trends.line_through_windows(state, arm, n, reward)
 
 
 @kernel
@@ -88,15 +88,15 @@ def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
     if available is not None or rng is not None:
         return select(state, t, available, rng)
     block = state.block
-    if not _pruning.is_current(block, t):
+    if not pruning.is_current(block, t):
         _bound_indexes(state, t)
-        _pruning.start_block(block, state.bounds, t)
-        for place in range(_pruning.number_of_candidates(block)):
-            _copy_line(state, _pruning.candidate(block, place), place)
+        pruning.start_block(block, state.bounds, t)
+        for place in range(pruning.number_of_candidates(block)):
+            _copy_line(state, pruning.candidate(block, place), place)
     time = float(t)
     root = _sqrt_log(state, t)
     near = state.bounds
-    count = _pruning.number_of_candidates(block)
+    count = pruning.number_of_candidates(block)
     for i in range(count):  # three plain passes: the first runs four arms at a time, unlike one pass for all
         near[2, i] = _index(state, near[3, i], near[4, i], near[5, i], near[6, i], near[7, i], time, root)
     best = -math.inf
@@ -106,13 +106,13 @@ def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
     chosen = 0
     while chosen < count - 1 and near[2, chosen] != best:
         chosen += 1
-    return _pruning.candidate(block, chosen)
+    return pruning.candidate(block, chosen)
 
 
 @kernel
 def update_of_many(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     update(state, t, arm, reward, rng)
-    place = _pruning.note_change(state.block, arm)
+    place = pruning.note_change(state.block, arm)
     if place >= 0:
         _copy_line(state, arm, place)
 
@@ -169,7 +169,7 @@ def _bound_indexes(state: State, t: int) -> None:
     only grows. Clipped indexes stay as they are, so that equal ones are seen to be equal.
     """
     first = float(t)
-    last = float(t + _pruning.block_length(state.line.shape[0]) - 1)
+    last = float(t + pruning.block_length(state.line.shape[0]) - 1)
     root_first = _sqrt_log(state, t)
     root_last = _sqrt_log(state, int(last))
     divide = t > 1 and not state.clip_index
@@ -208,8 +208,8 @@ def _compiled_fill() -> Callable[..., None]:
 
 # -- noise level from second differences ------------------------------------------------------------------------------
 
-SmoothState: Any = _noise.extended(State, __name__)
-_UNIT_R, _UNIT_S = _noise.OWN, _noise.OWN + 1  # R and S for a noise level of 1
+SmoothState: Any = noise_estimate.extended(State, __name__)
+_UNIT_R, _UNIT_S = noise_estimate.OWN, noise_estimate.OWN + 1  # R and S for a noise level of 1
 
 
 @kernel
@@ -218,7 +218,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
     if state.line[arm, 0] < math.inf:
         state.smooth[arm, _UNIT_R] = state.line[arm, 2]
         state.smooth[arm, _UNIT_S] = state.line[arm, 3]
-    if _noise.add(state.smooth, arm, reward):
+    if noise_estimate.add(state.smooth, arm, reward):
         for other in range(state.line.shape[0]):
             _widen(state, other)
     else:
@@ -227,7 +227,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 @kernel
 def _widen(state: Any, arm: int) -> None:
-    sigma = state.smooth[arm, _noise.SIGMA]
+    sigma = state.smooth[arm, noise_estimate.SIGMA]
     state.line[arm, 2] = sigma * state.smooth[arm, _UNIT_R]
     state.line[arm, 3] = sigma * state.smooth[arm, _UNIT_S]
 
@@ -313,20 +313,20 @@ class REdUCB(Policy):
         eps = check_finite("eps", self.eps)
         if not 0.0 < eps < 0.5:
             raise RisingBanditsError(f"eps must lie strictly between 0 and 1/2, got {self.eps!r}.")
-        _noise.check_sigma(self.sigma)
+        noise_estimate.check_sigma(self.sigma)
         if not check_finite("alpha", self.alpha) > 2.0:
             raise RisingBanditsError(f"alpha must be above 2, as the theorem needs, got {self.alpha!r}.")
         check_finite("bonus_scale", self.bonus_scale, minimum=0.0)
         check_choice("ties", self.ties, ("lowest", "random"))
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        smooth = self.sigma == _noise.SMOOTH
-        sigma = 1.0 if smooth else _noise.number(self.sigma)
+        smooth = self.sigma == noise_estimate.SMOOTH
+        sigma = 1.0 if smooth else noise_estimate.number(self.sigma)
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _compiled_fill()(root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
-        block, bounds = _pruning.new_block(n_arms, more_rows=5)
+        block, bounds = pruning.new_block(n_arms, more_rows=5)
         state = State(
             eps=float(self.eps),
             width=sigma * float(self.bonus_scale) * math.sqrt(10.0 * float(self.alpha)),
@@ -336,22 +336,22 @@ class REdUCB(Policy):
             line=line,
             tally=np.zeros((n_arms, 2), dtype=np.int64),
             sums=np.zeros((n_arms, 7)),
-            pool=np.empty(0 if sigma == 0.0 else _history.places_for(n_arms, capacity)),
-            places=_history.new_places(n_arms),
+            pool=np.empty(0 if sigma == 0.0 else histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
             root_log=root_log,
             block=block,
             bounds=bounds,
         )
-        return SmoothState(*state, smooth=_noise.new_smooth(n_arms, own=2)) if smooth else state
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if smooth else state
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        if self.sigma == _noise.SMOOTH:  # the lines of all arms may change at once: nothing to prune
+        if self.sigma == noise_estimate.SMOOTH:  # the lines of all arms may change at once: nothing to prune
             return self.kernels_smooth
-        return self.kernels if n_arms < _pruning.PRUNING_FROM else self.kernels_of_many
+        return self.kernels if n_arms < pruning.PRUNING_FROM else self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
-            _history.make_room(state.pool, self.n_arms, capacity)
+            histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         root = math.sqrt(math.log(t))

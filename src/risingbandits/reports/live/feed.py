@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from risingbandits.reporting.follow import Follower
-from risingbandits.reporting.html_allocation import allocation_page
-from risingbandits.reporting.html_blocks import Figure, table_html
-from risingbandits.reporting.html_page import Page
-from risingbandits.reporting.html_text import name
+from risingbandits.reports.live.follower import Follower
+from risingbandits.reports.pages.elements import Figure, table_html
+from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.store_page import allocation_page
+from risingbandits.reports.pages.text import name
 
 __all__ = ["Feed", "State"]
 

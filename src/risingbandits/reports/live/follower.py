@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from risingbandits.allocation.history import History, open_history
 from risingbandits.allocation.settings import Settings
-from risingbandits.reporting.allocation_log import AllocationLog
+from risingbandits.allocation.stores.reader import History, open_history
+from risingbandits.reports.allocation_log import AllocationLog
 
 __all__ = ["Follower"]
 

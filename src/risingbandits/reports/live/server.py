@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.reporting.live_feed import Feed
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.reports.live.feed import Feed
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

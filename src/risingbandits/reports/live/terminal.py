@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from risingbandits.allocation.ledger import recent_mean
-from risingbandits.reporting.allocation_log import AllocationLog
-from risingbandits.reporting.follow import Follower
+from risingbandits.reports.allocation_log import AllocationLog
+from risingbandits.reports.live.follower import Follower
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

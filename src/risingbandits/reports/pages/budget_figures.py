@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from risingbandits.reporting import html_figures as draw
-from risingbandits.reporting.allocation_log import AllocationLog, Floats, Ints
-from risingbandits.reporting.html_blocks import Figure
-from risingbandits.reporting.html_text import numbers
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.allocation_log import AllocationLog, Floats, Ints
+from risingbandits.reports.pages import figures as draw
+from risingbandits.reports.pages.elements import Figure
+from risingbandits.reports.pages.text import numbers
+from risingbandits.reports.tables import TextTable
 
 __all__ = ["block_size", "shown_arms", "spent_by_block", "spent_over_time"]
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from risingbandits.allocation.ledger import ArmState
-from risingbandits.reporting import html_figures as draw
-from risingbandits.reporting.allocation_log import AllocationLog, Floats, Outlook
-from risingbandits.reporting.html_blocks import Figure
-from risingbandits.reporting.html_budget import block_size
-from risingbandits.reporting.html_text import number, numbers
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.allocation_log import AllocationLog, Floats, Outlook
+from risingbandits.reports.pages import figures as draw
+from risingbandits.reports.pages.budget_figures import block_size
+from risingbandits.reports.pages.elements import Figure
+from risingbandits.reports.pages.text import number, numbers
+from risingbandits.reports.tables import TextTable
 
 __all__ = ["learning_curves"]
 

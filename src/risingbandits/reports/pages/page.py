@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError
-from risingbandits.reporting.html_blocks import Block, Figure, Section
-from risingbandits.reporting.html_text import escape, json_for_script, name
+from risingbandits.reports.pages.elements import Block, Figure, Section
+from risingbandits.reports.pages.text import escape, json_for_script, name
 
 __all__ = ["Page", "plotly_script"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from risingbandits.allocation.ledger import recent_mean
-from risingbandits.reporting.allocation_log import AllocationLog
-from risingbandits.reporting.html_blocks import Block, Facts, Section, Table, Text
-from risingbandits.reporting.html_budget import shown_arms, spent_by_block, spent_over_time
-from risingbandits.reporting.html_curves import learning_curves
-from risingbandits.reporting.html_page import Page
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.allocation_log import AllocationLog
+from risingbandits.reports.pages.budget_figures import shown_arms, spent_by_block, spent_over_time
+from risingbandits.reports.pages.curve_figures import learning_curves
+from risingbandits.reports.pages.elements import Block, Facts, Section, Table, Text
+from risingbandits.reports.pages.page import Page
+from risingbandits.reports.tables import TextTable
 
 __all__ = ["allocation_page", "store_page"]
 
@@ -28,7 +28,7 @@ _HOW_TO_READ = (
 
 def store_page(store: str | Path) -> Page:
     """The page of the allocation in ``store``, as it is now."""
-    from risingbandits.reporting.follow import Follower
+    from risingbandits.reports.live.follower import Follower
 
     with Follower(store) as follower:
         follower.read_all()

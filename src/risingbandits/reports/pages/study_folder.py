@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.reporting.html_page import Page
-from risingbandits.reporting.html_study import Played, study_page
-from risingbandits.reporting.study_file import StudyFile
-from risingbandits.reporting.tables import TextTable
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.study_page import Played, study_page
+from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.result import Result
 
 __all__ = ["folder_page"]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from risingbandits._version import __version__
-from risingbandits.reporting import html_figures as draw
-from risingbandits.reporting.html_blocks import Block, Code, Facts, Figure, Section, Table, Text
-from risingbandits.reporting.html_page import Page
-from risingbandits.reporting.html_text import label, number, numbers
-from risingbandits.reporting.selection import MOST_CURVES, most_pulled, percent
-from risingbandits.reporting.study_file import StudyFile
-from risingbandits.reporting.tables import TextTable, summary_table
+from risingbandits.reports.pages import figures as draw
+from risingbandits.reports.pages.elements import Block, Code, Facts, Figure, Section, Table, Text
+from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.text import label, number, numbers
+from risingbandits.reports.selection import MOST_CURVES, most_pulled, percent
+from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.tables import TextTable, summary_table
 from risingbandits.simulation.result import Floats, Result
 
 __all__ = ["Played", "study_page"]

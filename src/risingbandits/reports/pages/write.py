@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.reporting.html_page import Page
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.reports.pages.page import Page
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["page_of", "write_html"]
@@ -16,14 +16,14 @@ def page_of(source: str | Path) -> Page:
     if not str(source).startswith(("postgresql://", "postgres://")):
         path = Path(source)
         if path.is_dir():
-            from risingbandits.reporting.html_folder import folder_page
+            from risingbandits.reports.pages.study_folder import folder_page
 
             return folder_page(path)
         if not path.exists():
             raise RisingBanditsError(
                 f"source must be a folder with a study, a store or its postgresql:// address; {path} does not exist."
             )
-    from risingbandits.reporting.html_allocation import store_page
+    from risingbandits.reports.pages.store_page import store_page
 
     return store_page(source)
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 
 __all__ = ["BACKENDS", "Backend", "Begin", "Threads", "opened"]
 
@@ -109,8 +109,8 @@ def opened(backend: str | Backend, jobs: int | None = None, address: str | None 
             raise RisingBanditsError(f"address is that of a Ray cluster and needs backend 'ray', got {shown(address)}.")
         yield Threads(jobs)
         return
-    from risingbandits._ray import connected
-    from risingbandits.simulation.ray_backend import RayBlocks
+    from risingbandits._core.ray import connected
+    from risingbandits.simulation.backends.ray import RayBlocks
 
     blocks: Any = RayBlocks(jobs)  # checks its arguments before a cluster is started
     with connected(address, "backend 'ray'"):

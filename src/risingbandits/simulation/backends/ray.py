@@ -20,10 +20,10 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import numba
 import numpy as np
 
-from risingbandits._ray import import_ray
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.ray import import_ray
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError, check_positive_int
-from risingbandits.simulation.backend import Begin
+from risingbandits.simulation.backends.base import Begin
 
 __all__ = ["RayBlocks", "program_stamp"]
 
