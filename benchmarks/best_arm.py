@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from risingbandits import simulate
-from risingbandits.reporting.figures import save_figure
-from risingbandits.reporting.style import look, new_axes, styled, tidy
+from risingbandits.reports.figures import save_figure
+from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result, write_whole
 
 INSTANCE = "mussi-5arms"

@@ -26,7 +26,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.neural_network import MLPClassifier
 
 from risingbandits.allocation import Allocator, Pull
-from risingbandits.allocation.adapters import PartialFitArm, RisingClassifier
+from risingbandits.integrations import PartialFitArm, RisingClassifier
 
 __all__ = ["CONTENDERS", "DATA", "Score", "Sizes", "play"]
 

@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 from risingbandits import Allocator, get_instance, get_policy, simulate
-from risingbandits._ray import connected
+from risingbandits._core.ray import connected
 from risingbandits.allocation import Pull, RayArms
-from risingbandits.simulation.backend import Threads
+from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.engine import Runner
 
 _PROBLEM, _POLICY = "paper-15arms", "red-ucb"

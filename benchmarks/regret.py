@@ -28,9 +28,9 @@ from regret_suite import GROUPS, Sizes, suite
 from regret_tables import overall_table, paired_table, save
 from regret_yardstick import FewArmsGaussianUCB
 from risingbandits import Policy, policy_names
-from risingbandits._arguments import parse_policies
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._version import __version__
-from risingbandits.errors import RisingBanditsError, check_positive_int
+from risingbandits.policies.text import parse_policies
 
 __all__ = ["main"]
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from regret_suite import Problem, Task
 from risingbandits import Policy, RisingBandit, simulate
-from risingbandits._jit import source_stamp
+from risingbandits._core.jit import source_stamp
 from risingbandits._version import __version__
-from risingbandits.instances import _sums
 from risingbandits.policies.base import Kernels
+from risingbandits.problems import _sums
 from risingbandits.simulation import engine, run
 from risingbandits.simulation.result import write_whole
 

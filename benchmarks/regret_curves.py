@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 __all__ = ["CurveTask", "budgets_of", "in_order", "load_families", "noise_of", "with_final"]
 

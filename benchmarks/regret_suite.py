@@ -15,8 +15,8 @@ import numpy as np
 
 from regret_curves import CurveTask, budgets_of, in_order, load_families
 from risingbandits import Policy, RisingBandit, get_instance, random_instance
-from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits.instances import (
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits.problems import (
     Bernoulli,
     Gaussian,
     Noise,
@@ -25,7 +25,7 @@ from risingbandits.instances import (
     instance_pair,
     power_law_instance,
 )
-from risingbandits.instances.shapes import SHAPES, misspecified, plateau_instance
+from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
 __all__ = ["GROUPS", "Problem", "Sizes", "Task", "suite"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from regret_cells import Row
 from regret_report import BASELINE, LARGE, YARDSTICKS, Report, Stats, value_of
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.result import write_whole
 
 __all__ = ["overall_table", "paired_table", "save", "task_table"]

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from risingbandits import simulate
-from risingbandits.instances import get_instance
-from risingbandits.reporting.html import write_html
-from risingbandits.reporting.html_page import plotly_script
-from risingbandits.reporting.study_file import StudyFile
+from risingbandits.problems import get_instance
+from risingbandits.reports.pages.page import plotly_script
+from risingbandits.reports.pages.write import write_html
+from risingbandits.reports.study_file import StudyFile
 
 POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4", "round-robin")
 WRITER = """

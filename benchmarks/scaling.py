@@ -32,9 +32,9 @@ from risingbandits import (
     policy_names,
     simulate,
 )
-from risingbandits.reporting.figures import save_figure
-from risingbandits.reporting.style import look, styled
-from risingbandits.reporting.tables import TextTable
+from risingbandits.reports.figures import save_figure
+from risingbandits.reports.style import look, styled
+from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.result import write_whole
 from risingbandits.theory import regret_rate
 

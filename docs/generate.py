@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from risingbandits.reporting.tables import policies_table
+from risingbandits.reports.tables import policies_table
 
 _BEGIN, _END = "<!-- written by make docs -->\n", "<!-- end -->\n"
 

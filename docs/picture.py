@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import risingbandits as rb
-from risingbandits.reporting.style import look, styled, tidy
+from risingbandits.reports.style import look, styled, tidy
 
 PICTURE = Path(__file__).parent / "readme.png"
 _LEARNERS = {"fast": rb.Exponential(limit=0.4, rate=0.02), "slow": rb.LinearCapped(slope=1 / 1_000, cap=0.9)}

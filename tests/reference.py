@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from risingbandits import Policy, RisingBandit
-from risingbandits._jit import interpreted
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.jit import interpreted
+from risingbandits.problems._kernels import draw_reward, mean_at
 
 Index = Callable[[Sequence[float], int], float]
 

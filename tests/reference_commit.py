@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from risingbandits import RisingBandit
-from risingbandits._jit import interpreted
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.jit import interpreted
+from risingbandits.problems._kernels import draw_reward, mean_at
 
 
 def kl(p: float, q: float) -> float:

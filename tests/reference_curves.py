@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.instances import (
+from risingbandits.problems import (
     ConstantCurve,
     Curve,
     Exponential,

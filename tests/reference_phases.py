@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits import RisingBandit
-from risingbandits._jit import interpreted
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.jit import interpreted
+from risingbandits.problems._kernels import draw_reward, mean_at
 
 Floats = npt.NDArray[np.float64]
 Play = Generator[int, float, None]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits.errors import (
+from risingbandits._core.errors import (
     RisingBanditsError,
     check_choice,
     check_counts,

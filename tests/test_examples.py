@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from risingbandits.allocation import open_history
-from risingbandits.allocation.plan import read_plan
+from risingbandits.allocation.commands.plan import read_plan
 from risingbandits.cli import run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

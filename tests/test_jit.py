@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from risingbandits import Policy, REdUCB, RoundRobin, get_instance
-from risingbandits._jit import compiled, interpreted, kernel, source_stamp
+from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
 from risingbandits.simulation.engine import Runner, compiled_loop
 
 HELPER = """
-from risingbandits._jit import kernel
+from risingbandits._core.jit import kernel
 
 OFFSET = {offset}
 
@@ -28,7 +28,7 @@ def preferred(n_arms):
 POLICY = """
 from typing import NamedTuple
 from risingbandits import Policy, get_instance
-from risingbandits._jit import kernel
+from risingbandits._core.jit import kernel
 from risingbandits.policies import Kernels
 from risingbandits.simulation.engine import Runner
 from other_file import preferred

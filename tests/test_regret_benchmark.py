@@ -26,7 +26,7 @@ from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
 from regret_yardstick import FewArmsGaussianUCB
 from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_instance, get_policy, simulate
-from risingbandits.instances import NoNoise
+from risingbandits.problems import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")
 SMALL = ["--quick", "--policies", "kl-ucb,round-robin,red-ucb", "--jobs", "1"]
@@ -252,7 +252,7 @@ def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, calls: list[tupl
 
 
 def test_stamps_cover_the_files_of_a_policy() -> None:
-    names = {path.name for path in files_below("risingbandits.policies.kl_ucb")}
+    names = {path.name for path in files_below("risingbandits.policies.classic.kl_ucb")}
     assert {"kl_ucb.py", "_kl.py", "base.py"} <= names
     assert not {"storage.py", "__init__.py", "ucb1.py"} & names
 

@@ -17,7 +17,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.neural_network import MLPClassifier
 
 import risingbandits as rb
-from risingbandits.allocation.adapters import PartialFitArm
+from risingbandits.integrations import PartialFitArm
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)

@@ -6,12 +6,12 @@ Samples arrive one by one. Several models could predict them, but only one can b
 """
 
 # %%
-# :class:`~risingbandits.allocation.adapters.river.RisingClassifier` is a River classifier: it predicts with the model
+# :class:`~risingbandits.integrations.river.RisingClassifier` is a River classifier: it predicts with the model
 # that is to be trained next, and trains only that one.
 
 from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, tree
 
-from risingbandits.allocation.adapters import RisingClassifier
+from risingbandits.integrations import RisingClassifier
 
 models = [
     naive_bayes.GaussianNB(),

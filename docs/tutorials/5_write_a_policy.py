@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import risingbandits as rb
-from risingbandits._jit import kernel
+from risingbandits._core.jit import kernel
 from risingbandits.policies.base import Kernels, Policy
 
 

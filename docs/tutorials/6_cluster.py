@@ -31,7 +31,7 @@ import json  # noqa: E402
 import tempfile  # noqa: E402
 from pathlib import Path  # noqa: E402
 
-from risingbandits.allocation.ray_arms import RayArms  # noqa: E402
+from risingbandits.allocation.cluster.ray_arms import RayArms  # noqa: E402
 
 
 class Learner:

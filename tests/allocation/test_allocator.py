@@ -25,7 +25,7 @@ from risingbandits import (
     get_policy,
     policy_names,
 )
-from risingbandits.allocation.memory import MemoryStore
+from risingbandits.allocation.stores.memory import MemoryStore
 
 
 def curve(pull: Pull) -> float:

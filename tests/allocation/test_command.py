@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Pull
-from risingbandits.allocation.command import Command, Reported, read_reward
-from risingbandits.allocation.folders import ArmFolder, ArmInUse, folder_name
-from risingbandits.allocation.plan import CommandArm
-from risingbandits.allocation.workers import worker_name
+from risingbandits.allocation.arms.processes import worker_name
+from risingbandits.allocation.commands.command import Command, Reported, read_reward
+from risingbandits.allocation.commands.folders import ArmFolder, ArmInUse, folder_name
+from risingbandits.allocation.commands.plan import CommandArm
 
 PATIENCE = 60.0  # seconds before a test gives up; none depends on less
 

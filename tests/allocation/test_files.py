@@ -12,8 +12,8 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_history
-from risingbandits.allocation.sqlite import SqliteStore
-from risingbandits.allocation.sqlite_files import check_file_system
+from risingbandits.allocation.stores.sqlite import SqliteStore
+from risingbandits.allocation.stores.sqlite_files import check_file_system
 
 
 def make_store(path: Path, pulls: int = 40) -> bytes:

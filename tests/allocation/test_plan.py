@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Budget
-from risingbandits.allocation.placeholders import PLACEHOLDERS, check_placeholders, expand
-from risingbandits.allocation.plan import Plan, read_plan
+from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
+from risingbandits.allocation.commands.plan import Plan, read_plan
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
 ONE_LINE = "must be a text in one line without blanks around it"

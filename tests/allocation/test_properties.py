@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from reference_allocator import ModelPull, ReferenceAllocator
 from risingbandits import Allocator, Budget, NoArmFree, Pull
-from risingbandits.allocation.memory import MemoryStore
-from risingbandits.allocation.sqlite import SqliteStore
-from risingbandits.allocation.store import Store
+from risingbandits.allocation.stores.base import Store
+from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.policies import BetaThompson, CommitUCB, EpsilonGreedy, Policy, RoundRobin
 
 POLICIES: list[Policy] = [CommitUCB(sigma="auto"), BetaThompson(), EpsilonGreedy(), RoundRobin()]

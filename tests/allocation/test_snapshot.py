@@ -12,8 +12,8 @@ from test_properties import Clock, Machine, random_steps
 from risingbandits import Allocator
 from risingbandits.allocation import Event, session
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.memory import MemoryStore
 from risingbandits.allocation.snapshot import fold, pack, unpack
+from risingbandits.allocation.stores.memory import MemoryStore
 
 
 def state(ledger: Ledger) -> dict[str, Any]:

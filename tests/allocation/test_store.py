@@ -9,8 +9,8 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import Event, open_history
-from risingbandits.allocation.memory import MemoryStore
-from risingbandits.allocation.store import Store, open_store
+from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.memory import MemoryStore
 
 ASK = Event(1, 10.5, "ask", "a", 1, 1, None, None, "", "here:1")
 TELL = Event(2, 11.0, "tell", "a", 1, 1, 0.25, 1.0, "", "here:1")
@@ -112,9 +112,9 @@ def test_history_reads_while_others_write(place: str) -> None:
 
 def test_a_newer_version_is_refused_and_an_older_one_migrated(place: str) -> None:
     if place.startswith("postgresql"):
-        from risingbandits.allocation.postgres import PostgresStore as Kind
+        from risingbandits.allocation.stores.postgres import PostgresStore as Kind
     else:
-        from risingbandits.allocation.sqlite import SqliteStore as Kind  # type: ignore[assignment]
+        from risingbandits.allocation.stores.sqlite import SqliteStore as Kind  # type: ignore[assignment]
     with Allocator(["a", "b"], 10, store=place) as allocator:
         for _ in range(3):
             pull = allocator.ask()

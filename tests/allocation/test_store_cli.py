@@ -13,7 +13,7 @@ import pytest
 from risingbandits.allocation import Allocator, open_history
 from risingbandits.allocation.events import Event
 from risingbandits.cli import run
-from risingbandits.instances.files import read_curves
+from risingbandits.problems.csv_files import read_curves
 
 REWARDS = {"a, b": [0.1, 0.2, 0.30000000000000004], 'c"d': [0.5, 0.4], "never": []}
 

@@ -15,10 +15,10 @@ import pytest
 from chain_arm import Chain, UnsavedChain, expected
 from ray_cluster import Nodes, nodes, ray
 from risingbandits import Allocator
-from risingbandits.allocation.history import open_history
-from risingbandits.allocation.ray_arms import RayArms
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.cluster.ray_arms import RayArms
+from risingbandits.allocation.stores.reader import open_history
 from risingbandits.cli import run
-from risingbandits.errors import RisingBanditsError
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain_arm import Chain, UnsavedChain, expected
-from risingbandits.allocation.placement import Placed, room, who_must_go
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms.checkpointed import RestoredArm
+from risingbandits.allocation.cluster.placement import Placed, room, who_must_go
 from risingbandits.allocation.pull import Pull
-from risingbandits.allocation.restored import RestoredArm
-from risingbandits.errors import RisingBanditsError
 
 HAPPENINGS = ("told", "not told", "process lost", "process lost, not told", "raised", "made room")
 

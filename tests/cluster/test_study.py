@@ -15,14 +15,14 @@ import pytest
 
 from ray_cluster import Nodes, nodes, ray
 from risingbandits import Policy, get_policy, simulate
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
-from risingbandits.errors import RisingBanditsError
-from risingbandits.experiments.reproduce import reproduce
-from risingbandits.experiments.study import POLICIES, Size
-from risingbandits.simulation import ray_backend
-from risingbandits.simulation.backend import Threads
+from risingbandits.paper.reproduce import reproduce
+from risingbandits.paper.study import POLICIES, Size
+from risingbandits.simulation.backends import ray as ray_backend
+from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends.ray import RayBlocks, play_block, program_stamp
 from risingbandits.simulation.blocks import in_blocks
-from risingbandits.simulation.ray_backend import RayBlocks, play_block, program_stamp
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ import pytest
 from chain_arm import expected
 from ray_cluster import nodes
 from risingbandits import Allocator, Budget
-from risingbandits.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError
 
 tune: Any = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'risingbandits[tune]'")
 
-from risingbandits.allocation.adapters import RisingScheduler  # noqa: E402
+from risingbandits.integrations import RisingScheduler  # noqa: E402
 from tune_chain import TuneChain  # noqa: E402
 
 
@@ -130,7 +130,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
 
 
 def test_without_ray_one_sentence() -> None:
-    program = "import sys; sys.modules['ray'] = None\nfrom risingbandits.allocation.adapters import RisingScheduler"
+    program = "import sys; sys.modules['ray'] = None\nfrom risingbandits.integrations import RisingScheduler"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     sentence = "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]'."
     assert done.stderr.strip().endswith(sentence)

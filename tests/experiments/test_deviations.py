@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import REdUCB, RisingBanditsError, simulate
-from risingbandits.experiments.deviations import PublishedREdUCB
+from risingbandits.paper.published import PublishedREdUCB
 from risingbandits.policies import policy_names
 from risingbandits.theory.estimators import concentration_width, window_estimate
 

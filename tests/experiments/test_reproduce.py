@@ -14,10 +14,10 @@ import pytest
 
 from risingbandits import REdUCB, RisingBanditsError, get_instance, simulate
 from risingbandits.cli import run
-from risingbandits.experiments import claims
-from risingbandits.experiments.blocks import BLOCK_RUNS, Blocks, Panel, remove_leftovers
-from risingbandits.experiments.data import RegretData
-from risingbandits.experiments.reproduce import EXPERIMENTS, QUICK, reproduce
+from risingbandits.paper import claims
+from risingbandits.paper.kept_runs import BLOCK_RUNS, Blocks, Panel, remove_leftovers
+from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
+from risingbandits.paper.tables_on_disk import RegretData
 
 ROOT = Path(__file__).parents[2]
 QUICK_STUDY = ["reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_curves import best_value_by_enumeration
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import (
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import (
     Bernoulli,
     Beta,
     ConstantCurve,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances.files import read_curves
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems.csv_files import read_curves
 
 
 def test_columns_by_name_shorter_ones_end_early(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_curves import reference_increment, reference_sum, reference_value, summed_values
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import (
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import (
     ConstantCurve,
     Curve,
     Exponential,

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from risingbandits._jit import compiled, interpreted
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import (
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.jit import compiled, interpreted
+from risingbandits.problems import (
     Bernoulli,
     Beta,
     ConstantCurve,
@@ -28,9 +28,9 @@ from risingbandits.instances import (
     get_instance,
     random_instance,
 )
-from risingbandits.instances._encoding import TABLE_BYTES
-from risingbandits.instances._kernels import draw_reward, mean_at
-from risingbandits.instances._sums import cumulate_data, fill_sums
+from risingbandits.problems._encoding import TABLE_BYTES
+from risingbandits.problems._kernels import draw_reward, mean_at
+from risingbandits.problems._sums import cumulate_data, fill_sums
 
 Floats = npt.NDArray[np.float64]
 

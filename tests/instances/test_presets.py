@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import (
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import (
     Exponential,
     Gaussian,
     Polynomial,

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from risingbandits.errors import RisingBanditsError
-from risingbandits.instances import Bernoulli, Gaussian, get_instance, random_instance
-from risingbandits.instances.shapes import SHAPES, misspecified, plateau_instance
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.problems import Bernoulli, Gaussian, get_instance, random_instance
+from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
 FORMULAS = {
     "slow-start": lambda mu, n, horizon: mu / (1 + (200 / n) ** 2),

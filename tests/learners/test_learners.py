@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pytest
 
 from reference_rows import random_rows
-from risingbandits._jit import interpreted
-from risingbandits.errors import RisingBanditsError
-from risingbandits.learners import Learner, LiveBandit, LogisticRegression, Network, Rows, load_digits, load_imdb
-from risingbandits.learners import live as live_module
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.jit import interpreted
+from risingbandits.paper.imdb import Learner, LiveBandit, LogisticRegression, Network, Rows, load_digits, load_imdb
+from risingbandits.paper.imdb import live as live_module
 
 SHAPES = [(1,), (2,), (2, 2), (2, 2, 2), (1, 1, 2)]
 

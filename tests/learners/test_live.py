@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from reference_rows import random_rows
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
-from risingbandits.errors import RisingBanditsError
-from risingbandits.experiments.clipped_bonus import ClippedBonusUCB
-from risingbandits.experiments.model_selection import ARMS, live_csv, live_table, play_studies, study_policies
-from risingbandits.learners import Learner, LiveBandit, LogisticRegression, Network
-from risingbandits.learners.averages import Averages, bin_edges, measure_curves
-from risingbandits.learners.play import Paired, play_live
+from risingbandits.paper.imdb import Learner, LiveBandit, LogisticRegression, Network
+from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
+from risingbandits.paper.imdb.play import Paired, play_live
+from risingbandits.paper.model_selection import ARMS, live_csv, live_table, play_studies, study_policies
+from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import get_policy
-from risingbandits.simulation.backend import Threads
+from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.blocks import in_blocks
 
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from risingbandits import Bernoulli, CommitEnsemble, CommitUCB, Gaussian, get_instance, simulate
-from risingbandits.instances import instance_pair
+from risingbandits.problems import instance_pair
 
 LINES_ONLY = CommitUCB(risk="sunk-cost", recheck=0.0)
 

@@ -21,7 +21,7 @@ from risingbandits import (
     random_instance,
     register,
 )
-from risingbandits._jit import kernel
+from risingbandits._core.jit import kernel
 from risingbandits.policies import Kernels
 from risingbandits.testing import check_policy, check_same_in_all_modes
 

@@ -34,9 +34,10 @@ from risingbandits import (
     get_instance,
     simulate,
 )
-from risingbandits._jit import compiled, interpreted
-from risingbandits.instances._kernels import draw_reward, mean_at
-from risingbandits.policies import _kl, _rewards, _thompson, _windows
+from risingbandits._core.jit import compiled, interpreted
+from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies.classic import _kl, _thompson, _windows
+from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner, compiled_loop
 from risingbandits.testing import check_policy
 
@@ -228,13 +229,13 @@ finite = st.floats(-1e6, 1e6)
 
 @given(finite, st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 def test_unit_is_a_clipped_affine_map(reward: float, low: float, width: float) -> None:
-    unit = interpreted(_rewards.unit)
+    unit = interpreted(reward_scale.unit)
     x = unit(reward, low, width)
     assert 0.0 <= x <= 1.0
     assert x == min(1.0, max(0.0, (reward - low) / width))
     assert unit(low, low, width) == 0.0
     assert unit(reward, 0.0, 1.0) == min(max(reward, 0.0), 1.0)
-    assert interpreted(_rewards.seen)(reward, low, _rewards.RAW) == reward
+    assert interpreted(reward_scale.seen)(reward, low, reward_scale.RAW) == reward
 
 
 def test_clipping_moves_means_as_documented() -> None:
@@ -245,7 +246,7 @@ def test_clipping_moves_means_as_documented() -> None:
 
 def test_coin_has_the_chance_it_is_given() -> None:
     rng = np.random.default_rng(1)
-    toss = interpreted(_rewards.coin)
+    toss = interpreted(reward_scale.coin)
     wins = sum(toss(0.3, rng) for _ in range(20_000))
     assert abs(wins - 6_000) < 4 * math.sqrt(20_000 * 0.3 * 0.7)
     assert all(toss(0.0, rng) == 0 and toss(1.0, rng) == 1 for _ in range(100))

@@ -38,8 +38,9 @@ from risingbandits import (
     random_instance,
     simulate,
 )
-from risingbandits.policies import _exp3, _phases
-from risingbandits.policies.hyperband import brackets
+from risingbandits.policies.best_arm import _phases
+from risingbandits.policies.best_arm.hyperband import brackets
+from risingbandits.policies.classic import _exp3
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reference import play_index, play_policy, red_ucb_index
 from risingbandits import NoNoise, REdUCB, RisingBanditsError, get_instance, random_instance, simulate
-from risingbandits.policies import _pruning
+from risingbandits.policies._kernels import pruning
 from risingbandits.simulation.engine import Runner
 
 EPSILONS = (1 / 32, 0.1, 1 / 4, 1 / 3, 0.49)
@@ -123,7 +123,7 @@ def test_pruned_decisions_are_those_of_the_full_scan(params: dict[str, Any]) -> 
     """The same run with all arms given as available, which scans them all."""
     n_arms, rounds = 300, 4_000
     problem = random_instance(n_arms, horizon=rounds, seed=4)
-    assert n_arms >= _pruning.PRUNING_FROM
+    assert n_arms >= pruning.PRUNING_FROM
     pruned, scanned = (REdUCB(**{"sigma": 0.02, **params}).reset(n_arms) for _ in range(2))
     everyone = np.ones(n_arms, dtype=bool)
     rng = np.random.default_rng(6)
@@ -155,7 +155,7 @@ def test_nth_largest() -> None:
         values = rng.integers(0, 20, size).astype(float)
         values[rng.random(size) < 0.2] = np.inf
         for n in {1, size // 2 or 1, size}:
-            assert _pruning.nth_largest(values.copy(), n) == np.sort(values)[::-1][n - 1]
+            assert pruning.nth_largest(values.copy(), n) == np.sort(values)[::-1][n - 1]
 
 
 # -- memory -------------------------------------------------------------------------------------------------------

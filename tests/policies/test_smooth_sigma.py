@@ -24,8 +24,8 @@ from risingbandits import (
     policy_names,
     random_instance,
 )
-from risingbandits._jit import interpreted
-from risingbandits.policies import _noise
+from risingbandits._core.jit import interpreted
+from risingbandits.policies._kernels import noise_estimate
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 ESTIMATES_ITSELF = "commit-ensemble"  # arm by arm, whatever it is told
@@ -35,24 +35,26 @@ WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).par
 @settings(max_examples=60, deadline=None)
 @given(pulls=st.lists(st.tuples(st.integers(0, 4), st.floats(-1, 2)), max_size=80))
 def test_levels_are_those_of_the_definition(pulls: list[tuple[int, float]]) -> None:
-    smooth = _noise.new_smooth(5, own=1)
-    add = interpreted(_noise.add)
+    smooth = noise_estimate.new_smooth(5, own=1)
+    add = interpreted(noise_estimate.add)
     rewards: list[list[float]] = [[] for _ in range(5)]
     median = Median()
     for arm, reward in pulls:
         rewards[arm].append(reward)
         assert add(smooth, arm, reward) == median.look(rewards)
-        np.testing.assert_allclose(smooth[:5, _noise.SIGMA], noise_levels(rewards, median.value), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            smooth[:5, noise_estimate.SIGMA], noise_levels(rewards, median.value), rtol=1e-9, atol=1e-12
+        )
 
 
 def test_noise_of_a_smooth_curve_is_found() -> None:
     rng = np.random.default_rng(1)
-    smooth = _noise.new_smooth(3)
-    add = interpreted(_noise.add)
+    smooth = noise_estimate.new_smooth(3)
+    add = interpreted(noise_estimate.add)
     for n in range(1, 2_001):
         for arm in range(3):
             add(smooth, arm, n / (n + 100.0 * (arm + 1)) + 0.03 * rng.standard_normal())
-    assert smooth[:3, _noise.SIGMA] == pytest.approx(0.03, rel=0.1)
+    assert smooth[:3, noise_estimate.SIGMA] == pytest.approx(0.03, rel=0.1)
 
 
 def test_every_policy_with_sigma_is_meant() -> None:

@@ -23,8 +23,8 @@ from risingbandits import (
     random_instance,
     simulate,
 )
-from risingbandits.reporting.figures import plot_curves, plot_pulls, plot_regret, save_figure
-from risingbandits.reporting.style import look, thousands
+from risingbandits.reports.figures import plot_curves, plot_pulls, plot_regret, save_figure
+from risingbandits.reports.style import look, thousands
 
 
 @pytest.fixture(scope="module")

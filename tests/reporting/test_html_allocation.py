@@ -14,15 +14,16 @@ from rich.console import Console
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.history import Event, open_history
+from risingbandits.allocation.stores.reader import Event, open_history
 from risingbandits.cli import run
-from risingbandits.reporting import follow, terminal
-from risingbandits.reporting.allocation_log import AllocationLog
-from risingbandits.reporting.follow import Follower
-from risingbandits.reporting.html import page_of, write_html
-from risingbandits.reporting.html_allocation import allocation_page
-from risingbandits.reporting.html_blocks import Figure
-from risingbandits.reporting.html_page import plotly_script
+from risingbandits.reports.allocation_log import AllocationLog
+from risingbandits.reports.live import follower as following
+from risingbandits.reports.live import terminal
+from risingbandits.reports.live.follower import Follower
+from risingbandits.reports.pages.elements import Figure
+from risingbandits.reports.pages.page import plotly_script
+from risingbandits.reports.pages.store_page import allocation_page
+from risingbandits.reports.pages.write import page_of, write_html
 from sample_stores import WICKED, make_store
 
 
@@ -186,7 +187,7 @@ def test_the_store_is_busy_for_a_while(tmp_path: Path, monkeypatch: pytest.Monke
             raise RisingBanditsError("database is locked")
 
         with monkeypatch.context() as patched:
-            patched.setattr(follow, "open_history", busy)
+            patched.setattr(following, "open_history", busy)
             patched.setattr(follower._history, "last_id", lambda: busy(None))
             assert follower.poll() == 0
             assert follower.poll() == 0
@@ -209,7 +210,7 @@ def test_another_store_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_password_is_shown() -> None:
-    shown = follow._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
+    shown = following._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
     assert shown == "postgresql://ann@db.example:5432/runs?sslmode=require"
 
 

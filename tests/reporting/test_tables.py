@@ -11,7 +11,7 @@ from rich.console import Console
 
 from risingbandits import Result, policy_names, simulate
 from risingbandits.policies import policy_class
-from risingbandits.reporting.tables import TextTable, parameters_table, policies_table, summary_table
+from risingbandits.reports.tables import TextTable, parameters_table, policies_table, summary_table
 
 
 def made_up(final: list[float]) -> Result:

@@ -23,8 +23,8 @@ from risingbandits import (
     policy_names,
     simulate,
 )
-from risingbandits._jit import interpreted
-from risingbandits.instances._kernels import draw_reward, mean_at
+from risingbandits._core.jit import interpreted
+from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, loop
 
 

@@ -19,7 +19,7 @@ from risingbandits import (
     random_instance,
     simulate,
 )
-from risingbandits.instances import PAIRS, instance_pair
+from risingbandits.problems import PAIRS, instance_pair
 from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,

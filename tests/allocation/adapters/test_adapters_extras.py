@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-import risingbandits.allocation.adapters as adapters
+import risingbandits.integrations as adapters
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ import risingbandits.allocation.adapters as adapters
 def test_a_missing_library_is_named(library: str, name: str, sentence: str) -> None:
     program = f"""
 import sys
-import risingbandits.allocation.adapters as adapters
+import risingbandits.integrations as adapters
 assert not {{"river", "sklearn", "optuna"}} & set(sys.modules)
 sys.modules[{library!r}] = None
 try:

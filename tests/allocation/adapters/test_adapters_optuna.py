@@ -17,7 +17,7 @@ from optuna.trial import TrialState
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Pull
-from risingbandits.allocation.adapters.optuna import OptunaArms, StudyArm
+from risingbandits.integrations.optuna import OptunaArms, StudyArm
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 

@@ -16,8 +16,8 @@ pytest.importorskip("river")
 from river import bandit, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
 
 from risingbandits import CommitUCB, RisingBanditsError, policy_names
-from risingbandits.allocation.adapters._river_scores import SampleScore
-from risingbandits.allocation.adapters.river import RisingClassifier, RisingRegressor, RiverPolicy
+from risingbandits.integrations._river_scores import SampleScore
+from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
 from risingbandits.policies import policy_class
 
 SEGMENTS = list(datasets.ImageSegments().take(400))
