@@ -38,7 +38,7 @@ __all__ = ["BLOCK_RUNS", "Blocks", "Panel", "Progress", "remove_leftovers"]
 
 BLOCK_RUNS = 10
 _FORMAT = 1
-_DECIDING = ("_jit.py", "policies", "instances", "simulation/engine.py", "simulation/run.py")  # below the package
+_DECIDING = ("_core", "policies", "problems", "simulation/engine.py", "simulation/run.py")  # below the package
 
 Progress = Callable[[int], AbstractContextManager[Callable[[str, int], None]]]
 
