@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from risingbandits.replay import Replay, noise_of_curves, replay
 
 from risingbandits import RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
 from risingbandits.policies import Policy
 from risingbandits.problems import NoNoise
 from risingbandits.reports.replay_tables import outcome_table, replay_csv, spending_table
+from risingbandits.simulation.replay import Replay, noise_of_curves, replay
 
 CURVES = {
     "fast": [0.3, 0.4, 0.45, 0.47, 0.48, 0.49, 0.5, 0.5],

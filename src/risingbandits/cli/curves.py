@@ -55,8 +55,8 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
         from risingbandits.policies.text import parse_policies
         from risingbandits.problems.csv_files import read_curves
-        from risingbandits.replay import replay as play
         from risingbandits.reports import replay_tables as tables
+        from risingbandits.simulation.replay import replay as play
 
         check_choice("objective", objective, _DEFAULTS)
         outcome = play(

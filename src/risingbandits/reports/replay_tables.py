@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.replay import Replay
 from risingbandits.reports.tables import TextTable
+from risingbandits.simulation.replay import Replay
 
 __all__ = ["outcome_table", "replay_csv", "spending_table"]
 
