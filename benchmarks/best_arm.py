@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from risingbandits import simulate
+from risingbandits._core.files import write_whole
 from risingbandits.reports.figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
-from risingbandits.simulation.result import Result, write_whole
+from risingbandits.simulation.result import Result
 
 INSTANCE = "mussi-5arms"
 POLICIES = ("r-ucbe", "r-sr", "successive-rejects", "sequential-halving")

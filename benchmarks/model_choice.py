@@ -25,10 +25,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from model_choice_runs import CONTENDERS, DATA, Score, Sizes, play
+from risingbandits._core.files import write_whole
 from risingbandits.paper.imdb.play import Paired
 from risingbandits.reports.figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
-from risingbandits.simulation.result import write_whole
 
 __all__ = ["as_csv", "as_markdown", "from_csv", "main", "measure"]
 

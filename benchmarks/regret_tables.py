@@ -13,8 +13,8 @@ from typing import Any
 
 from regret_cells import Row
 from regret_report import BASELINE, LARGE, YARDSTICKS, Report, Stats, value_of
-from risingbandits.reports.tables import TextTable
-from risingbandits.simulation.result import write_whole
+from risingbandits._core.files import write_whole
+from risingbandits._core.tables import TextTable
 
 __all__ = ["overall_table", "paired_table", "save", "task_table"]
 

@@ -32,10 +32,10 @@ from risingbandits import (
     policy_names,
     simulate,
 )
+from risingbandits._core.files import write_whole
+from risingbandits._core.tables import TextTable
 from risingbandits.reports.figures import save_figure
 from risingbandits.reports.style import look, styled
-from risingbandits.reports.tables import TextTable
-from risingbandits.simulation.result import write_whole
 from risingbandits.theory import regret_rate
 
 LIMIT = 0.8

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 
+from risingbandits._core.tables import TextTable
 from risingbandits.allocation.explained import allocation_table
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.reports.tables import TextTable
 
 __all__ = ["arms_table", "flights_table", "spent", "standing"]
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import curves, paper_imdb, paper_reproduce, paper_theory, plans, reports, stores
 from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.folder import Study
-    from risingbandits.reports.tables import TextTable
 
 __all__ = ["app", "main", "run"]
 
@@ -106,7 +106,7 @@ def demo(
     studies = []
     for name in _DEMO_INSTANCES:
         instance = get_instance(name)
-        with _progress(name, runs * len(policies)) as advance:
+        with progress_bar(name, runs * len(policies)) as advance:
             studies.append(Study(instance, simulate(policies, instance, horizon, runs, jobs=jobs, progress=advance)))
     command = ["risingbandits", "demo", "--runs", str(runs), *([] if horizon is None else ["--horizon", str(horizon)])]
     _present(studies, out, shlex.join(command), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
@@ -160,7 +160,7 @@ def simulate(
     problem = _problem(instance, curves, noise)
     if out is not None:
         prepare_folder(out)
-    with _progress(problem.name or "", runs * len(chosen)) as advance:
+    with progress_bar(problem.name or "", runs * len(chosen)) as advance:
         result = play(
             chosen, problem, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
         )
@@ -267,21 +267,8 @@ def _show(table: TextTable) -> None:
     console.print(table.rich())
 
 
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar on standard error while runs are played; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"{what}: compiling", total=total)
-        yield lambda label, _finished: bar.update(task, advance=1, description=f"{what}: {label}")
-
-
-paper_theory.add_commands(app, _show, _progress)
-paper_imdb.add_commands(app, _show, _progress)
+paper_theory.add_commands(app, _show)
+paper_imdb.add_commands(app, _show)
 paper_reproduce.add_commands(app, _show)
 curves.add_commands(app, _show)
 plans.add_commands(app, _show)

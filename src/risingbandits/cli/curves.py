@@ -11,7 +11,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 
 if TYPE_CHECKING:
-    from risingbandits.reports.tables import TextTable
+    from risingbandits._core.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -74,7 +74,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         show(tables.outcome_table(outcome, objective))
         show(tables.spending_table(outcome))
         if out is not None:
-            from risingbandits.simulation.result import write_whole
+            from risingbandits._core.files import write_whole
 
             write_whole(out, tables.replay_csv(outcome).encode())
             typer.echo(f"Every policy and order: {out}")

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.progress import progress_bar
 from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
     from risingbandits.paper.imdb import Rows
     from risingbandits.paper.imdb.averages import Averages
-    from risingbandits.reports.tables import TextTable
     from risingbandits.simulation.backends.base import Backend as Players
 
 __all__ = ["add_commands"]
 
 Show = Callable[["TextTable"], None]
-Progress = Callable[[str, int], AbstractContextManager[Callable[[str, int], None]]]
 
 _FEATURES = (1000, 10_000)
 _QUICK_HORIZON, _QUICK_RUNS, _QUICK_CURVES = 5000, 5, 10
@@ -47,8 +46,8 @@ class _Setting(NamedTuple):
     published: bool  # whether published averages are for this setting
 
 
-def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
-    """Register the commands on ``app``; ``show`` prints a table, ``progress`` is the bar of long work."""
+def add_commands(app: typer.Typer, show: Show) -> None:
+    """Register the commands on ``app``; ``show`` prints a table."""
     group = typer.Typer(
         help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
         no_args_is_help=True,
@@ -77,7 +76,7 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
 
         setting = _setting(dataset, data, features, horizon, quick)
         with opened(backend, jobs, address) as players:
-            averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out, progress)
+            averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
         show(curves_table(averages, setting.published))
         typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
 
@@ -106,11 +105,11 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         address: Address = None,
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
+        from risingbandits._core.files import write_whole
         from risingbandits.paper import model_selection as experiment
         from risingbandits.policies.text import parse_policies
         from risingbandits.reports.folder import write_report
         from risingbandits.simulation.backends.base import opened
-        from risingbandits.simulation.result import write_whole
 
         numbers = _numbers(arms, len(experiment.ARMS))
         if policies is None:
@@ -121,8 +120,8 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         repeats = runs or (_QUICK_RUNS if quick else 30)
         curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
         with opened(backend, jobs, address) as players:
-            averages = _measured(setting, curve_repeats, seed, players, out, progress)
-            with progress(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
+            averages = _measured(setting, curve_repeats, seed, players, out)
+            with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
                 studies = experiment.play_studies(
                     setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance, backend=players
                 )
@@ -147,16 +146,16 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
             show(table)
         typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
 
-    def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path, progress: Progress) -> Averages:
+    def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
         """Averaged curves, from the folder as far as they are there, and their files."""
+        from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb.averages import measure_curves
         from risingbandits.paper.model_selection import ARMS
         from risingbandits.reports.figures import plot_curves, save_figure
         from risingbandits.reports.folder import prepare_folder
-        from risingbandits.simulation.result import write_whole
 
         prepare_folder(out)
-        with progress("curves", runs) as advance:
+        with progress_bar("curves", runs) as advance:
             averages = measure_curves(
                 setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
             )

@@ -14,7 +14,7 @@ from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli.backend import Address, Backend
 
 if TYPE_CHECKING:
-    from risingbandits.reports.tables import TextTable
+    from risingbandits._core.tables import TextTable
 
 __all__ = ["add_commands"]
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.progress import progress_bar
 
 if TYPE_CHECKING:
-    from risingbandits.reports.tables import TextTable
+    from risingbandits._core.tables import TextTable
 
 __all__ = ["add_commands"]
 
 Show = Callable[["TextTable"], None]
-Progress = Callable[[str, int], AbstractContextManager[Callable[[str, int], None]]]
 
 _CHECK_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant
@@ -25,8 +24,8 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 """
 
 
-def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
-    """Register the commands on ``app``; ``show`` prints a table, ``progress`` is the bar of long work."""
+def add_commands(app: typer.Typer, show: Show) -> None:
+    """Register the commands on ``app``; ``show`` prints a table."""
 
     @app.command()
     def theory(
@@ -65,13 +64,13 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
     ) -> None:
         """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
+        from risingbandits._core.files import write_whole
         from risingbandits.paper.pair_study import learning_policies, play_pairs
         from risingbandits.policies import text
         from risingbandits.problems import PAIRS
         from risingbandits.reports import theory as tables
         from risingbandits.reports.figures import save_figure
         from risingbandits.reports.folder import prepare_folder
-        from risingbandits.simulation.result import write_whole
 
         chosen = text.parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (
@@ -80,7 +79,7 @@ def add_commands(app: typer.Typer, show: Show, progress: Progress) -> None:
         scatter = None if noise is None else text.parse_noise(noise)
         if out is not None:
             prepare_folder(out)
-        with progress("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
+        with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
             studies = play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
         table = tables.pairs_table(studies)
         show(table)

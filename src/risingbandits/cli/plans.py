@@ -13,9 +13,9 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits.cli.backend import Address
 
 if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan import Plan
-    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -115,7 +115,7 @@ def _allocator(plan: Plan) -> Allocator:
 def _arms(plan: Plan) -> TextTable:
     import shlex
 
-    from risingbandits.reports.tables import TextTable
+    from risingbandits._core.tables import TextTable
 
     rows = [
         (

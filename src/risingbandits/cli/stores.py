@@ -12,8 +12,8 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 
 if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
     from risingbandits.allocation.events import Event
-    from risingbandits.reports.tables import TextTable
 
 __all__ = ["add_commands"]
 
@@ -64,9 +64,9 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
     ) -> None:
         """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
+        from risingbandits._core.files import write_whole
         from risingbandits.allocation.stores import export as exports
         from risingbandits.allocation.stores.reader import open_history
-        from risingbandits.simulation.result import write_whole
 
         ending = ".csv" if out is None else out.suffix.lower()
         if ending not in (".csv", ".json"):

@@ -7,7 +7,6 @@ start, without scores, before it goes on.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.files import whole
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, score_of
@@ -72,12 +72,8 @@ class _SklearnArm:
 
         A joblib file is a pickle, scikit-learn's own way to keep learners: load only files that you trust.
         """
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
+        with whole(path) as temporary:
             joblib.dump({"format": _FORMAT, "trained": self.trained, "learner": self.learner}, temporary)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def load(self, path: Path) -> None:
         """Read what `save` wrote. The file can run any code: see there."""

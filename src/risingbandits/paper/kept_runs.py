@@ -23,7 +23,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from risingbandits._core.files import write_whole
 from risingbandits._core.jit import source_stamp
+from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
 from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
@@ -31,7 +33,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.problems._sums import fill_sums
 from risingbandits.simulation import Result, engine, simulate
 from risingbandits.simulation.backends.base import Backend, Threads
-from risingbandits.simulation.result import Floats, Ints, write_whole
 from risingbandits.simulation.run import checkpoint_rounds
 
 __all__ = ["BLOCK_RUNS", "Blocks", "Panel", "Progress", "remove_leftovers"]

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
+from risingbandits._core.files import write_whole
+from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.pair_study import PairStudy
@@ -19,10 +21,8 @@ from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.problems import PAIRS, instance_pair
 from risingbandits.reports.style import look, styled, thousands, tidy
-from risingbandits.reports.tables import TextTable
 from risingbandits.reports.theory import pairs_csv
 from risingbandits.simulation import Result
-from risingbandits.simulation.result import write_whole
 from risingbandits.theory.lower_bounds import lower_bound
 
 __all__ = ["STUDY", "LowerBoundStudy"]

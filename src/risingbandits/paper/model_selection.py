@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits._core.progress import Advance
+from risingbandits._core.tables import TextTable
 from risingbandits.paper.imdb import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.paper.imdb.averages import Averages
 from risingbandits.paper.imdb.play import LiveResult, play_live
@@ -21,9 +23,7 @@ from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy, get_policy
 from risingbandits.reports.folder import Study
-from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.backends.base import Backend
-from risingbandits.simulation.blocks import Advance
 
 __all__ = [
     "ARMS",

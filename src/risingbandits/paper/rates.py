@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.study import Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy
-from risingbandits.reports.tables import TextTable
 from risingbandits.simulation import Result
 from risingbandits.theory.estimators import deterministic_estimate, window_estimate
 from risingbandits.theory.rates import increment_bound, increment_rate, regret_rate

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from risingbandits._core.files import write_whole
+from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_arms
 from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
 from risingbandits.paper.study import Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
 from risingbandits.reports.folder import prepare_folder
-from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.result import write_whole
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 

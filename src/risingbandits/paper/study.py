@@ -9,13 +9,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, get_instance
 from risingbandits.reports.study_file import StudyFile
-from risingbandits.reports.tables import TextTable
 from risingbandits.simulation import Result
 
 __all__ = ["PAPER_POLICIES", "POLICIES", "Experiment", "PanelSpec", "RegretStudy", "Size", "published_policies"]

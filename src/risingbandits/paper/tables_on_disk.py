@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
+from risingbandits._core.types import Floats
 from risingbandits.simulation import Result
-from risingbandits.simulation.result import Floats, write_whole
 
 __all__ = ["Line", "RegretData", "read_rows", "write_regret", "write_rows"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import flush, whole
 from risingbandits._version import __version__
 from risingbandits.policies.base import Policy, policy_class
 
@@ -43,15 +43,10 @@ def save(policy: Policy, path: Path) -> Path:
         arrays[_HEADER] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
     except TypeError as error:
         raise RisingBanditsError(f"{policy!r} cannot be saved: {error}.") from error
-    temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
-    try:
+    with whole(path) as temporary:
         with temporary.open("wb") as file:
             np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        flush(temporary)
     return path
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.jit import compiled
+from risingbandits._core.types import Floats
 from risingbandits.problems import _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
 
@@ -37,7 +38,6 @@ _cumulate_data = compiled(_sums.cumulate_data)
 _cumulate_means = compiled(_sums.cumulate_means)
 _cumulate_best = compiled(_sums.cumulate_best)
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import check_counts, check_positive_int
+from risingbandits._core.types import Floats
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
 __all__ = ["Curve", "Floats", "Pull", "Pulls", "last_pull"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Pull: TypeAlias = int | np.integer[Any]
 Pulls: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.explained import AllocationTable, allocation_table
 from risingbandits.allocation.ledger import ArmState, Ledger
@@ -22,9 +23,6 @@ from risingbandits.allocation.settings import Settings
 __all__ = ["AllocationLog", "Decision", "Outlook"]
 
 _FAILURES_KEPT = 100
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Decision(NamedTuple):

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
 from risingbandits.problems import RisingBandit
 from risingbandits.reports import figures
 from risingbandits.reports.study_file import StudyFile
 from risingbandits.reports.tables import summary_table
-from risingbandits.simulation.result import Result, write_whole
+from risingbandits.simulation.result import Result
 
 __all__ = ["Study", "prepare_folder", "write_report"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.reports.tables import TextTable
+from risingbandits._core.stats import half_width
+from risingbandits._core.tables import TextTable
 from risingbandits.simulation.replay import Replay
 
 __all__ = ["outcome_table", "replay_csv", "spending_table"]
@@ -91,13 +91,10 @@ def _recommended(outcome: Replay, label: str) -> str:
 
 
 def _mean(values: npt.NDArray[np.float64]) -> str:
-    from scipy.special import stdtrit
-
     mean = f"{round(float(values.mean()), 4) + 0.0:.4f}"
     if len(values) == 1:
         return mean
-    half = float(stdtrit(len(values) - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return f"{mean} ± {half:.4f}"
+    return f"{mean} ± {half_width(values):.4f}"
 
 
 def _count(mean: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from risingbandits.simulation.result import Floats
+from risingbandits._core.types import Floats
 
 __all__ = ["MOST_ARMS", "MOST_CURVES", "most_pulled", "percent"]
 

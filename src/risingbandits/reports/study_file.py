@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
-from risingbandits.simulation.result import write_whole
 
 __all__ = ["Curves", "StudyFile"]
 

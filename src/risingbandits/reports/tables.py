@@ -1,50 +1,19 @@
-"""Tables, made once as rows of text and shown by Rich on a terminal or as Markdown in a file."""
+"""Tables about policies, problems and the outcomes of simulations."""
 
 from __future__ import annotations
 
 import inspect
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
 from risingbandits.problems import get_instance, instance_names
 from risingbandits.problems.presets import instance_description
 from risingbandits.simulation.result import Result
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-__all__ = ["TextTable", "docstring_head", "instances_table", "parameters_table", "policies_table", "summary_table"]
-
-
-class TextTable(NamedTuple):
-    """A header, rows of text, and which columns hold numbers."""
-
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    numeric: frozenset[int] = frozenset()
-    title: str = ""
-
-    def rich(self) -> Table:
-        """For a terminal."""
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=self.title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-        for column, name in enumerate(self.header):
-            right = column in self.numeric
-            table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
-        for row in self.rows:
-            table.add_row(*map(Text, row))
-        return table
-
-    def markdown(self) -> str:
-        """For a Markdown file; ends with a line break."""
-        rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
-        lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+__all__ = ["docstring_head", "instances_table", "parameters_table", "policies_table", "summary_table"]
 
 
 def summary_table(result: Result, objective: str = "cumulative") -> TextTable:

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from risingbandits._core.tables import TextTable
 from risingbandits.paper.pair_study import PairStudy
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.style import look, styled, thousands
-from risingbandits.reports.tables import TextTable
 from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
 from risingbandits.theory.measured import CurveReport, ShapeTest
 from risingbandits.theory.rates import regret_rate

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TypeVar
 
+from risingbandits._core.progress import Advance
 from risingbandits.simulation.backends.base import Backend, Begin
 
-__all__ = ["Advance", "in_blocks"]
+__all__ = ["in_blocks"]
 
-Advance = Callable[[str, int], None]  # told (label, finished runs), by one thread
 T = TypeVar("T")
 
 

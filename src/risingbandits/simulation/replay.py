@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
+from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy
 from risingbandits.problems import Gaussian, RisingBandit
 from risingbandits.simulation.run import Policies, labelled_policies
 
 __all__ = ["Replay", "noise_of_curves", "replay"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001

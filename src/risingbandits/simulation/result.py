@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.files import write_whole
+from risingbandits._core.stats import half_width
+from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
 from risingbandits.policies.base import OBJECTIVES
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _FORMAT = 1
 _DATA, _HEADER = "result.npz", "result.json"
@@ -90,17 +89,7 @@ class Result:
 
     def half_width(self, label: str, level: float = 0.95) -> Floats:
         """Half the width of the Student-t confidence interval of `mean`; NaN for a single run."""
-        return self._student(self._of(label), level)
-
-    @staticmethod
-    def _student(values: Floats, level: float = 0.95) -> Floats:
-        from scipy.special import stdtrit  # far quicker to import than scipy.stats
-
-        runs = len(values)
-        if runs < 2:
-            return np.full(values.shape[1:], np.nan)
-        spread: Floats = values.std(axis=0, ddof=1) / np.sqrt(runs)
-        return spread * float(stdtrit(runs - 1, 0.5 + level / 2))
+        return half_width(self._of(label), level)
 
     def interval(self, label: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper end of the confidence interval of `mean` at each checkpoint."""
@@ -145,7 +134,7 @@ class Result:
         rows = []
         for label in self.policies:
             lost = self.simple_regret(label)
-            row = {"policy": label, "simple_regret": float(lost.mean()), "half_width": float(self._student(lost))}
+            row = {"policy": label, "simple_regret": float(lost.mean()), "half_width": float(half_width(lost))}
             rows.append(row | {f"error_{name}": value for name, value in self.error_rate(label)._asdict().items()})
         return sorted(rows, key=lambda row: float(row["simple_regret"]))
 
@@ -248,16 +237,3 @@ class Result:
         from risingbandits.reports.figures import plot_regret
 
         return plot_regret(self, ax)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name and rename it: readers see the old one or the new one, never a part."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

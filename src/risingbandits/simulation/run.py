@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.progress import Advance, progress_bar
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import RisingBandit, get_instance
 from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.blocks import Advance, in_blocks
+from risingbandits.simulation.blocks import in_blocks
 from risingbandits.simulation.engine import Run, Runner
 from risingbandits.simulation.result import Result
 
@@ -96,8 +98,11 @@ def simulate(
     begin = _Begin(
         {label: policy.with_params() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
     )
-    with opened(backend, jobs, address) as players, _Progress(runs * len(labelled), progress) as bar:
-        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, bar.advance)
+    with ExitStack() as stack:
+        players = stack.enter_context(opened(backend, jobs, address))
+        if progress is True:
+            progress = stack.enter_context(progress_bar("", runs * len(labelled)))
+        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, progress or None)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         instance=problem.name or repr(problem),
@@ -176,32 +181,3 @@ def checkpoint_rounds(checkpoints: int | Sequence[int] | npt.NDArray[np.int64], 
     if rounds.size and not (rounds.min() >= 1 and rounds.max() <= horizon):
         raise RisingBanditsError(f"checkpoints must lie in 1 to {horizon}, got {rounds.min()} to {rounds.max()}.")
     return np.unique(np.append(rounds, horizon)).astype(np.int64)
-
-
-class _Progress:
-    """A bar on the terminal, a callback, or nothing."""
-
-    def __init__(self, total: int, progress: bool | Advance) -> None:
-        self.callback = progress if callable(progress) else None
-        self.bar: Any = None
-        if progress is True:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, transient=True)
-            self.task = self.bar.add_task("runs", total=total)
-
-    def __enter__(self) -> _Progress:
-        if self.bar is not None:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def advance(self, label: str, finished: int) -> None:
-        if self.bar is not None:
-            self.bar.update(self.task, advance=1, description=label)
-        if self.callback is not None:
-            self.callback(label, finished)

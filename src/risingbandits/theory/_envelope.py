@@ -15,16 +15,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
 from risingbandits.problems.base import Curve
 
 __all__ = ["Envelope", "envelope", "log_increments"]
 
-Floats = npt.NDArray[np.float64]
 
 _HEAD = 4_096  # pulls kept one by one; beyond them the Euler-Maclaurin remainder is below 1e-12
 _FEW = 256  # a stretch of so many pulls is not worth more thought

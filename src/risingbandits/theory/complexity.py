@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_finite, check_positive_int
+from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
 
@@ -20,8 +21,6 @@ __all__ = [
     "regret_from_pulls",
     "total_variation",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 
 @overload

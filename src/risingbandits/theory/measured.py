@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.types import Floats
 
 __all__ = ["CurveReport", "ShapeTest", "check_curve", "concave_fit", "noise_level", "rising_fit"]
 
-Floats = npt.NDArray[np.float64]
 
 RISING, CONCAVE = "rising", "concave"
 _MOST_POINTS = 2_048  # longer curves are averaged over blocks of equal length, which keeps both shapes

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.files import write_whole
+from risingbandits._core.progress import Advance
 from risingbandits._core.types import Floats
 from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.live import Learner, LiveBandit
 from risingbandits.problems import RisingBandit
 from risingbandits.problems.noise import Bernoulli
 from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.blocks import Advance, in_blocks
-from risingbandits.simulation.result import write_whole
+from risingbandits.simulation.blocks import in_blocks
 
 __all__ = ["Averages", "bin_edges", "measure_curves"]
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from risingbandits._core.errors import check_positive_int
+from risingbandits._core.progress import Advance
+from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
 from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.live import Learner, LiveBandit, LiveRun, LiveRunner
 from risingbandits.policies import Policy
 from risingbandits.problems import RisingBandit
 from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.blocks import Advance, in_blocks
+from risingbandits.simulation.blocks import in_blocks
 from risingbandits.simulation.result import Result
 from risingbandits.simulation.run import Policies, checkpoint_rounds, labelled_policies
 
@@ -31,12 +33,7 @@ class Paired:
     @classmethod
     def of(cls, values: Floats | Ints) -> Paired:
         """Of one number per run."""
-        from scipy.special import stdtrit
-
-        if len(values) < 2:
-            return cls(float(np.mean(values)), float("nan"))
-        error = float(np.std(values, ddof=1)) / np.sqrt(len(values))
-        return cls(float(np.mean(values)), float(error * stdtrit(len(values) - 1, 0.975)))
+        return cls(float(np.mean(values)), float(half_width(values)))
 
     def __str__(self) -> str:
         end = "" if self.half_width != self.half_width else f" ± {self.half_width:,.0f}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from risingbandits._core.tables import TextTable
 from risingbandits.reports.pages.text import escape, name
-from risingbandits.reports.tables import TextTable
 
 __all__ = ["Block", "Code", "Facts", "Figure", "Section", "Table", "Text"]
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from risingbandits._core.types import Floats
 from risingbandits.reports.pages.text import Number, label, numbers
 
 __all__ = ["MUTED", "axis", "band", "bars", "dots", "entry", "heat", "layout", "line", "named_rows", "stacked"]
 
-Floats = npt.NDArray[np.float64]
 Trace = dict[str, Any]
 
 MUTED = -1  # place of what is grey: many arms together

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from risingbandits._core.tables import TextTable
 from risingbandits.allocation.ledger import recent_mean
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.budget_figures import shown_arms, spent_by_block, spent_over_time
 from risingbandits.reports.pages.curve_figures import learning_curves
 from risingbandits.reports.pages.elements import Block, Facts, Section, Table, Text
 from risingbandits.reports.pages.page import Page
-from risingbandits.reports.tables import TextTable
 
 __all__ = ["allocation_page", "store_page"]
 

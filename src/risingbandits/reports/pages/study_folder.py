@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.tables import TextTable
 from risingbandits.reports.pages.page import Page
 from risingbandits.reports.pages.study_page import Played, study_page
 from risingbandits.reports.study_file import StudyFile
-from risingbandits.reports.tables import TextTable
 from risingbandits.simulation.result import Result
 
 __all__ = ["folder_page"]

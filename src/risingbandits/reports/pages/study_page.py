@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats
 from risingbandits._version import __version__
 from risingbandits.reports.pages import figures as draw
 from risingbandits.reports.pages.elements import Block, Code, Facts, Figure, Section, Table, Text
@@ -14,8 +16,8 @@ from risingbandits.reports.pages.page import Page
 from risingbandits.reports.pages.text import label, number, numbers
 from risingbandits.reports.selection import MOST_CURVES, most_pulled, percent
 from risingbandits.reports.study_file import StudyFile
-from risingbandits.reports.tables import TextTable, summary_table
-from risingbandits.simulation.result import Floats, Result
+from risingbandits.reports.tables import summary_table
+from risingbandits.simulation.result import Result
 
 __all__ = ["Played", "study_page"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
 from risingbandits.reports.pages.page import Page
-from risingbandits.simulation.result import write_whole
 
 __all__ = ["page_of", "write_html"]
 

@@ -1,0 +1,50 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+__all__ = ["flush", "remove", "whole", "write_whole"]
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary path to write a file or a folder to; it gets the name ``path`` when all has gone well.
+
+    Readers see the old file or the new one, never a part. A folder that has the name already makes way first.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{uuid4().hex[:8]}.tmp")
+    try:
+        yield temporary
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        temporary.replace(path)
+    finally:
+        remove(temporary)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it survives a loss of power, and readers see the old one or the new one."""
+    with whole(path) as temporary:
+        temporary.write_bytes(data)
+        flush(temporary)
+
+
+def flush(path: Path) -> None:
+    """Bring a file, or all files of a folder, to the disk."""
+    for file in [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]:
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder; nothing where there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

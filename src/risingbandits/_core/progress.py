@@ -1,0 +1,23 @@
+"""The one progress bar: on standard error, and only where that is a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["Advance", "progress_bar"]
+
+Advance = Callable[[str, int], None]  # told (label, finished runs of that label) after each run, by one thread
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Advance]:
+    """A bar for the time of the context; every call moves it by one run and shows the label."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda label, _finished: bar.update(task, advance=1, description=f"{what}: {label}" if what else label)
