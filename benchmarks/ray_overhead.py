@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from risingbandits import Allocator, get_instance, get_policy, simulate
+from risingbandits import Allocator, get_policy, get_problem, simulate
 from risingbandits._core.ray import connected
 from risingbandits.allocation import Pull, RayArms
 from risingbandits.simulation.backends.base import Threads
@@ -86,8 +86,8 @@ def _ms_of_a_pull(arms: dict[str, Any] | None, count: int) -> float:
 @lru_cache(maxsize=1)
 def runner(horizon: int) -> Runner:
     """What a process of the pool makes once, as those of Ray do."""
-    problem = get_instance(_PROBLEM)
-    policy = get_policy(_POLICY).for_instance(problem, horizon)
+    problem = get_problem(_PROBLEM)
+    policy = get_policy(_POLICY).for_problem(problem, horizon)
     return Runner(policy, problem, horizon, np.array([horizon], dtype=np.int64))
 
 

@@ -14,16 +14,16 @@ from functools import partial
 import numpy as np
 
 from regret_curves import CurveTask, budgets_of, in_order, load_families
-from risingbandits import Policy, RisingBandit, get_instance, random_instance
+from risingbandits import Policy, RisingBandit, get_problem, random_problem
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.problems import (
     Bernoulli,
     Gaussian,
     Noise,
     NoNoise,
-    exponential_instance,
-    instance_pair,
-    power_law_instance,
+    exponential_problem,
+    power_law_problem,
+    problem_pair,
 )
 from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
@@ -115,7 +115,7 @@ class Task:
         if problem.sigma is not None and policy.params().get("sigma", 0.0) is None:
             policy = policy.with_params(sigma=problem.sigma)
         assert problem.instance.horizon is not None
-        return policy.for_instance(problem.instance, problem.instance.horizon)
+        return policy.for_problem(problem.instance, problem.instance.horizon)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def suite(groups: Sequence[str], seed: int, sizes: Sizes, data: str | None) -> t
 def _presets(seed: int, sizes: Sizes) -> Iterator[Task]:
     for noise in _NOISES:
         for name in (*_PAPER, *_RANDOM):
-            own = get_instance(name).horizon
+            own = get_problem(name).horizon
             assert own is not None
             horizons = (300, 1_000) if sizes.quick else sorted({*_HORIZONS, own})
             for horizon in horizons:
@@ -189,11 +189,11 @@ def _presets(seed: int, sizes: Sizes) -> Iterator[Task]:
 
 
 def _preset(name: str, noise: str, horizon: int) -> RisingBandit:
-    return get_instance(name).with_noise(_NOISES[noise]).with_horizon(horizon)
+    return get_problem(name).with_noise(_NOISES[noise]).with_horizon(horizon)
 
 
 def _families(seed: int, sizes: Sizes) -> Iterator[Task]:
-    families = {"power law": power_law_instance, "exponential": exponential_instance}
+    families = {"power law": power_law_problem, "exponential": exponential_problem}
     instances = 2 if sizes.quick else 6
     for family, draw in families.items():
         for n_arms in (8,) if sizes.quick else (8, 50, 200):
@@ -301,11 +301,11 @@ def _drawn(
 
 
 def _any_arms(_: int, horizon: int, source: np.random.SeedSequence, noise: Noise) -> RisingBandit:
-    return random_instance(None, horizon, source, noise)
+    return random_problem(None, horizon, source, noise)
 
 
 def _bent(name: str, shape: str, horizon: int) -> RisingBandit:
-    return misspecified(get_instance(name), shape, horizon)
+    return misspecified(get_problem(name), shape, horizon)
 
 
 def _bent_random(shape: str, horizon: int, seed: int, number: int) -> RisingBandit:
@@ -313,7 +313,7 @@ def _bent_random(shape: str, horizon: int, seed: int, number: int) -> RisingBand
 
 
 def _sides(beta: float | None, horizon: int, noise: Noise, name: str, seed: int) -> Iterator[Problem]:
-    pair = instance_pair("concave" if beta is None else "beta", horizon, beta=beta, noise=noise)
+    pair = problem_pair("concave" if beta is None else "beta", horizon, beta=beta, noise=noise)
     for side, instance in (("A", pair.a), ("B", pair.b)):
         yield Problem(side, instance, _seed(seed, name), side=side)
 

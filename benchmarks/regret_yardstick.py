@@ -27,5 +27,5 @@ class FewArmsGaussianUCB(FewArms):
     ) -> None:
         super().__init__(policy, max_arms, order, settings, sigma)
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
-        return super().for_instance(instance, horizon).with_params(max_arms=math.ceil(math.sqrt(horizon) / 3))
+    def for_problem(self, instance: RisingBandit, horizon: int) -> Self:
+        return super().for_problem(instance, horizon).with_params(max_arms=math.ceil(math.sqrt(horizon) / 3))

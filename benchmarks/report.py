@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits import simulate
-from risingbandits.problems import get_instance
+from risingbandits.problems import get_problem
 from risingbandits.reports.pages.page import plotly_script
 from risingbandits.reports.pages.write import write_html
 from risingbandits.reports.study_file import StudyFile
@@ -58,7 +58,7 @@ def opening(folder: Path, runs: int) -> None:
     """Size and time to open of the report of a study."""
     from playwright.sync_api import sync_playwright
 
-    instance = get_instance("paper-15arms")
+    instance = get_problem("paper-15arms")
     result = simulate(list(POLICIES), instance, horizon=20_000, runs=runs)
     StudyFile.of(instance, 20_000, "benchmarks/report.py").save(result.save(folder / "study"))
     page = write_html(folder / "study", folder / "report.html")

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from risingbandits import Policy, REdUCB, RisingBandit, get_instance, get_policy, policy_names, random_instance
+from risingbandits import Policy, REdUCB, RisingBandit, get_policy, get_problem, policy_names, random_problem
 from risingbandits.simulation.engine import Runner
 from yardstick import c_loop
 
@@ -43,7 +43,7 @@ def interleaved(tasks: dict[str, Callable[[int], object]], repeats: int) -> dict
 
 
 def runner_of(policy: Policy, problem: RisingBandit, horizon: int) -> Runner:
-    policy = policy.for_instance(problem, horizon)
+    policy = policy.for_problem(problem, horizon)
     return Runner(policy, problem, horizon, np.array([horizon], dtype=np.int64))
 
 
@@ -54,7 +54,7 @@ def play_of(policy: Policy, problem: RisingBandit, horizon: int) -> Callable[[in
 
 def loops(console: Console, horizon: int, repeats: int) -> float:
     """ns per round of every registered policy on paper-15arms; returns that of R-ed-UCB."""
-    problem = get_instance("paper-15arms")
+    problem = get_problem("paper-15arms")
     tasks: dict[str, Callable[[int], object]] = {}
     yardstick = c_loop(problem, horizon)
     if yardstick is not None:
@@ -76,7 +76,7 @@ def ask_and_tell(console: Console, calls: int) -> None:
     table = Table("ask + tell, K = 15", "us a round (best of 5)")
     us: dict[str, float] = {}
     for name in policy_names():
-        policy = get_policy(name).for_instance(get_instance("paper-15arms"), 200_000).reset(15, 200_000, seed=0)
+        policy = get_policy(name).for_problem(get_problem("paper-15arms"), 200_000).reset(15, 200_000, seed=0)
 
         def ours(policy: Policy = policy) -> None:
             policy.tell(policy.ask(), 0.5)
@@ -142,7 +142,7 @@ def _best_us(call: Callable[[], None], calls: int) -> float:
 
 def many_arms(console: Console, horizon: int, repeats: int) -> None:
     """Cost of a round with 10,000 arms, pruned and scanned in full, beside 15 arms."""
-    few, many = get_instance("paper-15arms"), random_instance(10_000, horizon=horizon, seed=1)
+    few, many = get_problem("paper-15arms"), random_problem(10_000, horizon=horizon, seed=1)
     tasks = {
         "K = 15": play_of(REdUCB(), few, horizon),
         "K = 10,000": play_of(REdUCB(), many, horizon),
@@ -156,7 +156,7 @@ def many_arms(console: Console, horizon: int, repeats: int) -> None:
 
 def threads(console: Console, horizon: int, pairs: int, leg: float) -> None:
     """Two threads against one, R-ed-UCB on paper-15arms: legs of at least ``leg`` seconds, buffers reused in both."""
-    problem = get_instance("paper-15arms")
+    problem = get_problem("paper-15arms")
     runners = [runner_of(REdUCB(), problem, horizon) for _ in range(2)]
     start = time.perf_counter()
     runners[0].play(np.random.SeedSequence(0))

@@ -18,10 +18,10 @@ from risingbandits import Result, policy_names
 from risingbandits.cli import app, run
 
 COMMANDS = (
-    *("demo", "simulate", "policies", "instances", "theory", "lower-bounds", "check", "reproduce", "imdb"),
+    *("demo", "simulate", "policies", "problems", "theory", "lower-bounds", "check", "reproduce", "imdb"),
     *("run", "log", "show", "export", "replay", "report", "watch"),
 )
-SMALL = ["simulate", "--instance", "paper-2arms", "--horizon", "300", "--runs", "3"]
+SMALL = ["simulate", "--problem", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "study.json", "report.md"} | {
     f"{stem}.{kind}" for stem in ("regret", "pulls", "curves") for kind in ("png", "svg")
 }
@@ -60,7 +60,7 @@ def test_lists_of_policies_and_instances(capsys: pytest.CaptureFixture[str]) -> 
     code, out, err = outcome(capsys, "policies")
     assert (code, err) == (0, "")
     assert all(name in out for name in policy_names())
-    code, out, err = outcome(capsys, "instances")
+    code, out, err = outcome(capsys, "problems")
     assert (code, err) == (0, "")
     (line,) = [line for line in out.splitlines() if "paper-15arms" in line]
     assert line.split()[:7] == ["paper-15arms", "15", "200,000", "Gaussian", "0.1", "arm", "13"]
@@ -94,7 +94,7 @@ def test_simulate_prints_a_table_and_writes_everything(capsys: pytest.CaptureFix
     assert result.settings["red-ucb(eps=0.1, sigma=0.2)"] == "REdUCB(eps=0.1, sigma=0.2)"
     assert (result.runs, result.horizon, result.seed) == (3, 300, 4)
     page = (out_folder / "report.md").read_text()
-    assert "risingbandits simulate --instance paper-2arms --policies 'red-ucb(eps=0.1, sigma=0.2), round-robin'" in page
+    assert "risingbandits simulate --problem paper-2arms --policies 'red-ucb(eps=0.1, sigma=0.2), round-robin'" in page
     assert "| round-robin |" in page
 
 
@@ -132,9 +132,9 @@ def test_curves_from_a_file(capsys: pytest.CaptureFixture[str], curves: Path, tm
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["simulate", "--instance", "paper-2arm"], "did you mean 'paper-2arms'?"),
+        (["simulate", "--problem", "paper-2arm"], "did you mean 'paper-2arms'?"),
         (["simulate", "--curves", "missing.csv"], "missing.csv cannot be read: No such file or directory."),
-        (["simulate", "--instance", "paper-2arms", "--curves", "x.csv"], "only one of instance and curves"),
+        (["simulate", "--problem", "paper-2arms", "--curves", "x.csv"], "only one of problem and curves"),
         (["simulate", "--policies", "red-ubc"], "policy 'red-ubc' is not known"),
         (["simulate", "--policies", "oracle,oracle"], "policies must differ from each other, got 'oracle' twice."),
         (["simulate", "--policies", "red-ucb,"], "names separated by commas"),

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from risingbandits import Policy, REdUCB, RoundRobin, get_instance
+from risingbandits import Policy, REdUCB, RoundRobin, get_problem
 from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
 from risingbandits.simulation.engine import Runner, compiled_loop
 
@@ -27,7 +27,7 @@ def preferred(n_arms):
 
 POLICY = """
 from typing import NamedTuple
-from risingbandits import Policy, get_instance
+from risingbandits import Policy, get_problem
 from risingbandits._core.jit import kernel
 from risingbandits.policies import Kernels
 from risingbandits.simulation.engine import Runner
@@ -60,9 +60,9 @@ class Mine(Policy):
 SCRIPT = """
 import numpy as np
 from mine import Mine
-from risingbandits import get_instance
+from risingbandits import get_problem
 from risingbandits.simulation.engine import Runner
-runner = Runner(Mine(), get_instance("paper-15arms"), 50, np.array([50]))
+runner = Runner(Mine(), get_problem("paper-15arms"), 50, np.array([50]))
 run = runner.play(np.random.SeedSequence(0))
 policy = Mine().reset(15)
 stats = runner.loop.stats
@@ -158,7 +158,7 @@ def test_kernels_that_allocate_do_not_compile() -> None:
 
 
 def test_loops_are_shared_by_policies_of_one_class() -> None:
-    problem = get_instance("paper-2arms")
+    problem = get_problem("paper-2arms")
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
     assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__)

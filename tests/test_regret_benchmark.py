@@ -25,7 +25,7 @@ from regret_curves import noise_of, with_final
 from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
 from regret_yardstick import FewArmsGaussianUCB
-from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_instance, get_policy, simulate
+from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_policy, get_problem, simulate
 from risingbandits.problems import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")
@@ -342,13 +342,13 @@ def test_policies_for_the_best_arm_are_left_out_elsewhere() -> None:
 
 
 def test_the_yardstick_opens_few_arms() -> None:
-    told = FewArmsGaussianUCB(sigma=0.01).for_instance(get_instance("paper-15arms"), 900)
+    told = FewArmsGaussianUCB(sigma=0.01).for_problem(get_problem("paper-15arms"), 900)
     assert told.max_arms == 10
     assert told.inner().params()["sigma"] == 0.01
 
 
 def test_told_noise_replaces_none_only() -> None:
-    instance = RisingBandit(get_instance("paper-2arms").curves, NoNoise(), 100)
+    instance = RisingBandit(get_problem("paper-2arms").curves, NoNoise(), 100)
     task, _ = made("x", "real", {})
     problem = Problem("", instance, 0, sigma=0.02)
     assert task.policy_for(REdUCB(), problem).params()["sigma"] == 0.02  # type: ignore[union-attr]

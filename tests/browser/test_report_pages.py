@@ -25,10 +25,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a study's report in which every name is wicked."""
     folder = tmp_path_factory.mktemp("study")
     curves = [[0.1, 0.2 + 0.1 * arm, 0.3 + 0.1 * arm] for arm in range(len(WICKED))]
-    instance = RisingBandit.from_array(curves, name=WICKED[1], arm_names=WICKED)
+    problem = RisingBandit.from_array(curves, name=WICKED[1], arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[2]: RoundRobin(), WICKED[3]: get_policy("red-ucb")}
-    result = simulate(policies, instance, 200, runs=4)
-    StudyFile.of(instance, 200, f"risingbandits simulate '{WICKED[0]}'").save(result.save(folder))
+    result = simulate(policies, problem, 200, runs=4)
+    StudyFile.of(problem, 200, f"risingbandits simulate '{WICKED[0]}'").save(result.save(folder))
     return write_html(folder, folder / "report.html").as_uri()
 
 

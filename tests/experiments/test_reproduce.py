@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risingbandits import REdUCB, RisingBanditsError, get_instance, simulate
+from risingbandits import REdUCB, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
 from risingbandits.paper.kept_runs import BLOCK_RUNS, Blocks, Panel, remove_leftovers
@@ -37,7 +37,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def panel_of(runs: int, seed: int = 0) -> Panel:
-    return Panel("one", "one", get_instance("paper-2arms"), {"red-ucb": REdUCB()}, 500, runs, seed, 5)
+    return Panel("one", "one", get_problem("paper-2arms"), {"red-ucb": REdUCB()}, 500, runs, seed, 5)
 
 
 def test_all_experiments_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Instances: sums, the oracle, clipping, shapes and what the constructors refuse."""
+"""Problems: sums, the oracle, clipping, shapes and what the constructors refuse."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from risingbandits.problems import (
     PowerLaw,
     RisingBandit,
     Tabulated,
-    get_instance,
-    random_instance,
+    get_problem,
+    random_problem,
 )
 
 MIXED = RisingBandit(
@@ -58,7 +58,7 @@ def test_clipping_follows_the_noise() -> None:
     assert MIXED.with_noise(Bernoulli()).means([1, 3, 60]).tobytes() == np.clip(raw, 0, 1).tobytes()
     assert MIXED.with_noise(NoNoise()).means([1, 3, 60]).tobytes() == raw.tobytes()
     assert MIXED.means(3).shape == (4,)
-    paper = get_instance("paper-15arms")
+    paper = get_problem("paper-15arms")
     clipped = paper.with_noise(Bernoulli())
     assert clipped.oracle_arm() == 12
     assert clipped.oracle_value() < paper.oracle_value()
@@ -148,7 +148,7 @@ def test_constructor_refuses(arguments: dict[str, Any], message: str) -> None:
 
 def test_methods_refuse() -> None:
     bandit = RisingBandit([ConstantCurve(0.3), ConstantCurve(0.4)])
-    with pytest.raises(RisingBanditsError, match="horizon must be given, because the instance has none"):
+    with pytest.raises(RisingBanditsError, match="horizon must be given, because the problem has none"):
         bandit.oracle_arm()
     with pytest.raises(RisingBanditsError, match="last dimension of pulls must be the number of arms, 2"):
         bandit.mean_sums([1, 2, 3])
@@ -173,7 +173,7 @@ def test_csv_gives_the_same_instance_as_an_array(tmp_path: Path) -> None:
 
 
 def test_many_arms_and_a_long_horizon_stay_cheap() -> None:
-    bandit = random_instance(10_000, 200_000, seed=3)
+    bandit = random_problem(10_000, 200_000, seed=3)
     sums = bandit.mean_sums()
     best = bandit.oracle_arm()
     curve = bandit.curves[best]

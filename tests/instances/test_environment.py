@@ -25,8 +25,8 @@ from risingbandits.problems import (
     PowerLaw,
     RisingBandit,
     Tabulated,
-    get_instance,
-    random_instance,
+    get_problem,
+    random_problem,
 )
 from risingbandits.problems._encoding import TABLE_BYTES
 from risingbandits.problems._kernels import draw_reward, mean_at
@@ -155,7 +155,7 @@ def test_noise_refuses(make: Any, message: str) -> None:
 
 
 def test_environment_is_bounded_and_kept() -> None:
-    many = random_instance(3_000, 200_000, seed=1)
+    many = random_problem(3_000, 200_000, seed=1)
     env = many.environment()
     assert env.table.nbytes <= TABLE_BYTES
     assert env.table.shape == (3_000, TABLE_BYTES // (8 * 3_000))
@@ -165,7 +165,7 @@ def test_environment_is_bounded_and_kept() -> None:
 
 def test_all_environments_have_the_same_types() -> None:
     tabulated = RisingBandit.from_array([[0.1, 0.2]], Bernoulli(), restless=True).environment()
-    for env in (tabulated, get_instance("mussi-5arms").environment()):
+    for env in (tabulated, get_problem("mussi-5arms").environment()):
         assert [type(value) for value in env] == [np.ndarray] * 6 + [int, float, int]
         arrays = [value for value in env if isinstance(value, np.ndarray)]
         assert [a.dtype.char for a in arrays] == ["l", "d", "d", "l", "l", "d"]

@@ -1,4 +1,4 @@
-"""Named instances have the facts that are known of them; generated ones follow their recipe."""
+"""Named problems have the facts that are known of them; generated ones follow their recipe."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from risingbandits.problems import (
     Polynomial,
     PowerLaw,
     RisingBandit,
-    exponential_instance,
-    get_instance,
-    instance_description,
-    instance_names,
-    power_law_instance,
-    random_instance,
+    exponential_problem,
+    get_problem,
+    power_law_problem,
+    problem_description,
+    problem_names,
+    random_problem,
 )
 
 
-@pytest.mark.parametrize("name", instance_names())
+@pytest.mark.parametrize("name", problem_names())
 def test_every_instance_rises_and_is_concave(name: str) -> None:
-    bandit = get_instance(name)
+    bandit = get_problem(name)
     assert bandit.name == f"{name}-v1"
-    assert bandit == get_instance(f"{name}-v1")
+    assert bandit == get_problem(f"{name}-v1")
     assert bandit.is_non_decreasing()
     assert bool(bandit.is_concave()) == (name != "lower-bound-non-concave-a")
-    assert instance_description(name) == instance_description(f"{name}-v1")
-    assert "\n" not in instance_description(name)
+    assert problem_description(name) == problem_description(f"{name}-v1")
+    assert "\n" not in problem_description(name)
 
 
 def test_sizes() -> None:
-    sizes = {name: (get_instance(name).n_arms, get_instance(name).horizon) for name in instance_names()}
+    sizes = {name: (get_problem(name).n_arms, get_problem(name).horizon) for name in problem_names()}
     assert sizes == {
         "paper-15arms": (15, 200_000),
         "paper-2arms": (2, 200_000),
@@ -51,16 +51,16 @@ def test_sizes() -> None:
             for side in "ab"
         },
     }
-    assert instance_names(versions=True) == tuple(f"{name}-v1" for name in instance_names())
-    usual = [name for name in instance_names() if not name.startswith("lower-bound")]
-    assert {get_instance(name).sigma for name in usual} == {0.1, 0.01}
-    assert get_instance("lower-bound-stochastic-a").sigma == 1
-    assert get_instance("lower-bound-beta-a").sigma == 0
-    assert get_instance("mussi-5arms").sigma == 0.01
+    assert problem_names(versions=True) == tuple(f"{name}-v1" for name in problem_names())
+    usual = [name for name in problem_names() if not name.startswith("lower-bound")]
+    assert {get_problem(name).sigma for name in usual} == {0.1, 0.01}
+    assert get_problem("lower-bound-stochastic-a").sigma == 1
+    assert get_problem("lower-bound-beta-a").sigma == 0
+    assert get_problem("mussi-5arms").sigma == 0.01
 
 
 def test_paper_15arms() -> None:
-    bandit = get_instance("paper-15arms")
+    bandit = get_problem("paper-15arms")
     thirteen = bandit.curves[12]
     assert thirteen(6_420) <= 1 < thirteen(6_421)
     assert thirteen(200_000) == pytest.approx(1.0747, abs=5e-5)
@@ -70,7 +70,7 @@ def test_paper_15arms() -> None:
 
 
 def test_paper_2arms() -> None:
-    bandit = get_instance("paper-2arms")
+    bandit = get_problem("paper-2arms")
     fast, slow = bandit.curves
     assert fast(9_499) > slow(9_499)
     assert fast(9_500) == pytest.approx(slow(9_500), rel=1e-14)
@@ -83,7 +83,7 @@ def test_paper_2arms() -> None:
 
 
 def test_mussi_5arms() -> None:
-    bandit = get_instance("mussi-5arms")
+    bandit = get_problem("mussi-5arms")
     assert bandit.means(1) == pytest.approx([1 / 38, 0.88 / 11, 0.39, 0.7 / 11, 0.5 / 21])
     assert np.argmax(bandit.means(187)) == 1
     assert np.argmax(bandit.means(189)) == 0
@@ -91,9 +91,9 @@ def test_mussi_5arms() -> None:
 
 
 def test_random_instances_are_those_published() -> None:
-    last = get_instance("random-2").curves[-1]
+    last = get_problem("random-2").curves[-1]
     assert last == Exponential(0.921302, 4 / 11322)
-    assert get_instance("random-3").curves[9] == Polynomial(0.01, 12449, 0.4109)
+    assert get_problem("random-3").curves[9] == Polynomial(0.01, 12449, 0.4109)
 
 
 @pytest.mark.parametrize(
@@ -101,20 +101,20 @@ def test_random_instances_are_those_published() -> None:
     [
         ("paper-15arm", "did you mean 'paper-15arms'?"),
         ("paper-2arms-v7", "did you mean 'paper-2arms'?"),
-        ("zzz", "instance must be one of paper-15arms, paper-2arms, random-2,"),
+        ("zzz", "problem must be one of paper-15arms, paper-2arms, random-2,"),
         (3, "got 3."),
     ],
 )
 def test_unknown_names(name: Any, message: str) -> None:
     with pytest.raises(RisingBanditsError) as caught:
-        get_instance(name)
+        get_problem(name)
     assert message in str(caught.value)
 
 
 def test_generator_follows_its_recipe() -> None:
     rng = np.random.default_rng(11)
     n_arms = int(rng.integers(2, 16))
-    bandit = random_instance(horizon=1_000, seed=11)
+    bandit = random_problem(horizon=1_000, seed=11)
     assert bandit.n_arms == n_arms
     for curve in bandit.curves:
         c, b, heads = np.clip(rng.random(), 0.01, 0.99), rng.integers(2, 1_001), rng.random() < 0.5
@@ -125,16 +125,16 @@ def test_generator_follows_its_recipe() -> None:
 
 
 def test_generated_instances_are_reproducible() -> None:
-    assert random_instance(seed=3) == random_instance(seed=3)
-    assert random_instance(seed=3) != random_instance(seed=4)
-    assert random_instance(7, seed=3).name == "random-7arms-seed3"
-    assert random_instance(7, seed=np.random.default_rng(3)).curves == random_instance(7, seed=3).curves
-    assert random_instance(7, seed=np.random.SeedSequence(3)).name == "random-7arms"
-    assert random_instance(2, seed=1, noise=Gaussian(1)).sigma == 1
+    assert random_problem(seed=3) == random_problem(seed=3)
+    assert random_problem(seed=3) != random_problem(seed=4)
+    assert random_problem(7, seed=3).name == "random-7arms-seed3"
+    assert random_problem(7, seed=np.random.default_rng(3)).curves == random_problem(7, seed=3).curves
+    assert random_problem(7, seed=np.random.SeedSequence(3)).name == "random-7arms"
+    assert random_problem(2, seed=1, noise=Gaussian(1)).sigma == 1
 
 
 def test_ranges_of_the_random_parameters() -> None:
-    curves = random_instance(2_000, 100, seed=5).curves
+    curves = random_problem(2_000, 100, seed=5).curves
     exponential = [curve for curve in curves if isinstance(curve, Exponential)]
     polynomial = [curve for curve in curves if isinstance(curve, Polynomial)]
     assert len(exponential) + len(polynomial) == 2_000
@@ -148,18 +148,18 @@ def test_ranges_of_the_random_parameters() -> None:
 
 
 def test_learning_curve_families() -> None:
-    for curve in power_law_instance(500, 1_000, seed=1).curves:
+    for curve in power_law_problem(500, 1_000, seed=1).curves:
         assert isinstance(curve, PowerLaw)
         assert 0.3 <= curve.limit <= 0.95
         assert 0.2 <= curve.exponent <= 1
         assert 0.3 * curve.limit <= curve.amplitude <= curve.limit
-    for curve in exponential_instance(500, 1_000, seed=1).curves:
+    for curve in exponential_problem(500, 1_000, seed=1).curves:
         assert isinstance(curve, Exponential)
         assert 50 <= 1 / curve.rate <= 250.001
         assert 0 <= curve.start <= 0.7 * curve.limit + 1e-12
 
 
-@pytest.mark.parametrize("make", [random_instance, power_law_instance, exponential_instance])
+@pytest.mark.parametrize("make", [random_problem, power_law_problem, exponential_problem])
 def test_generators_refuse(make: Any) -> None:
     assert isinstance(make(3, 1_000, seed=0), RisingBandit)
     with pytest.raises(RisingBanditsError, match=r"^n_arms must be an integer >= 1, got 0\.$"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.problems import Bernoulli, Gaussian, get_instance, random_instance
+from risingbandits.problems import Bernoulli, Gaussian, get_problem, random_problem
 from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
 FORMULAS = {
@@ -21,7 +21,7 @@ FORMULAS = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_bent_curves_follow_their_formula(shape: str) -> None:
-    straight = get_instance("paper-2arms").with_noise(Gaussian(0.2))
+    straight = get_problem("paper-2arms").with_noise(Gaussian(0.2))
     bent = misspecified(straight, shape, horizon=3_000)
     assert (bent.horizon, bent.noise, bent.arm_names) == (3_000, straight.noise, straight.arm_names)
     assert bent.name == f"paper-2arms-v1-{shape}"
@@ -34,14 +34,14 @@ def test_bent_curves_follow_their_formula(shape: str) -> None:
 
 
 def test_own_horizon_and_probabilities() -> None:
-    bent = misspecified(random_instance(3, 800, seed=4, noise=Bernoulli()), "decrease")
+    bent = misspecified(random_problem(3, 800, seed=4, noise=Bernoulli()), "decrease")
     assert bent.horizon == 800
     assert bent.means(np.arange(1, 801)).min() >= 0.0  # the means of Bernoulli rewards are clipped, as everywhere
 
 
 def test_unknown_shape() -> None:
     with pytest.raises(RisingBanditsError, match="shape must be one of slow-start, log-wiggle, wave, decrease"):
-        misspecified(get_instance("paper-2arms"), "zigzag")
+        misspecified(get_problem("paper-2arms"), "zigzag")
 
 
 def test_plateaus_rise_rest_and_rise_again() -> None:

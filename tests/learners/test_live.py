@@ -28,12 +28,12 @@ SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegressi
 def test_loop_is_ask_and_tell(name: str) -> None:
     rows = random_rows()
     averages = measure_curves(rows, SMALL, 200, 2)
-    curves = averages.instance("small")
+    curves = averages.problem("small")
     result = play_live(name, rows, SMALL, curves, 200, runs=2, seed=4, jobs=1, checkpoints=5)
     for number in range(2):
         arms_seed, policy_seed = np.random.SeedSequence(4, spawn_key=(number,)).spawn(2)
         bandit = LiveBandit(rows, SMALL, 200).reset(arms_seed)
-        policy = get_policy(name).for_instance(curves, 200).reset(len(SMALL), 200, policy_seed)
+        policy = get_policy(name).for_problem(curves, 200).reset(len(SMALL), 200, policy_seed)
         rewards = []
         for _ in range(200):
             arm = policy.ask()
@@ -45,7 +45,7 @@ def test_loop_is_ask_and_tell(name: str) -> None:
 
 def test_threads_do_not_matter_and_runs_are_paired() -> None:
     rows = random_rows()
-    curves = measure_curves(rows, SMALL, 150, 3, jobs=1).instance("small")
+    curves = measure_curves(rows, SMALL, 150, 3, jobs=1).problem("small")
     results = [play_live(["rexp3", "kl-ucb"], rows, SMALL, curves, 150, 5, 1, jobs) for jobs in (1, 3)]
     alone = play_live("kl-ucb", rows, SMALL, curves, 150, 3, 1, 1)
     for label in ("rexp3", "kl-ucb"):
@@ -82,7 +82,7 @@ def test_averages_keep_their_sums() -> None:
 
 def test_regret_of_the_best_arm_is_zero() -> None:
     rows = random_rows()
-    curves = measure_curves(rows, SMALL, 300, 4).instance("small")
+    curves = measure_curves(rows, SMALL, 300, 4).problem("small")
     best = curves.oracle_arm()
     result = play_live("round-robin", rows, SMALL[best : best + 1], curves._only(best), 300).against(curves._only(best))
     assert np.abs(result.regret["round-robin"]).max() < 1e-9
@@ -171,6 +171,6 @@ def test_clipped_bonus_is_its_formula() -> None:
 
 def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
-    curves = measure_curves(rows, ARMS, 2000, 1).instance("random")
+    curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
     spent = play_live(ClippedBonusUCB(), rows, ARMS, curves, 2000, runs=5, seed=1).spent["red-ucb-published"][:, -1]
     assert (spent.max(axis=1) > 0.8 * 2000).all()

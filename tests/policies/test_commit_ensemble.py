@@ -22,7 +22,7 @@ from risingbandits import (
     RisingBandit,
     RisingBanditsError,
     Tabulated,
-    get_instance,
+    get_problem,
     simulate,
 )
 from risingbandits.policies.commit import _families, _members
@@ -133,13 +133,13 @@ def test_the_posterior_finds_the_curve_behind_much_data() -> None:
 
 @pytest.mark.parametrize(("name", "horizon"), [("paper-2arms", 100), ("random-3", 50), ("mussi-5arms", 70)])
 def test_decisions_are_those_of_the_definition(name: str, horizon: int) -> None:
-    problem = get_instance(name).with_noise(Gaussian(0.1))
+    problem = get_problem(name).with_noise(Gaussian(0.1))
     expected = ref.EnsembleReference(problem.n_arms, horizon, 0.1, None).play(problem, 1)
     assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.0), problem, horizon, 1) == expected
 
 
 def test_bounds_and_recommendations_are_those_of_the_definition() -> None:
-    problem = get_instance("mussi-5arms").with_noise(Gaussian(0.1))
+    problem = get_problem("mussi-5arms").with_noise(Gaussian(0.1))
     reference = ref.EnsembleReference(5, 50, 0.1, None, recheck=0.3)
     arms = reference.play(problem, 2)
     policy = CommitEnsemble(sigma=0.1, recheck=0.3).reset(5, 50)
@@ -157,14 +157,14 @@ def test_bounds_and_recommendations_are_those_of_the_definition() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "horizon"), [("paper-2arms", 1_500), ("random-3", 600), ("mussi-5arms", 800)])
 def test_longer_runs_are_those_of_the_definition(name: str, horizon: int) -> None:
-    problem = get_instance(name).with_noise(Gaussian(0.1))
+    problem = get_problem(name).with_noise(Gaussian(0.1))
     for seed in range(2):
         expected = ref.EnsembleReference(problem.n_arms, horizon, 0.1, None, recheck=0.03).play(problem, seed)
         assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.03), problem, horizon, seed) == expected
 
 
 def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
-    problem = get_instance("paper-2arms").with_noise(Bernoulli())
+    problem = get_problem("paper-2arms").with_noise(Bernoulli())
     expected = ref.EnsembleReference(2, 80, 0.5, None, widths="kl").play(problem, 1)
     assert play_policy(CommitEnsemble(sigma=0.5, widths="kl", recheck=0.0), problem, 80, 1) == expected
 
@@ -202,7 +202,7 @@ def test_it_recommends_the_arm_that_will_be_best_not_the_one_that_is() -> None:
 
 
 def test_unknown_horizon_learns_too() -> None:
-    problem = get_instance("paper-2arms")
+    problem = get_problem("paper-2arms")
     rng = np.random.default_rng(1)
     policy = CommitEnsemble(sigma=0.1).reset(2)
     for _ in range(60_000):
@@ -266,9 +266,9 @@ def test_settings_out_of_range_are_refused_by_name(params: dict[str, Any], word:
 
 
 def test_simulate_fills_in_noise_and_widths() -> None:
-    problem = get_instance("paper-2arms")
-    assert CommitEnsemble().for_instance(problem, 10).params()["sigma"] == 0.1
-    bernoulli = CommitEnsemble().for_instance(problem.with_noise(Bernoulli()), 10)
+    problem = get_problem("paper-2arms")
+    assert CommitEnsemble().for_problem(problem, 10).params()["sigma"] == 0.1
+    bernoulli = CommitEnsemble().for_problem(problem.with_noise(Bernoulli()), 10)
     assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
 
 

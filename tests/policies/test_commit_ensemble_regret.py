@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits import Bernoulli, CommitEnsemble, CommitUCB, Gaussian, get_instance, simulate
-from risingbandits.problems import instance_pair
+from risingbandits import Bernoulli, CommitEnsemble, CommitUCB, Gaussian, get_problem, simulate
+from risingbandits.problems import problem_pair
 
 LINES_ONLY = CommitUCB(risk="sunk-cost", recheck=0.0)
 
@@ -20,7 +20,7 @@ def test_two_arms_cost_less_than_with_lines_alone() -> None:
 
 def test_a_straight_late_bloomer_is_not_dropped() -> None:
     """Side B of the lower-bound pair: locking on the constant arm costs 11,500, finding the line about 2,000."""
-    pair = instance_pair("beta", 50_000, beta=0.7, noise=Gaussian(0.1))
+    pair = problem_pair("beta", 50_000, beta=0.7, noise=Gaussian(0.1))
     regrets = simulate(CommitEnsemble(), pair.b, runs=12, seed=4).final_regret["commit-ensemble"]
     assert regrets.max() < 4_000
 
@@ -35,7 +35,7 @@ def test_a_straight_late_bloomer_is_not_dropped() -> None:
     ],
 )
 def test_regret_of_the_papers_problems(name: str, bernoulli: bool, runs: int, mean: float, worst: float) -> None:
-    problem = get_instance(name).with_noise(Bernoulli()) if bernoulli else get_instance(name)
+    problem = get_problem(name).with_noise(Bernoulli()) if bernoulli else get_problem(name)
     regrets = simulate(CommitEnsemble(), problem, runs=runs, seed=77).final_regret["commit-ensemble"]
     assert np.mean(regrets) <= mean
     assert np.max(regrets) <= worst
@@ -43,7 +43,7 @@ def test_regret_of_the_papers_problems(name: str, bernoulli: bool, runs: int, me
 
 @pytest.mark.slow
 def test_regret_of_the_lower_bound_pair() -> None:
-    pair = instance_pair("beta", 50_000, beta=0.7, noise=Gaussian(0.1))
+    pair = problem_pair("beta", 50_000, beta=0.7, noise=Gaussian(0.1))
     for side in pair.sides:
         regrets = simulate(CommitEnsemble(), side, runs=50, seed=77).final_regret["commit-ensemble"]
         assert np.mean(regrets) <= 2_600

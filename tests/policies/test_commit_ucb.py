@@ -21,7 +21,7 @@ from risingbandits import (
     RisingBandit,
     RisingBanditsError,
     Tabulated,
-    get_instance,
+    get_problem,
     simulate,
 )
 from risingbandits._core.jit import interpreted
@@ -37,7 +37,7 @@ RULES = (None, "sunk-cost", "shared")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3"])
 def test_decisions_are_those_of_the_definition(name: str, rule: str | None) -> None:
-    problem = get_instance(name)
+    problem = get_problem(name)
     for seed in range(3):
         expected = Reference(problem.n_arms, 1_500, 0.1, rule).play(problem, seed)
         assert play_policy(CommitUCB(risk=rule, sigma=0.1, recheck=0.0), problem, 1_500, seed) == expected
@@ -46,7 +46,7 @@ def test_decisions_are_those_of_the_definition(name: str, rule: str | None) -> N
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("widths", ["kl", "bernstein"])
 def test_decisions_with_other_widths_are_those_of_the_definition(widths: str, rule: str | None) -> None:
-    problem = get_instance("random-3").with_noise(Bernoulli())
+    problem = get_problem("random-3").with_noise(Bernoulli())
     for seed in range(2):
         expected = Reference(problem.n_arms, 1_500, 0.5, rule, widths=widths).play(problem, seed)
         policy = CommitUCB(risk=rule, sigma=0.5, widths=widths, recheck=0.0)
@@ -56,7 +56,7 @@ def test_decisions_with_other_widths_are_those_of_the_definition(widths: str, ru
 @pytest.mark.parametrize("rule", RULES)
 def test_second_chances_are_those_of_the_definition(rule: str | None) -> None:
     for name, horizon in (("paper-2arms", 3_000), ("random-3", 1_500)):
-        problem = get_instance(name)
+        problem = get_problem(name)
         expected = Reference(problem.n_arms, horizon, 0.1, rule, recheck=0.3).play(problem, seed=4)
         assert play_policy(CommitUCB(risk=rule, sigma=0.1, recheck=0.3), problem, horizon, seed=4) == expected
 
@@ -77,7 +77,7 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
 
 
 def test_unknown_horizon_learns_too() -> None:
-    problem = get_instance("paper-2arms")
+    problem = get_problem("paper-2arms")
     rng = np.random.default_rng(1)
     policy = CommitUCB(sigma=0.1).reset(2)
     for _ in range(60_000):
@@ -89,7 +89,7 @@ def test_unknown_horizon_learns_too() -> None:
 
 def test_masked_and_parallel_use_still_finds_the_best_arm() -> None:
     """With one arm always busy the policy goes on; lines are carried along between checkpoints."""
-    problem = get_instance("random-3")
+    problem = get_problem("random-3")
     rng = np.random.default_rng(2)
     policy = CommitUCB(sigma=0.1).reset(15, horizon=20_000)
     best = problem.oracle_arm(20_000)
@@ -234,11 +234,11 @@ def test_dangerous_settings_warn_once_in_one_sentence() -> None:
 
 
 def test_simulate_fills_in_noise_and_widths() -> None:
-    problem = get_instance("paper-2arms")
-    assert CommitUCB().for_instance(problem, 10).params()["sigma"] == 0.1
-    bernoulli = CommitUCB().for_instance(problem.with_noise(Bernoulli()), 10)
+    problem = get_problem("paper-2arms")
+    assert CommitUCB().for_problem(problem, 10).params()["sigma"] == 0.1
+    bernoulli = CommitUCB().for_problem(problem.with_noise(Bernoulli()), 10)
     assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
-    assert CommitUCB(sigma="auto").for_instance(problem, 10).widths == "auto"
+    assert CommitUCB(sigma="auto").for_problem(problem, 10).widths == "auto"
 
 
 def test_explain_names_level_line_value_risk_and_cost() -> None:

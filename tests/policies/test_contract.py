@@ -15,10 +15,10 @@ from risingbandits import (
     Policy,
     REdUCB,
     RisingBanditsError,
-    get_instance,
     get_policy,
+    get_problem,
     policy_names,
-    random_instance,
+    random_problem,
     register,
 )
 from risingbandits._core.jit import kernel
@@ -41,7 +41,7 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
 
 
 def test_many_arms_are_the_same_in_all_modes() -> None:
-    problem = random_instance(150, horizon=1_500, seed=2)
+    problem = random_problem(150, horizon=1_500, seed=2)
     check_same_in_all_modes(REdUCB(sigma=0.05), problem, 1_500, seed=1)
 
 
@@ -125,7 +125,7 @@ def test_constant_refuses_an_arm_that_is_not_there(arm: Any) -> None:
 def test_oracle_needs_the_truth() -> None:
     with pytest.raises(RisingBanditsError, match="arm must be given to the oracle"):
         OracleConstant().reset(2)
-    assert OracleConstant().for_instance(get_instance("paper-15arms"), 200_000).arm == 12
+    assert OracleConstant().for_problem(get_problem("paper-15arms"), 200_000).arm == 12
 
 
 def saved(tmp_path: Path) -> Path:

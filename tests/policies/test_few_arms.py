@@ -16,7 +16,7 @@ from risingbandits import (
     Policy,
     RisingBandit,
     RisingBanditsError,
-    get_instance,
+    get_problem,
     simulate,
 )
 from risingbandits.policies.few_arms import few_of
@@ -67,7 +67,7 @@ def test_every_arm_is_as_likely_to_be_among_the_few() -> None:
 
 
 def test_all_arms_are_the_inner_policy() -> None:
-    problem = get_instance("paper-15arms").with_horizon(500)
+    problem = get_problem("paper-15arms").with_horizon(500)
     result = simulate(
         {"all": FewArms("gaussian-ucb", "all", "given"), "alone": GaussianUCB()}, problem, 500, runs=2, seed=1
     )
@@ -116,8 +116,8 @@ def test_more_told_arms_than_there_is_room_for() -> None:
 
 
 def test_noise_and_settings_reach_the_inner_policy(tmp_path: Path) -> None:
-    problem = get_instance("paper-2arms")
-    assert FewArms("gaussian-ucb").for_instance(problem, 100).inner().params()["sigma"] == problem.sigma
+    problem = get_problem("paper-2arms")
+    assert FewArms("gaussian-ucb").for_problem(problem, 100).inner().params()["sigma"] == problem.sigma
     assert FewArms("gaussian-ucb", sigma=0.3).inner().params()["sigma"] == 0.3
     given = FewArms("gaussian-ucb", sigma=0.3, settings={"sigma": 0.2})
     assert given.inner().params()["sigma"] == 0.2

@@ -31,7 +31,7 @@ from risingbandits import (
     RisingBanditsError,
     RLessUCB,
     WindowGreedy,
-    get_instance,
+    get_problem,
     simulate,
 )
 from risingbandits._core.jit import compiled, interpreted
@@ -100,12 +100,12 @@ def check_decisions(
     return pulls
 
 
-@pytest.mark.parametrize("instance", INSTANCES)
+@pytest.mark.parametrize("name", INSTANCES)
 @pytest.mark.parametrize(("policy", "slow", "changes"), PAIRS, ids=[repr(pair[0]) for pair in PAIRS])
 def test_decisions_equal_the_reference(
-    policy: Policy, slow: type[reference.Reference], changes: dict[str, Any], instance: str
+    policy: Policy, slow: type[reference.Reference], changes: dict[str, Any], name: str
 ) -> None:
-    problem = get_instance(instance)
+    problem = get_problem(name)
     runner = Runner(policy, problem, HORIZON, np.array([HORIZON]))
     for seed in range(3):
         other = slow(problem.n_arms, HORIZON)
@@ -116,7 +116,7 @@ def test_decisions_equal_the_reference(
 
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 def test_restless_decisions_equal_the_reference(sigma: float) -> None:
-    preset = get_instance("random-3")
+    preset = get_problem("random-3")
     noise = NoNoise() if sigma == 0.0 else preset.noise
     problem = RisingBandit(preset.curves, noise, 400, restless=True)
     slow = reference.RLessUCB(problem.n_arms, 400)
@@ -125,8 +125,8 @@ def test_restless_decisions_equal_the_reference(sigma: float) -> None:
 
 
 def test_restless_pruning_changes_nothing() -> None:
-    curves = list(get_instance("random-3").curves) * 10  # 150 arms
-    problem = RisingBandit(curves, get_instance("random-3").noise, 3_000, restless=True)
+    curves = list(get_problem("random-3").curves) * 10  # 150 arms
+    problem = RisingBandit(curves, get_problem("random-3").noise, 3_000, restless=True)
     for policy in (RLessUCB(sigma=0.1), RLessUCB(sigma=0.0)):
         pruned = Runner(policy, problem, 3_000, np.array([3_000])).play(np.random.SeedSequence(1))
         state_class: Any = type(policy.new_state(1, 1, 1))
@@ -410,10 +410,10 @@ REGRETS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("instance", "policy"), REGRETS)
-def test_regret_at_full_size(instance: str, policy: str) -> None:
+@pytest.mark.parametrize(("problem", "policy"), REGRETS)
+def test_regret_at_full_size(problem: str, policy: str) -> None:
     """Within four standard errors of the difference, or half a percent."""
-    mean, sd = REGRETS[instance, policy]
-    regret = simulate(policy, instance, runs=100, seed=1, checkpoints=1).final_regret[policy]
+    mean, sd = REGRETS[problem, policy]
+    regret = simulate(policy, problem, runs=100, seed=1, checkpoints=1).final_regret[policy]
     error = math.hypot(sd, float(regret.std(ddof=1))) / math.sqrt(100)
     assert abs(regret.mean() - mean) <= max(4 * error, 0.005 * mean)

@@ -34,8 +34,8 @@ from risingbandits import (
     SuccessiveHalving,
     SuccessiveRejects,
     TsallisINF,
-    get_instance,
-    random_instance,
+    get_problem,
+    random_problem,
     simulate,
 )
 from risingbandits.policies.best_arm import _phases
@@ -89,7 +89,7 @@ AS_DEFINED: list[tuple[Policy, slow.Reference]] = [
 )
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3"])
 def test_decisions_are_those_of_the_definition(policy: Policy, reference: slow.Reference, name: str) -> None:
-    problem = get_instance(name)
+    problem = get_problem(name)
     for seed in range(3):
         assert play_policy(policy, problem, 1_500, seed) == slow.play(reference, problem, 1_500, seed)
 
@@ -101,7 +101,7 @@ def test_decisions_of_tsallis_inf(name: str) -> None:
     An error in a loss estimate is multiplied by about 1 + 2 / sqrt(t p) at the arm's next pull, that is by
     exp(c sqrt(t)) in all: two programs that round differently part within a few hundred rounds, however exact both are.
     """
-    problem = get_instance(name)
+    problem = get_problem(name)
     for seed in range(3):
         running = TsallisINF().reset(problem.n_arms, 1_500, seed)
         same_draws, noise = np.random.default_rng(seed), np.random.default_rng(seed + 100)
@@ -117,7 +117,7 @@ def test_decisions_of_tsallis_inf(name: str) -> None:
 
 
 def test_decisions_without_noise_and_with_costs() -> None:
-    problem = get_instance("random-3").with_noise(NoNoise())
+    problem = get_problem("random-3").with_noise(NoNoise())
     costs = [1.0 + arm % 4 for arm in range(problem.n_arms)]
     pairs = [
         (ImprovingElimination(), slow.improving_elimination),
@@ -157,7 +157,7 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     "policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving(), SelectiveRace(), Hyperband(), ASHA()], ids=repr
 )
 def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
-    check_same_in_all_modes(policy, random_instance(150, horizon=1_500, seed=2), 1_500, seed=1)
+    check_same_in_all_modes(policy, random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
 
 
 @pytest.mark.parametrize("policy", ALL)
@@ -323,7 +323,7 @@ def test_ties_keep_the_lowest_arm() -> None:
 
 
 def test_error_rate_and_simple_regret_by_hand() -> None:
-    problem = get_instance("mussi-5arms")
+    problem = get_problem("mussi-5arms")
     result = simulate(["r-sr", "successive-rejects", "oracle"], problem, horizon=1_000, runs=20, seed=1)
     assert result.final_means.tolist() == problem.means(1_000).tolist()
     assert result.error_rate("r-sr").value == 0.0
@@ -456,8 +456,8 @@ def test_brackets_of_the_paper() -> None:
 def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None:
     curves = np.linspace(0.1, 0.9, 12)[None, :] * np.array([[0.5], [0.9], [0.7], [0.2]])
     problem = RisingBandit.from_array(curves, NoNoise(), 30)
-    assert policy.for_instance(problem, 30).params()["max_pulls"] == 12
-    assert policy.for_instance(get_instance("paper-2arms"), 30).params()["max_pulls"] is None
+    assert policy.for_problem(problem, 30).params()["max_pulls"] == 12
+    assert policy.for_problem(get_problem("paper-2arms"), 30).params()["max_pulls"] is None
     result = simulate(policy, problem, finished="masked")
     assert result.pulls[policy.name].max() <= 12
     assert result.recommended[policy.name].tolist() == [1]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import play_index, play_policy, red_ucb_index
-from risingbandits import NoNoise, REdUCB, RisingBanditsError, get_instance, random_instance, simulate
+from risingbandits import NoNoise, REdUCB, RisingBanditsError, get_problem, random_problem, simulate
 from risingbandits.policies._kernels import pruning
 from risingbandits.simulation.engine import Runner
 
@@ -79,22 +79,22 @@ def test_index_keeps_its_precision_for_a_million_pulls(scale: float, eps: float)
 @pytest.mark.parametrize("params", [{}, {"eps": 1 / 32}, {"nonneg_slope": True}, {"clip_index": True}])
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3"])
 def test_decisions_are_those_of_the_definition(name: str, params: dict[str, Any]) -> None:
-    problem = get_instance(name)
+    problem = get_problem(name)
     for seed in range(3):
         expected = play_index(partial(red_ucb_index, sigma=0.1, **params), problem, 400, seed)
         assert play_policy(REdUCB(sigma=0.1, **params), problem, 400, seed) == expected
 
 
 def test_deterministic_decisions_are_those_of_the_definition() -> None:
-    problem = get_instance("paper-15arms").with_noise(NoNoise())
+    problem = get_problem("paper-15arms").with_noise(NoNoise())
     expected = play_index(partial(red_ucb_index, sigma=0.0), problem, 500, seed=0)
     assert play_policy(REdUCB(sigma=0.0), problem, 500, seed=0) == expected
 
 
 def test_sigma_none_is_the_noise_of_the_instance_and_one_half_elsewhere() -> None:
-    problem = get_instance("paper-2arms")
-    assert REdUCB().for_instance(problem, 100).sigma == 0.1
-    assert REdUCB().for_instance(problem.with_noise(NoNoise()), 100).sigma == 0.0
+    problem = get_problem("paper-2arms")
+    assert REdUCB().for_problem(problem, 100).sigma == 0.1
+    assert REdUCB().for_problem(problem.with_noise(NoNoise()), 100).sigma == 0.0
     by_default, by_hand = told([[0.1] * 20, [0.2] * 20]), told([[0.1] * 20, [0.2] * 20], sigma=0.5)
     np.testing.assert_array_equal(by_default.explain()["value"], by_hand.explain()["value"])
 
@@ -122,7 +122,7 @@ def test_settings_out_of_range_are_refused_by_name(params: dict[str, Any], word:
 def test_pruned_decisions_are_those_of_the_full_scan(params: dict[str, Any]) -> None:
     """The same run with all arms given as available, which scans them all."""
     n_arms, rounds = 300, 4_000
-    problem = random_instance(n_arms, horizon=rounds, seed=4)
+    problem = random_problem(n_arms, horizon=rounds, seed=4)
     assert n_arms >= pruning.PRUNING_FROM
     pruned, scanned = (REdUCB(**{"sigma": 0.02, **params}).reset(n_arms) for _ in range(2))
     everyone = np.ones(n_arms, dtype=bool)
@@ -203,7 +203,7 @@ def test_regret_agrees_with_the_reference(name: str, reference: float, reference
 
 
 def test_ten_thousand_arms_run_in_little_memory() -> None:
-    problem = random_instance(10_000, horizon=20_000, seed=1)
+    problem = random_problem(10_000, horizon=20_000, seed=1)
     runner = Runner(REdUCB(sigma=0.1), problem, 20_000, np.array([20_000]))
     run = runner.play(np.random.SeedSequence(0))
     assert run.pulls.sum() == 20_000

@@ -22,7 +22,7 @@ from risingbandits import (
     RLessUCB,
     get_policy,
     policy_names,
-    random_instance,
+    random_problem,
 )
 from risingbandits._core.jit import interpreted
 from risingbandits.policies._kernels import noise_estimate
@@ -76,7 +76,7 @@ def test_other_words_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("policy", [GaussianUCB(sigma="smooth"), REdUCB(sigma="smooth")], ids=repr)
 def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
-    check_same_in_all_modes(policy, random_instance(150, horizon=1_500, seed=2), 1_500, seed=1)
+    check_same_in_all_modes(policy, random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
 
 
 def _told(policy: Policy, n_arms: int, rounds: int) -> tuple[Policy, list[list[float]], Median]:

@@ -20,7 +20,7 @@ from risingbandits import (
     Result,
     RisingBandit,
     RisingBanditsError,
-    random_instance,
+    random_problem,
     simulate,
 )
 from risingbandits.reports.figures import plot_curves, plot_pulls, plot_regret, save_figure
@@ -68,19 +68,19 @@ def test_drawing_on_given_axes(result: Result, problem: RisingBandit) -> None:
 
 
 def test_pulls_name_the_arms_and_mark_the_best(result: Result, problem: RisingBandit) -> None:
-    ax = plot_pulls(result, instance=problem)
+    ax = plot_pulls(result, problem=problem)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["quick", "slow*"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["round-robin", "oracle"]
     assert [text.get_text() for text in ax.texts] == ["50", "50", "0", "100"]
     with pytest.raises(RisingBanditsError, match="must have the 2 arms of the result, got 3"):
-        plot_pulls(result, instance=random_instance(3))
+        plot_pulls(result, problem=random_problem(3))
 
 
 def test_many_arms_are_shown_together() -> None:
-    many = random_instance(100, horizon=400, seed=3)
+    many = random_problem(100, horizon=400, seed=3)
     policies: dict[str, Policy] = {str(arm): Constant(arm) for arm in (70, 71)}
     result = simulate(policies, many, runs=1)
-    labels = [label.get_text() for label in plot_pulls(result, instance=many).get_xticklabels()]
+    labels = [label.get_text() for label in plot_pulls(result, problem=many).get_xticklabels()]
     assert len(labels) == 21
     assert labels[-1] == "80 others"
     assert {"71", "72", f"{many.oracle_arm() + 1}*"} <= set(labels)
@@ -108,7 +108,7 @@ def test_settings_of_matplotlib_stay(result: Result, tmp_path: Path) -> None:
 def test_files_are_the_same_whatever_the_user_has_set(result: Result, problem: RisingBandit, tmp_path: Path) -> None:
     draws: dict[str, Callable[[], Axes]] = {
         "regret": lambda: plot_regret(result),
-        "pulls": lambda: plot_pulls(result, instance=problem),
+        "pulls": lambda: plot_pulls(result, problem=problem),
         "curves": lambda: plot_curves(problem),
     }
     for stem, draw in draws.items():

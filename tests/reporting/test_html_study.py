@@ -62,20 +62,20 @@ class Reader(HTMLParser):
 def study() -> Study:
     """Policies and arms with names that must stay names."""
     curves = [np.linspace(0.1, 0.5 + 0.1 * arm, 40) for arm in range(len(WICKED))]
-    instance = RisingBandit.from_array(curves, name="<i>mine</i>", arm_names=WICKED)
+    problem = RisingBandit.from_array(curves, name="<i>mine</i>", arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[1]: RoundRobin()}
-    return Study(instance, simulate(policies, instance, 40, runs=3))
+    return Study(problem, simulate(policies, problem, 40, runs=3))
 
 
-def save(instance: RisingBandit, result: Result, folder: Path, command: str = "cmd") -> Path:
+def save(problem: RisingBandit, result: Result, folder: Path, command: str = "cmd") -> Path:
     """What `write_report` writes, without its figures."""
-    StudyFile.of(instance, result.horizon, command).save(result.save(folder))
+    StudyFile.of(problem, result.horizon, command).save(result.save(folder))
     return folder
 
 
 @pytest.fixture
 def folder(study: Study, tmp_path: Path) -> Path:
-    return save(*study, tmp_path / "study", f"risingbandits simulate --instance '{WICKED[0]}'")
+    return save(*study, tmp_path / "study", f"risingbandits simulate --problem '{WICKED[0]}'")
 
 
 def figures(page: str) -> dict[str, dict[str, list[dict[str, object]]]]:
@@ -126,9 +126,9 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     shares = [100 * result.pulls[p].mean(axis=0) / result.horizon for p in result.policies]
     np.testing.assert_allclose(np.array(heat["z"], float) ** 2, shares, rtol=1e-3)
     curve = drawn["study-1-curves"]["data"][0]
-    arm = study.instance.oracle_arm(40)
+    arm = study.problem.oracle_arm(40)
     assert curve["legendgroup"] == WICKED[arm] + "*"
-    np.testing.assert_allclose(np.array(curve["y"], float), study.instance.means(np.array(curve["x"]))[arm], rtol=1e-5)
+    np.testing.assert_allclose(np.array(curve["y"], float), study.problem.means(np.array(curve["x"]))[arm], rtol=1e-5)
 
 
 def test_equal_studies_give_equal_bytes_and_the_command_is_there(folder: Path) -> None:
@@ -153,16 +153,16 @@ def test_several_studies_and_one_without_curves(study: Study, tmp_path: Path) ->
 
 
 def test_a_single_run_of_a_single_policy_on_one_arm(tmp_path: Path) -> None:
-    instance = RisingBandit.from_array([[0.5, 0.6]], name="tiny")
-    save(instance, simulate("round-robin", instance, 2, runs=1), tmp_path)
+    problem = RisingBandit.from_array([[0.5, 0.6]], name="tiny")
+    save(problem, simulate("round-robin", problem, 2, runs=1), tmp_path)
     drawn = figures(write_html(tmp_path, tmp_path / "page.html").read_text())
     assert [len(figure["data"]) for figure in drawn.values()] == [1, 1, 1, 1]
 
 
 def test_many_arms_are_shown_together(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    instance = RisingBandit.from_array(np.sort(rng.random((300, 50)), axis=1), name="many")
-    save(instance, simulate("round-robin", instance, 600, runs=2), tmp_path)
+    problem = RisingBandit.from_array(np.sort(rng.random((300, 50)), axis=1), name="many")
+    save(problem, simulate("round-robin", problem, 600, runs=2), tmp_path)
     page = write_html(tmp_path, tmp_path / "page.html")
     drawn = figures(page.read_text())
     assert len(drawn["study-1-pulls"]["data"][0]["x"]) == 21  # type: ignore[arg-type]

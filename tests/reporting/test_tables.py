@@ -18,7 +18,7 @@ from risingbandits.reports.tables import parameters_table, policies_table, summa
 def made_up(final: list[float]) -> Result:
     runs = len(final)
     return Result(
-        instance="made up",
+        problem="made up",
         horizon=1_000,
         seed=7,
         settings={"a|b": "Made()"},

@@ -18,8 +18,8 @@ from risingbandits import (
     Polynomial,
     RisingBandit,
     RisingBanditsError,
-    get_instance,
     get_policy,
+    get_problem,
     policy_names,
     simulate,
 )
@@ -28,20 +28,20 @@ from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, loop
 
 
-def problem(limits: int | list[int] | None = None, noise: float = 0.1) -> RisingBandit:
+def ending_problem(limits: int | list[int] | None = None, noise: float = 0.1) -> RisingBandit:
     curves = [Polynomial(0.3 + 0.2 * arm, 5.0 + 3.0 * arm, 1.0) for arm in range(4)]
     return RisingBandit(curves, Gaussian(noise), 60, max_pulls=limits)
 
 
-def masked_by_hand(policy: Policy, instance: RisingBandit, horizon: int, seed: int) -> Run:
+def masked_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int) -> Run:
     """The run by asking with a mask and telling, as slowly and obviously as can be."""
     mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
     noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
     noise = np.random.default_rng(noise_seed)
-    environment = instance.environment(horizon)
-    running = policy.clone().reset(instance.n_arms, horizon, policy_seed)
+    environment = problem.environment(horizon)
+    running = policy.clone().reset(problem.n_arms, horizon, policy_seed)
     gained: list[float] = []
-    lengths = instance.lengths
+    lengths = problem.lengths
     assert lengths is not None
     while len(gained) < horizon and (running.pulls < lengths).any():
         arm = running.ask(running.pulls < lengths)
@@ -59,12 +59,12 @@ FEW = ("selective-race", "asha", "commit-ucb", "sw-ts")  # one of each kind; mac
     "name", [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in policy_names() if name not in FEW)]
 )
 def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
-    instance = problem([3, 20, 7, 15])
+    problem = ending_problem([3, 20, 7, 15])
     for horizon in (30, 60):
-        policy = get_policy(name).for_instance(instance, horizon)
+        policy = get_policy(name).for_problem(problem, horizon)
         checkpoints = np.arange(1, horizon + 1)
-        by_hand = masked_by_hand(policy, instance, horizon, seed=2)
-        run = Runner(policy, instance, horizon, checkpoints, masked=True).play(np.random.SeedSequence(2))
+        by_hand = masked_by_hand(policy, problem, horizon, seed=2)
+        run = Runner(policy, problem, horizon, checkpoints, masked=True).play(np.random.SeedSequence(2))
         assert np.array_equal(run.pulls, by_hand.pulls)
         assert np.array_equal(run.gained, by_hand.gained)
         assert run.recommended == by_hand.recommended
@@ -73,70 +73,72 @@ def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
 
 
 def test_interpreted_masked_run() -> None:
-    instance, policy = problem(9), CommitUCB(sigma=0.1)
+    problem, policy = ending_problem(9), CommitUCB(sigma=0.1)
     slow = interpreted(loop, **policy.kernels_for(4)._asdict())
-    one = Runner(policy, instance, 50, np.arange(1, 51), loop=slow, masked=True).play(np.random.SeedSequence(1))
-    other = Runner(policy, instance, 50, np.arange(1, 51), masked=True).play(np.random.SeedSequence(1))
+    one = Runner(policy, problem, 50, np.arange(1, 51), loop=slow, masked=True).play(np.random.SeedSequence(1))
+    other = Runner(policy, problem, 50, np.arange(1, 51), masked=True).play(np.random.SeedSequence(1))
     assert np.array_equal(one.gained, other.gained)
     assert one.pulls.tolist() == other.pulls.tolist() == [9, 9, 9, 9]
 
 
 def test_a_run_ends_when_no_arm_is_left() -> None:
-    result = simulate("round-robin", problem(5), horizon=100, finished="masked", checkpoints=[10, 20, 21, 90])
+    result = simulate("round-robin", ending_problem(5), horizon=100, finished="masked", checkpoints=[10, 20, 21, 90])
     assert result.pulls["round-robin"].tolist() == [[5, 5, 5, 5]]
     gained = result.oracle - result.regret["round-robin"][0]
-    assert gained[1] == pytest.approx(problem().mean_sums(5).sum())
+    assert gained[1] == pytest.approx(ending_problem().mean_sums(5).sum())
     assert gained[1:].tolist() == pytest.approx([gained[1]] * 4)
 
 
 def test_paying_arms_go_on_as_if_nothing_were_said() -> None:
     for policy in ("red-ucb", "round-robin"):
-        told, untold = (simulate(policy, problem(limits), seed=3) for limits in (5, None))
+        told, untold = (simulate(policy, ending_problem(limits), seed=3) for limits in (5, None))
         assert np.array_equal(told.regret[policy], untold.regret[policy])
         assert np.array_equal(told.final_means, untold.final_means)
 
 
 def test_the_best_arm_is_that_with_the_highest_end() -> None:
     curves = [[0.1, 0.9], [0.2, 0.3, 0.4, 0.95], [0.5, 0.6, 0.7]]
-    instance = RisingBandit.from_array(curves, NoNoise())
-    assert instance.lengths is not None
-    assert instance.lengths.tolist() == [2, 4, 3]
-    result = simulate("r-sr", instance, horizon=3, finished="masked")
+    problem = RisingBandit.from_array(curves, NoNoise())
+    assert problem.lengths is not None
+    assert problem.lengths.tolist() == [2, 4, 3]
+    result = simulate("r-sr", problem, horizon=3, finished="masked")
     assert result.final_means.tolist() == [0.9, 0.4, 0.7]
-    assert simulate("r-sr", instance, horizon=9, finished="masked").final_means.tolist() == [0.9, 0.95, 0.7]
+    assert simulate("r-sr", problem, horizon=9, finished="masked").final_means.tolist() == [0.9, 0.95, 0.7]
 
 
 def test_lengths_of_instances() -> None:
-    assert get_instance("paper-2arms").lengths is None
-    assert problem(7).lengths.tolist() == [7] * 4  # type: ignore[union-attr]
-    assert problem([1, 2, 3, 4]).longest == 4
+    assert get_problem("paper-2arms").lengths is None
+    assert ending_problem(7).lengths.tolist() == [7] * 4  # type: ignore[union-attr]
+    assert ending_problem([1, 2, 3, 4]).longest == 4
     mixed = RisingBandit([ConstantCurve(0.5), *RisingBandit.from_array([[0.1, 0.2]]).curves])
     assert mixed.lengths is not None
     assert mixed.lengths[1] == 2
     assert mixed.longest is None
-    copy = pickle.loads(pickle.dumps(problem([1, 2, 3, 4])))
+    copy = pickle.loads(pickle.dumps(ending_problem([1, 2, 3, 4])))
     assert copy.max_pulls == (1, 2, 3, 4)
-    assert problem(3).with_horizon(9).max_pulls == (3, 3, 3, 3)
-    assert problem(3).oracle_value(9) == problem().oracle_value(9)
+    assert ending_problem(3).with_horizon(9).max_pulls == (3, 3, 3, 3)
+    assert ending_problem(3).oracle_value(9) == ending_problem().oracle_value(9)
 
 
 @pytest.mark.parametrize("limits", [0, -1, 1.5, "many", [1, 2, 3], [1, 2, 3, 0], [1, 2, 3, None]])
 def test_limits_that_are_refused(limits: object) -> None:
     with pytest.raises(RisingBanditsError, match=r"^max_pulls must "):
-        problem(limits)  # type: ignore[arg-type]
+        ending_problem(limits)  # type: ignore[arg-type]
 
 
 def test_words_that_are_refused() -> None:
     with pytest.raises(RisingBanditsError, match="finished must be one of"):
-        simulate("r-sr", problem(3), finished="gone")
-    with pytest.raises(RisingBanditsError, match="needs an instance whose arms end"):
+        simulate("r-sr", ending_problem(3), finished="gone")
+    with pytest.raises(RisingBanditsError, match="needs a problem whose arms end"):
         simulate("r-sr", "paper-2arms", horizon=10, finished="masked")
 
 
 @settings(max_examples=25, deadline=None)
 @given(limits=st.lists(st.integers(1, 12), min_size=4, max_size=4), horizon=st.integers(1, 60))
 def test_no_arm_is_pulled_beyond_its_end(limits: list[int], horizon: int) -> None:
-    result = simulate(["r-sr", "selective-race", "commit-ucb"], problem(limits), horizon, finished="masked", jobs=1)
+    result = simulate(
+        ["r-sr", "selective-race", "commit-ucb"], ending_problem(limits), horizon, finished="masked", jobs=1
+    )
     for pulls in result.pulls.values():
         assert (pulls[0] <= limits).all()
         assert pulls[0].sum() == min(horizon, sum(limits))

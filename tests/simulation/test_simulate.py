@@ -24,7 +24,7 @@ from risingbandits import (
     RisingBandit,
     RisingBanditsError,
     RoundRobin,
-    get_instance,
+    get_problem,
     simulate,
 )
 from risingbandits.simulation.run import checkpoint_rounds
@@ -32,7 +32,7 @@ from risingbandits.testing import play_by_hand
 
 
 def test_regret_is_the_sum_of_the_definition() -> None:
-    problem = get_instance("paper-15arms")
+    problem = get_problem("paper-15arms")
     horizon = 600
     result = simulate(REdUCB(), problem, horizon=horizon, runs=2, seed=5, checkpoints=[1, 10, 599])
     means = problem.means(np.arange(1, horizon + 1))
@@ -46,7 +46,7 @@ def test_regret_is_the_sum_of_the_definition() -> None:
 
 
 def test_optimum_has_no_regret_and_a_constant_arm_the_difference_of_sums() -> None:
-    problem = get_instance("paper-2arms")
+    problem = get_problem("paper-2arms")
     result = simulate({"best": "oracle", "first": Constant(0)}, problem, horizon=50_000)
     sums = problem.mean_sums(50_000)
     assert abs(result.final_regret["best"][0]) < 1e-6
@@ -103,8 +103,8 @@ def test_policies_may_be_given_in_many_ways() -> None:
         ({"policies": ["red-ucb", "red-ucb"]}, "twice"),
         ({"policies": [3]}, "policies"),
         ({"policies": "no-such"}, "no-such"),
-        ({"instance": "no-such"}, "no-such"),
-        ({"instance": 3}, "instance"),
+        ({"problem": "no-such"}, "no-such"),
+        ({"problem": 3}, "problem"),
         ({"horizon": 0}, "horizon"),
         ({"runs": 0}, "runs"),
         ({"runs": True}, "runs"),
@@ -114,12 +114,12 @@ def test_policies_may_be_given_in_many_ways() -> None:
         ({"checkpoints": [0, 5]}, "checkpoints"),
         ({"checkpoints": [1.5]}, "checkpoints"),
         ({"policies": REdUCB(eps=3)}, "eps"),
-        ({"instance": RisingBandit([ConstantCurve(1.0)]), "horizon": None}, "horizon"),
+        ({"problem": RisingBandit([ConstantCurve(1.0)]), "horizon": None}, "horizon"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], word: str) -> None:
     with pytest.raises(RisingBanditsError, match=word):
-        simulate(**{"policies": "red-ucb", "instance": "paper-2arms", "horizon": 50, **arguments})
+        simulate(**{"policies": "red-ucb", "problem": "paper-2arms", "horizon": 50, **arguments})
 
 
 def test_checkpoints_rise_and_end_at_the_horizon() -> None:
@@ -218,6 +218,6 @@ def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
 
 
 def test_noise_free_problems_have_equal_runs() -> None:
-    problem = get_instance("paper-2arms").with_noise(NoNoise())
+    problem = get_problem("paper-2arms").with_noise(NoNoise())
     final = simulate("red-ucb", problem, horizon=1_000, runs=3).final_regret["red-ucb"]
     assert len(set(final.tolist())) == 1

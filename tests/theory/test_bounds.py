@@ -15,11 +15,11 @@ from risingbandits import (
     PowerLaw,
     RisingBandit,
     RisingBanditsError,
-    get_instance,
-    random_instance,
+    get_problem,
+    random_problem,
     simulate,
 )
-from risingbandits.problems import PAIRS, instance_pair
+from risingbandits.problems import PAIRS, problem_pair
 from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,
@@ -36,7 +36,7 @@ from risingbandits.theory import (
 
 
 def test_the_papers_bounds_on_its_fifteen_arms_are_vacuous() -> None:
-    problem = get_instance("paper-15arms")
+    problem = get_problem("paper-15arms")
     bound = deterministic_bound(problem)
     assert bound.value == pytest.approx(200_025)
     assert bound.q == 0.0
@@ -49,7 +49,7 @@ def test_the_papers_bounds_on_its_fifteen_arms_are_vacuous() -> None:
 
 
 def test_bounds_are_the_formulas() -> None:
-    problem = random_instance(3, 900, seed=1)
+    problem = random_problem(3, 900, seed=1)
     for q in (0.0, 0.3, 1.0):
         expected = 6 + 3 * 900**q * cumulative_increment(problem, 300, q)
         assert deterministic_bound(problem, q=q).value == pytest.approx(expected)
@@ -60,7 +60,7 @@ def test_bounds_are_the_formulas() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_best_q_is_best(seed: int) -> None:
-    problem = random_instance(seed=seed, horizon=20_000)
+    problem = random_problem(seed=seed, horizon=20_000)
     grid = np.linspace(0, 1, 41)
     for bound in (deterministic_bound, stochastic_bound):
         values = [bound(problem, q=float(q)).value for q in grid]
@@ -97,7 +97,7 @@ def test_red_ucb_keeps_to_the_stochastic_bound() -> None:
 
 @pytest.mark.parametrize("name", ["paper-2arms", "random-5"])
 def test_no_split_of_the_pulls_exceeds_the_trivial_bound(name: str) -> None:
-    problem = get_instance(name).with_horizon(2_000)
+    problem = get_problem(name).with_horizon(2_000)
     bound, rng = trivial_bound(problem), np.random.default_rng(0)
     shares = rng.dirichlet(np.full(problem.n_arms, 0.3), size=2_000)
     pulls = np.floor(shares * 2_000).astype(np.int64)
@@ -108,7 +108,7 @@ def test_no_split_of_the_pulls_exceeds_the_trivial_bound(name: str) -> None:
 
 
 def test_trivial_bound_is_attained() -> None:
-    problem = get_instance("paper-2arms").with_horizon(500)
+    problem = get_problem("paper-2arms").with_horizon(500)
     counts = np.arange(501)
     earned = problem.mean_sums(np.column_stack([counts, 500 - counts])).sum(axis=1)
     assert trivial_bound(problem) == pytest.approx(problem.oracle_value() - earned.min(), rel=1e-3)
@@ -116,12 +116,12 @@ def test_trivial_bound_is_attained() -> None:
 
 def test_only_red_ucb_has_a_theorem() -> None:
     with pytest.raises(RisingBanditsError, match="policy must be red-ucb"):
-        predicted_regret(get_instance("paper-2arms"), policy="round-robin")
+        predicted_regret(get_problem("paper-2arms"), policy="round-robin")
 
 
 def test_broken_assumptions_are_named() -> None:
-    assert deterministic_bound(get_instance("lower-bound-non-concave-a")).broken == ("arms are concave",)
-    assert deterministic_bound(get_instance("paper-15arms")).broken == ("means lie in [0, 1]",)
+    assert deterministic_bound(get_problem("lower-bound-non-concave-a")).broken == ("arms are concave",)
+    assert deterministic_bound(get_problem("paper-15arms")).broken == ("means lie in [0, 1]",)
 
 
 # -- lower bounds -----------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_broken_assumptions_are_named() -> None:
 @pytest.mark.parametrize("kind", PAIRS)
 @pytest.mark.parametrize("horizon", [100, 1_001, 50_000])
 def test_pairs_are_what_they_claim(kind: str, horizon: int) -> None:
-    pair = instance_pair(kind, horizon)
+    pair = problem_pair(kind, horizon)
     pulls = np.arange(1, pair.alike + 1)
     assert np.array_equal(pair.a.means(pulls), pair.b.means(pulls))
     assert pair.a.means(pair.alike + 1)[1] != pair.b.means(pair.alike + 1)[1]
@@ -149,29 +149,29 @@ def test_pairs_are_what_they_claim(kind: str, horizon: int) -> None:
 
 def test_presets_are_the_pairs() -> None:
     for kind in PAIRS:
-        pair = instance_pair(kind)
+        pair = problem_pair(kind)
         for side, bandit in zip("ab", pair.sides, strict=True):
-            preset = get_instance(f"lower-bound-{kind}-{side}")
+            preset = get_problem(f"lower-bound-{kind}-{side}")
             assert (preset.curves, preset.noise, preset.horizon) == (bandit.curves, bandit.noise, bandit.horizon)
 
 
 def test_printed_and_proved_constants() -> None:
-    stochastic = lower_bound(instance_pair("stochastic", 50_000))
+    stochastic = lower_bound(problem_pair("stochastic", 50_000))
     assert stochastic.printed == pytest.approx(2 * stochastic.value, rel=1e-3)
     assert stochastic.printed == math.floor(50_000**0.5 + 50_000 ** (2 / 3)) / (64 * math.sqrt(math.e))
-    increment = lower_bound(instance_pair("increment", 10_000, cap=0.5), q=0.5)
+    increment = lower_bound(problem_pair("increment", 10_000, cap=0.5), q=0.5)
     assert (increment.printed, increment.value) == (100 / 8, 100 / 32)
     assert increment.sharp == pytest.approx(100 / 24, rel=1e-3)
-    small = lower_bound(instance_pair("increment", 1_000_000, cap=0.01), q=0.5)
+    small = lower_bound(problem_pair("increment", 1_000_000, cap=0.01), q=0.5)
     assert small.sharp == pytest.approx(1_000 / (4 / (1 - 0.01**2) + 4 / 0.99**2), rel=1e-3)
-    step = lower_bound(instance_pair("non-concave", 20, gmax=0.6))
+    step = lower_bound(problem_pair("non-concave", 20, gmax=0.6))
     assert step.value < step.printed  # the floor of the printed bound is not covered by its proof
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.5, 0.7, 0.9])
 @pytest.mark.parametrize("horizon", [5_000, 10**6])
 def test_the_printed_stochastic_bound_is_true_all_the_same(beta: float, horizon: int) -> None:
-    bound = lower_bound(instance_pair("stochastic", horizon, beta=beta))
+    bound = lower_bound(problem_pair("stochastic", horizon, beta=beta))
     assert bound.printed < bound.sharp
 
 
@@ -181,7 +181,7 @@ def test_game_value_is_the_value_of_the_game(kind: str) -> None:
     from scipy.optimize import linprog
 
     horizon = 30
-    pair = instance_pair(kind, horizon, beta=0.6, cap=0.3)
+    pair = problem_pair(kind, horizon, beta=0.6, cap=0.3)
     weights = lower_bound(pair).weights
     regret = np.array(
         [
@@ -244,13 +244,13 @@ def test_an_informed_policy_does_beat_the_bound() -> None:
 )
 def test_pairs_refuse(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(RisingBanditsError, match=message):
-        instance_pair(**arguments)  # type: ignore[arg-type]
+        problem_pair(**arguments)  # type: ignore[arg-type]
 
 
 def test_lower_bounds_refuse() -> None:
     with pytest.raises(RisingBanditsError, match="pair must have noise"):
-        lower_bound(instance_pair("stochastic", noise=NoNoise()))
+        lower_bound(problem_pair("stochastic", noise=NoNoise()))
     with pytest.raises(RisingBanditsError, match=r"T\^beta \+ T\^\(2/3\) <= T"):
-        lower_bound(instance_pair("stochastic", 4, beta=0.79))
+        lower_bound(problem_pair("stochastic", 4, beta=0.79))
     with pytest.raises(RisingBanditsError, match="q must be a finite number"):
-        lower_bound(instance_pair("increment"), q=0.0)
+        lower_bound(problem_pair("increment"), q=0.0)

@@ -19,8 +19,8 @@ from risingbandits import (
     RisingBandit,
     RisingBanditsError,
     Tabulated,
-    get_instance,
-    random_instance,
+    get_problem,
+    random_problem,
     simulate,
 )
 from risingbandits.theory import (
@@ -66,7 +66,7 @@ def test_cumulative_increment_is_the_sum(arms: list[Polynomial], pulls: int) -> 
 
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3", "lower-bound-beta-a"])
 def test_named_instances(name: str) -> None:
-    bandit = get_instance(name)
+    bandit = get_problem(name)
     got = cumulative_increment(bandit, 200_000, np.array(POWERS))
     expected = [brute_force(bandit, 200_000, q) for q in POWERS]
     assert got == pytest.approx(expected, rel=1e-11)
@@ -84,7 +84,7 @@ def test_increments_below_the_smallest_float_count() -> None:
 
 
 def test_ten_million_pulls_of_fifteen_arms_in_under_a_second() -> None:
-    bandit = get_instance("paper-15arms")
+    bandit = get_problem("paper-15arms")
     start = time.perf_counter()
     value = cumulative_increment(bandit, 10_000_000, 0.5)
     assert time.perf_counter() - start < 1.0
@@ -93,14 +93,14 @@ def test_ten_million_pulls_of_fifteen_arms_in_under_a_second() -> None:
 
 @pytest.mark.slow
 def test_ten_million_pulls_against_the_sum() -> None:
-    for bandit in (get_instance("paper-15arms"), random_instance(seed=4)):
+    for bandit in (get_problem("paper-15arms"), random_problem(seed=4)):
         assert cumulative_increment(bandit, 10_000_000, 0.5) == pytest.approx(
             brute_force(bandit, 10_000_000, 0.5), rel=1e-9
         )
 
 
 def test_total_variation_averages_gaps_and_oracle() -> None:
-    bandit = random_instance(5, 3_000, seed=2)
+    bandit = random_problem(5, 3_000, seed=2)
     means = bandit.means(np.arange(1, 3_001))
     assert total_variation(bandit) == pytest.approx(np.diff(means, axis=1).max(axis=0).sum(), rel=1e-9)
     assert average_rewards(bandit) == pytest.approx(means.mean(axis=1), rel=1e-12)
@@ -112,7 +112,7 @@ def test_total_variation_averages_gaps_and_oracle() -> None:
 
 @pytest.mark.parametrize("name", ["paper-2arms", "random-4"])
 def test_regret_is_at_least_its_decomposition(name: str) -> None:
-    bandit = get_instance(name).with_horizon(3_000)
+    bandit = get_problem(name).with_horizon(3_000)
     result = simulate(["red-ucb", "round-robin"], bandit, runs=3, jobs=1, checkpoints=1)
     for label in result.policies:
         bound = regret_from_pulls(bandit, result.pulls[label])
@@ -157,8 +157,8 @@ def test_refusals() -> None:
     with pytest.raises(RisingBanditsError, match="arm 'arm 1' falls after pull 1"):
         cumulative_increment(falling, 100, 0.5)
     with pytest.raises(RisingBanditsError, match=r"^q must be a finite number >= 0 and <= 1, got 1\.5\.$"):
-        cumulative_increment(get_instance("paper-2arms"), 100, 1.5)
+        cumulative_increment(get_problem("paper-2arms"), 100, 1.5)
     with pytest.raises(RisingBanditsError, match="sum to the horizon, 200000"):
-        regret_from_pulls(get_instance("paper-2arms"), [1, 2])
+        regret_from_pulls(get_problem("paper-2arms"), [1, 2])
     with pytest.raises(RisingBanditsError, match="horizon must be given"):
         total_variation(RisingBandit([ConstantCurve(0.5)]))

@@ -1,4 +1,4 @@
-"""The command ``risingbandits``: demo, simulate, policies, instances; those about theory are in ``cli_theory``.
+"""The command ``risingbandits``: demo, simulate, policies, problems; those about theory are in ``cli_theory``.
 
 A command takes its arguments, calls the library and prints. Errors of the user end in one sentence on standard error
 and exit code 2. What takes long to load is loaded inside the commands, so that ``--help`` is quick.
@@ -67,13 +67,13 @@ app = typer.Typer(
 _SIMULATE_EXAMPLES = """\
 Examples:
 
-risingbandits simulate --instance paper-2arms --runs 20 --out study
+risingbandits simulate --problem paper-2arms --runs 20 --out study
 
-risingbandits simulate --instance random-3 --policies "red-ucb(eps=0.1,sigma=0.2),round-robin"
+risingbandits simulate --problem random-3 --policies "red-ucb(eps=0.1,sigma=0.2),round-robin"
 
 risingbandits simulate --curves my.csv --noise bernoulli --horizon 5000
 
-risingbandits simulate --instance mussi-5arms --horizon 1000 --objective best-arm
+risingbandits simulate --problem mussi-5arms --horizon 1000 --objective best-arm
 """
 
 
@@ -97,7 +97,7 @@ def demo(
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
-    from risingbandits.problems import get_instance
+    from risingbandits.problems import get_problem
     from risingbandits.reports.folder import Study, prepare_folder
     from risingbandits.simulation import simulate
 
@@ -105,17 +105,17 @@ def demo(
     policies = [get_policy(name) for name in _DEMO_POLICIES if name in policy_names()]
     studies = []
     for name in _DEMO_INSTANCES:
-        instance = get_instance(name)
+        problem = get_problem(name)
         with progress_bar(name, runs * len(policies)) as advance:
-            studies.append(Study(instance, simulate(policies, instance, horizon, runs, jobs=jobs, progress=advance)))
+            studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
     command = ["risingbandits", "demo", "--runs", str(runs), *([] if horizon is None else ["--horizon", str(horizon)])]
     _present(studies, out, shlex.join(command), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
 def simulate(
-    instance: Annotated[
-        str | None, typer.Option(help="Named problem, see [bold]risingbandits instances[/]; paper-2arms if none.")
+    problem: Annotated[
+        str | None, typer.Option(help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.")
     ] = None,
     curves: Annotated[
         Path | None,
@@ -157,15 +157,15 @@ def simulate(
     policies = _COMPARED[objective] if policies is None else policies
     chosen = text.parse_policies(policies)
     rounds = text.parse_checkpoints(checkpoints)
-    problem = _problem(instance, curves, noise)
+    played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
-    with progress_bar(problem.name or "", runs * len(chosen)) as advance:
+    with progress_bar(played.name or "", runs * len(chosen)) as advance:
         result = play(
-            chosen, problem, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
+            chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
         )
     options = {
-        "instance": instance,
+        "problem": problem,
         "curves": curves,
         "policies": policies,
         "runs": runs,
@@ -177,7 +177,7 @@ def simulate(
         "finished": None if finished == "paying" else finished,
     }
     given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-    _present([Study(problem, result)], out, " ".join(["risingbandits simulate", *given]), objective=objective)
+    _present([Study(played, result)], out, " ".join(["risingbandits simulate", *given]), objective=objective)
 
 
 @app.command()
@@ -197,11 +197,11 @@ def policies(name: Annotated[str | None, typer.Argument(help="Show this one with
 
 
 @app.command()
-def instances() -> None:
+def problems() -> None:
     """List the named problems."""
-    from risingbandits.reports.tables import instances_table
+    from risingbandits.reports.tables import problems_table
 
-    _show(instances_table())
+    _show(problems_table())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -230,14 +230,14 @@ def _fail(sentence: str) -> int:
 
 def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
     from risingbandits.policies.text import parse_noise
-    from risingbandits.problems import RisingBandit, get_instance
+    from risingbandits.problems import RisingBandit, get_problem
 
     if name is not None and curves is not None:
-        raise RisingBanditsError(f"only one of instance and curves may be given, got {name!r} and {str(curves)!r}.")
+        raise RisingBanditsError(f"only one of problem and curves may be given, got {name!r} and {str(curves)!r}.")
     if curves is not None:
         problem = RisingBandit.from_csv(curves)
     else:
-        problem = get_instance("paper-2arms" if name is None else name)
+        problem = get_problem("paper-2arms" if name is None else name)
     return problem if noise is None else problem.with_noise(parse_noise(noise))
 
 

@@ -160,7 +160,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
                 setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
             )
         write_whole(out / "curves.csv", averages.csv().encode())
-        save_figure(plot_curves(averages.instance(setting.rows.name)), out, "curves")
+        save_figure(plot_curves(averages.problem(setting.rows.name)), out, "curves")
         return averages
 
 

@@ -29,7 +29,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
 
     @app.command()
     def theory(
-        instance: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
+        problem: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
         horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
         noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
         eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
@@ -37,18 +37,18 @@ def add_commands(app: typer.Typer, show: Show) -> None:
     ) -> None:
         """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
         from risingbandits.policies.text import parse_noise
-        from risingbandits.problems import RisingBandit, get_instance
+        from risingbandits.problems import RisingBandit, get_problem
         from risingbandits.reports import theory as tables
         from risingbandits.theory.complexity import horizon_of
 
-        path = Path(instance)
-        problem = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_instance(instance)
+        path = Path(problem)
+        chosen = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_problem(problem)
         if noise is not None:
-            problem = problem.with_noise(parse_noise(noise))
-        last = horizon_of(problem, horizon)
-        show(tables.complexity_table(problem, last))
-        show(tables.bounds_table(problem, last, eps, alpha))
-        show(tables.rates_table(problem, last))
+            chosen = chosen.with_noise(parse_noise(noise))
+        last = horizon_of(chosen, horizon)
+        show(tables.complexity_table(chosen, last))
+        show(tables.bounds_table(chosen, last, eps, alpha))
+        show(tables.rates_table(chosen, last))
 
     @app.command("lower-bounds")
     def lower_bounds(

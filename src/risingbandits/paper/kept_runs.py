@@ -54,7 +54,7 @@ class Panel:
         For files and tables.
     title : str
         Above the figure.
-    instance : RisingBandit
+    problem : RisingBandit
         The problem.
     policies : dict of label -> Policy
         Who plays.
@@ -64,7 +64,7 @@ class Panel:
 
     name: str
     title: str
-    instance: RisingBandit
+    problem: RisingBandit
     policies: dict[str, Policy]
     horizon: int
     runs: int
@@ -141,7 +141,7 @@ class Blocks:
         self, missing: Sequence[_Block], keys: dict[tuple[str, str, int], str]
     ) -> list[tuple[_Block, _Played]]:
         for panel in {id(block.panel): block.panel for block in missing}.values():
-            panel.instance.environment(panel.horizon)  # built once, before the threads start
+            panel.problem.environment(panel.horizon)  # built once, before the threads start
         items: dict[tuple[str, str], list[int]] = {}
         for number, block in enumerate(missing):
             items.setdefault((block.panel.name, block.label), []).append(number)
@@ -195,7 +195,7 @@ def _simulated(block: _Block) -> _Played:
     panel, label = block.panel, block.label
     result = simulate(
         {label: panel.policies[label]},
-        panel.instance,
+        panel.problem,
         panel.horizon,
         block.runs,
         panel.seed,
@@ -214,22 +214,22 @@ def _whole(panel: Panel, found: dict[tuple[str, str, int], _Played]) -> Result:
         for kind in _Played._fields:
             joined[kind][label] = np.concatenate([getattr(block, kind) for block in blocks])
     return Result(
-        instance=panel.instance.name or repr(panel.instance),
+        problem=panel.problem.name or repr(panel.problem),
         horizon=panel.horizon,
         seed=panel.seed,
         settings={
-            label: repr(policy.for_instance(panel.instance, panel.horizon)) for label, policy in panel.policies.items()
+            label: repr(policy.for_problem(panel.problem, panel.horizon)) for label, policy in panel.policies.items()
         },
         checkpoints=rounds,
-        oracle=panel.instance.oracle_prefix(rounds, panel.horizon),
-        final_means=panel.instance.means(panel.horizon),
+        oracle=panel.problem.oracle_prefix(rounds, panel.horizon),
+        final_means=panel.problem.means(panel.horizon),
         **joined,
     )
 
 
 def _cause(panel: Panel, label: str) -> str:
     """All that decides the runs of a policy on a panel, as text."""
-    policy = panel.policies[label].for_instance(panel.instance, panel.horizon)
+    policy = panel.policies[label].for_problem(panel.problem, panel.horizon)
     policy.validate()
     parts = (
         _FORMAT,
@@ -238,9 +238,9 @@ def _cause(panel: Panel, label: str) -> str:
         numba.__version__,
         _package_stamp(),
         _file_stamp(inspect.getfile(type(policy))),
-        _code_stamp(policy.kernels_for(panel.instance.n_arms)),
+        _code_stamp(policy.kernels_for(panel.problem.n_arms)),
         f"{type(policy).__module__}.{policy!r}",
-        _instance_stamp(panel.instance),
+        _instance_stamp(panel.problem),
         panel.horizon,
         panel.seed,
         checkpoint_rounds(panel.checkpoints, panel.horizon).tolist(),
@@ -277,9 +277,9 @@ def _file_stamp(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def _instance_stamp(instance: RisingBandit) -> str:
+def _instance_stamp(problem: RisingBandit) -> str:
     digest = hashlib.sha256()
-    for name, value in instance.environment(1)._asdict().items():
+    for name, value in problem.environment(1)._asdict().items():
         digest.update(f"{name};".encode())
         digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return digest.hexdigest()

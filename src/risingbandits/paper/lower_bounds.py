@@ -1,4 +1,4 @@
-"""The paper's lower bounds: the pairs of instances behind them, and what policies lose on the worse side."""
+"""The paper's lower bounds: the pairs of problems behind them, and what policies lose on the worse side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from risingbandits.paper.pair_study import PairStudy
 from risingbandits.paper.study import POLICIES, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
-from risingbandits.problems import PAIRS, instance_pair
+from risingbandits.problems import PAIRS, problem_pair
 from risingbandits.reports.style import look, styled, thousands, tidy
 from risingbandits.reports.theory import pairs_csv
 from risingbandits.simulation import Result
@@ -44,7 +44,7 @@ class LowerBoundStudy:
         runs = max(1, size.runs // 10)
         found = []
         for kind in self.kinds:
-            pair = instance_pair(kind, horizon)
+            pair = problem_pair(kind, horizon)
             for side, problem in zip("ab", pair.sides, strict=True):
                 policies = {name: get_policy(name) for name in POLICIES}
                 found.append(Panel(f"{kind}-{side}", kind, problem, policies, horizon, runs, size.seed, 1))
@@ -54,7 +54,7 @@ class LowerBoundStudy:
         studies, curves = [], []
         for kind in self.kinds:
             first = results[f"{kind}-a"]
-            pair = instance_pair(kind, first.horizon)
+            pair = problem_pair(kind, first.horizon)
             studies.append(PairStudy(pair, lower_bound(pair), (first, results[f"{kind}-b"])))
             points = np.linspace(1, pair.horizon, _POINTS + 1).round().astype(np.int64)
             pulls = np.union1d(points, [pair.alike, pair.alike + 1])
@@ -70,7 +70,7 @@ class LowerBoundStudy:
         write_rows(folder / f"{self.name}-instances.csv", ("pair", "side", "arm", "pull", "mean"), curves)
 
     def draw(self, folder: Path) -> list[str]:
-        figures = {"instances": self._instances(folder), "multiples": self._multiples(folder)}
+        figures = {"problems": self._instances(folder), "multiples": self._multiples(folder)}
         return drawing.save_all(figures, folder, self.name)
 
     def _instances(self, folder: Path) -> Figure:

@@ -99,7 +99,7 @@ def play_studies(
     studies = []
     for number in numbers:
         check_positive_int("arms", number)
-        curves = averages.instance(f"{rows.name}-{number}arms", range(number))
+        curves = averages.problem(f"{rows.name}-{number}arms", range(number))
         live = play_live(
             policies,
             rows,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from risingbandits._core.errors import check_positive_int
 from risingbandits.policies import policy_class, policy_names
-from risingbandits.problems import PAIRS, InstancePair, Noise, instance_pair
+from risingbandits.problems import PAIRS, Noise, ProblemPair, problem_pair
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
 from risingbandits.theory.lower_bounds import LowerBound, lower_bound
@@ -29,7 +29,7 @@ class Worse:
 class PairStudy:
     """What policies did on both sides of a pair."""
 
-    pair: InstancePair
+    pair: ProblemPair
     bound: LowerBound
     results: tuple[Result, Result]
 
@@ -55,7 +55,7 @@ class PairStudy:
 
 
 def learning_policies() -> list[str]:
-    """Registered policies that seek a small cumulative regret and are not told the instance.
+    """Registered policies that seek a small cumulative regret and are not told the problem.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def play_pairs(
     chosen = learning_policies() if policies is None else policies
     studies = []
     for kind in kinds:
-        pair = instance_pair(kind, horizon, noise=noise)
+        pair = problem_pair(kind, horizon, noise=noise)
         a, b = (
             simulate(chosen, side, runs=runs, seed=seed, jobs=jobs, checkpoints=1, progress=progress)
             for side in pair.sides

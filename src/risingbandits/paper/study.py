@@ -14,7 +14,7 @@ from risingbandits.paper import drawing
 from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import Bernoulli, Beta, Noise, get_instance
+from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
 from risingbandits.reports.study_file import StudyFile
 from risingbandits.simulation import Result
 
@@ -114,7 +114,7 @@ class RegretStudy:
     ----------
     name, title : str
         For files and for the summary.
-    instance : str
+    problem : str
         Named problem.
     curves_until : float
         Share of the horizon up to which reward curves are shown.
@@ -124,14 +124,14 @@ class RegretStudy:
 
     name: str
     title: str
-    instance: str
+    problem: str
     curves_until: float
     specs: tuple[PanelSpec, ...] = PANELS
 
     def panels(self, size: Size) -> list[Panel]:
         found = []
         for spec in self.specs if size.extra else self.specs[:1]:
-            problem = get_instance(self.instance)
+            problem = get_problem(self.problem)
             assert problem.horizon is not None
             horizon = problem.horizon if size.horizon is None else size.horizon
             if spec.noise is not None:
@@ -143,7 +143,7 @@ class RegretStudy:
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:
-        problem = get_instance(self.instance)
+        problem = get_problem(self.problem)
         horizon = next(iter(results.values())).horizon
         last = max(2, round(self.curves_until * horizon))
         pulls = np.unique(np.linspace(1, last, _CURVE_POINTS + 1).round().astype(np.int64))
@@ -165,7 +165,7 @@ class RegretStudy:
         data = RegretData.read(folder, self.name)
         titles = {spec.name: f"{self.title}, {spec.title}" for spec in self.specs}
         first, *extra = data.lines
-        best = get_instance(self.instance).oracle_arm()
+        best = get_problem(self.problem).oracle_arm()
         runs = data.final[0]["runs"]
         figures = {
             "curves": drawing.curves_figure(data, f"{self.title}: mean reward of the arms", best),

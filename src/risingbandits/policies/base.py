@@ -126,12 +126,12 @@ class Policy:
         """The parts of each arm's index at round t, for `explain`; empty where there is no index."""
         return {}
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """This policy with what it may take from a simulated problem where a setting is None.
 
         Here that is the noise level for ``sigma`` and, where the curves of all arms end, the longest for ``max_pulls``.
         """
-        known: dict[str, Any] = {"sigma": instance.sigma, "max_pulls": instance.longest}
+        known: dict[str, Any] = {"sigma": problem.sigma, "max_pulls": problem.longest}
         params = self.params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.with_params(**told) if told else self

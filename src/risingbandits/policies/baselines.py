@@ -74,12 +74,12 @@ class Constant(Policy):
 class OracleConstant(Constant):
     """The arm with the largest sum of means over the horizon, always: the optimal policy (Heidari et al., 2016).
 
-    It has to be told the truth: `simulate` fills in ``arm`` from the instance; elsewhere give it.
+    It has to be told the truth: `simulate` fills in ``arm`` from the problem; elsewhere give it.
 
     Parameters
     ----------
     arm : int or None
-        The best arm; None: to be taken from the simulated instance.
+        The best arm; None: to be taken from the simulated problem.
 
     References
     ----------
@@ -87,8 +87,8 @@ class OracleConstant(Constant):
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> OracleConstant().for_instance(get_instance("paper-2arms"), horizon=200_000)
+    >>> from risingbandits import get_problem
+    >>> OracleConstant().for_problem(get_problem("paper-2arms"), horizon=200_000)
     OracleConstant(arm=1)
     """
 
@@ -105,5 +105,5 @@ class OracleConstant(Constant):
             raise RisingBanditsError("arm must be given to the oracle outside simulate, got None.")
         super().validate()
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
-        return self if self.arm is not None else self.with_params(arm=instance.oracle_arm(horizon))
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        return self if self.arm is not None else self.with_params(arm=problem.oracle_arm(horizon))

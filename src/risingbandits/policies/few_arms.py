@@ -248,8 +248,8 @@ class FewArms(Policy):
             raise RisingBanditsError(f"policy must be another one than {self.name!r} itself.")
         self.inner().validate()
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
-        return self.with_params(settings=self.inner().for_instance(instance, horizon).params())
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        return self.with_params(settings=self.inner().for_problem(problem, horizon).params())
 
     def kernels_for(self, n_arms: int) -> Kernels:
         inner = self.inner()

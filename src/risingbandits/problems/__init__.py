@@ -1,10 +1,10 @@
-"""Bandit instances: learning curves, noise, and the two together.
+"""Bandit problems: learning curves, noise, and the two together.
 
 A `Curve` gives the mean reward of an arm's n-th pull; families in closed form know their sums, increments and shape
 exactly, `Tabulated` holds anything else. A `RisingBandit` is one curve for each arm and the noise of the rewards: it
 answers what the best arm is and whether all arms rise, and turns itself into the arrays that the compiled simulation
-reads (`Environment`). `get_instance` has the named instances of the literature; `random_instance`,
-`power_law_instance` and `exponential_instance` draw new ones.
+reads (`Environment`). `get_problem` has the named problems of the literature; `random_problem`,
+`power_law_problem` and `exponential_problem` draw new ones.
 """
 
 from risingbandits.problems._kernels import Environment
@@ -19,9 +19,9 @@ from risingbandits.problems.curves import (
     Tabulated,
 )
 from risingbandits.problems.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
-from risingbandits.problems.pairs import PAIRS, InstancePair, instance_pair
-from risingbandits.problems.presets import get_instance, instance_description, instance_names
-from risingbandits.problems.random import exponential_instance, power_law_instance, random_instance
+from risingbandits.problems.pairs import PAIRS, ProblemPair, problem_pair
+from risingbandits.problems.presets import get_problem, problem_description, problem_names
+from risingbandits.problems.random import exponential_problem, power_law_problem, random_problem
 from risingbandits.problems.shape_check import ShapeCheck
 
 __all__ = [
@@ -33,20 +33,20 @@ __all__ = [
     "Environment",
     "Exponential",
     "Gaussian",
-    "InstancePair",
     "LinearCapped",
     "NoNoise",
     "Noise",
     "Polynomial",
     "PowerLaw",
+    "ProblemPair",
     "RisingBandit",
     "ShapeCheck",
     "Tabulated",
-    "exponential_instance",
-    "get_instance",
-    "instance_description",
-    "instance_names",
-    "instance_pair",
-    "power_law_instance",
-    "random_instance",
+    "exponential_problem",
+    "get_problem",
+    "power_law_problem",
+    "problem_description",
+    "problem_names",
+    "problem_pair",
+    "random_problem",
 ]

@@ -1,6 +1,6 @@
-"""What the compiled loop needs of an instance: the value of a curve, the mean of a pull and the draw of a reward.
+"""What the compiled loop needs of a problem: the value of a curve, the mean of a pull and the draw of a reward.
 
-All instances have the same types here, so that one machine code serves them all. Kernels use ``math`` only, never
+All problems have the same types here, so that one machine code serves them all. Kernels use ``math`` only, never
 NumPy on scalars: compiled and interpreted runs then agree in every bit.
 """
 
@@ -42,7 +42,7 @@ EXPONENTIAL = 0  # p0 + p1 (1 - e^(-p2 n))
 POLYNOMIAL = 1  # p0 + p1 (1 - (1 + (n - p4)/p3)^(-p2)); the power law is the case p3 = p4 = 1
 LINEAR_CAPPED = 2  # min(p0 n, p1)
 CONSTANT = 3  # p0
-TABULATED = 4  # values in the instance's data
+TABULATED = 4  # values in the problem's data
 N_PARAMETERS = 5
 
 # Codes of the noise. From BERNOULLI on, means are probabilities and are clipped to [0, 1].
@@ -54,7 +54,7 @@ BETA_CONCENTRATION = 4
 
 
 class Environment(NamedTuple):
-    """An instance as numbers and arrays; K arms, the first M pulls tabulated."""
+    """A problem as numbers and arrays; K arms, the first M pulls tabulated."""
 
     family: npt.NDArray[np.int64]  # (K,) code of the curve family
     params: npt.NDArray[np.float64]  # (K, N_PARAMETERS)

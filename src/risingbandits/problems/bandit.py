@@ -1,4 +1,4 @@
-"""A bandit instance: one curve for each arm, and the noise of the rewards."""
+"""A bandit problem: one curve for each arm, and the noise of the rewards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RisingBandit:
     noise : Noise
         `Gaussian` (0.1 by default), `Bernoulli`, `Beta` or `NoNoise`.
     horizon : int, optional
-        Rounds T that the instance is meant for; used where a method gets no other.
+        Rounds T that the problem is meant for; used where a method gets no other.
     name : str, optional
         For tables and figures.
     restless : bool
@@ -114,7 +114,7 @@ class RisingBandit:
         arm_names: Iterable[str] | None = None,
         max_pulls: int | Iterable[int] | None = None,
     ) -> RisingBandit:
-        """Instance of tabulated curves, one row for each arm; rows may differ in length.
+        """Problem of tabulated curves, one row for each arm; rows may differ in length.
 
         Pulls beyond the end of a row have its last value. The horizon is by default the length of the longest row.
 
@@ -142,7 +142,7 @@ class RisingBandit:
         name: str | None = None,
         restless: bool = False,
     ) -> RisingBandit:
-        """Instance of the learning curves in a CSV file.
+        """Problem of the learning curves in a CSV file.
 
         The first row holds the names of the arms, every further row one pull; shorter columns end in empty cells.
         Horizon as in `from_array`; the name is by default that of the file.
@@ -270,11 +270,11 @@ class RisingBandit:
         return kept[1]
 
     def with_noise(self, noise: Noise) -> RisingBandit:
-        """The same instance with another noise."""
+        """The same problem with another noise."""
         return replace(self, noise=noise)
 
     def with_horizon(self, horizon: int) -> RisingBandit:
-        """The same instance with another horizon."""
+        """The same problem with another horizon."""
         return replace(self, horizon=horizon)
 
     @cached_property
@@ -287,7 +287,7 @@ class RisingBandit:
 
     def _horizon(self, horizon: int | None) -> int:
         if horizon is None and self.horizon is None:
-            raise RisingBanditsError("horizon must be given, because the instance has none of its own.")
+            raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
         return check_positive_int("horizon", self.horizon if horizon is None else horizon)
 
     def _only(self, arm: int) -> RisingBandit:

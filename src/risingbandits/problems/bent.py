@@ -1,6 +1,6 @@
 """Curves that break the assumptions on purpose: what a policy does when arms do not rise, or are not concave.
 
-`misspecified` bends the curves of an instance; `plateau_instance` draws arms that rise, rest and may rise again. Both
+`misspecified` bends the curves of a problem; `plateau_instance` draws arms that rise, rest and may rise again. Both
 give tabulated curves up to the horizon; later pulls have the last value.
 """
 
@@ -41,32 +41,32 @@ SHAPES: tuple[str, ...] = tuple(_BENDS)
 """The names that `misspecified` knows."""
 
 
-def misspecified(instance: RisingBandit, shape: str, horizon: int | None = None) -> RisingBandit:
+def misspecified(problem: RisingBandit, shape: str, horizon: int | None = None) -> RisingBandit:
     """The same arms with all curves mu(n), n = 1..T, bent in one way.
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         The arms; their noise, names and order stay.
     shape : str
         ``"slow-start"``: mu(n)/(1 + (200/n)^2), convex at first. ``"log-wiggle"``: mu(n) + 0.03 sin(6 ln n), waves
         that get longer. ``"wave"``: mu(n) + 0.03 sin(2 pi n/500). ``"decrease"``: mu(n) - 0.1 n/T.
     horizon : int, optional
-        T; the instance's own by default.
+        T; the problem's own by default.
 
     Examples
     --------
-    >>> from risingbandits.problems import get_instance
-    >>> bent = misspecified(get_instance("paper-2arms"), "decrease", horizon=1_000)
+    >>> from risingbandits.problems import get_problem
+    >>> bent = misspecified(get_problem("paper-2arms"), "decrease", horizon=1_000)
     >>> bent.is_non_decreasing()
     ShapeCheck(non-decreasing: violated at pull 914 of 'arm 1' by 4.05e-08)
     """
     bend = _BENDS[check_choice("shape", shape, SHAPES)]
-    horizon = instance._horizon(horizon)
+    horizon = problem._horizon(horizon)
     pulls = np.arange(1, horizon + 1)
-    bent = bend(np.array([curve(pulls) for curve in instance.curves]), pulls.astype(np.float64))
-    name = None if instance.name is None else f"{instance.name}-{shape}"
-    return replace(instance, curves=tuple(Tabulated(row) for row in bent), horizon=horizon, name=name)
+    bent = bend(np.array([curve(pulls) for curve in problem.curves]), pulls.astype(np.float64))
+    name = None if problem.name is None else f"{problem.name}-{shape}"
+    return replace(problem, curves=tuple(Tabulated(row) for row in bent), horizon=horizon, name=name)
 
 
 def plateau_instance(

@@ -1,7 +1,7 @@
-"""Pairs of two-armed instances that look alike for a while and have different best arms: why regret is unavoidable.
+"""Pairs of two-armed problems that look alike for a while and have different best arms: why regret is unavoidable.
 
-Arm 1 is constant in both instances of a pair and arm 2 gives the same rewards until its pull number ``alike``. They
-are the instances of the paper's lower bounds; `risingbandits.theory` has the bounds.
+Arm 1 is constant in both problems of a pair and arm 2 gives the same rewards until its pull number ``alike``. They
+are the problems of the paper's lower bounds; `risingbandits.theory` has the bounds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.curves import ConstantCurve, LinearCapped, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise, NoNoise
 
-__all__ = ["PAIRS", "InstancePair", "instance_pair"]
+__all__ = ["PAIRS", "ProblemPair", "problem_pair"]
 
 PAIRS = ("concave", "beta", "stochastic", "increment", "non-concave")
 
@@ -25,8 +25,8 @@ _BETA = {"beta": 0.8, "stochastic": 0.5}
 
 
 @dataclass(frozen=True)
-class InstancePair:
-    """Two instances for the same horizon whose arm 2 is the same for the first ``alike`` pulls.
+class ProblemPair:
+    """Two problems for the same horizon whose arm 2 is the same for the first ``alike`` pulls.
 
     Attributes
     ----------
@@ -55,15 +55,15 @@ class InstancePair:
 
     @property
     def sides(self) -> tuple[RisingBandit, RisingBandit]:
-        """Both instances."""
+        """Both problems."""
         return self.a, self.b
 
-    def with_noise(self, noise: Noise) -> InstancePair:
+    def with_noise(self, noise: Noise) -> ProblemPair:
         """The same pair with another noise: it stays a lower bound, because noise only hides the difference."""
-        return InstancePair(self.kind, self.a.with_noise(noise), self.b.with_noise(noise), self.alike, self.parameter)
+        return ProblemPair(self.kind, self.a.with_noise(noise), self.b.with_noise(noise), self.alike, self.parameter)
 
 
-def instance_pair(
+def problem_pair(
     kind: str,
     horizon: int = _HORIZON,
     *,
@@ -71,7 +71,7 @@ def instance_pair(
     cap: float = 0.25,
     gmax: float = 1.0,
     noise: Noise | None = None,
-) -> InstancePair:
+) -> ProblemPair:
     """The pair behind one of the paper's lower bounds.
 
     Parameters
@@ -91,7 +91,7 @@ def instance_pair(
 
     Examples
     --------
-    >>> pair = instance_pair("concave", 1_000)
+    >>> pair = problem_pair("concave", 1_000)
     >>> pair.alike, pair.a.oracle_arm(), pair.b.oracle_arm()
     (500, 0, 1)
     >>> pair.a.means(500) == pair.b.means(500)
@@ -115,7 +115,7 @@ def instance_pair(
     line = LinearCapped(slope, 1.0)
     capped = LinearCapped(slope, slope * alike)
     middle = ConstantCurve(0.5 * (line.prefix_sum(last) + capped.prefix_sum(last)) / last)
-    return InstancePair(
+    return ProblemPair(
         kind,
         RisingBandit([middle, capped], noise, last, f"lower-bound-{kind}-a"),
         RisingBandit([middle, line], noise, last, f"lower-bound-{kind}-b"),
@@ -124,11 +124,11 @@ def instance_pair(
     )
 
 
-def _step_pair(horizon: int, gmax: float, noise: Noise) -> InstancePair:
+def _step_pair(horizon: int, gmax: float, noise: Noise) -> ProblemPair:
     alike = horizon // 3
     half = ConstantCurve(gmax / 2)
     step = Tabulated(np.append(np.zeros(alike), gmax))
-    return InstancePair(
+    return ProblemPair(
         "non-concave",
         RisingBandit([half, step], noise, horizon, "lower-bound-non-concave-a"),
         RisingBandit([half, ConstantCurve(0.0)], noise, horizon, "lower-bound-non-concave-b"),

@@ -1,4 +1,4 @@
-"""Named instances of the literature. A change that alters results makes a new version; old ones stay."""
+"""Named problems of the literature. A change that alters results makes a new version; old ones stay."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, LinearCapped, Polynomial
 from risingbandits.problems.noise import Gaussian, NoNoise
-from risingbandits.problems.pairs import instance_pair
+from risingbandits.problems.pairs import problem_pair
 
-__all__ = ["get_instance", "instance_description", "instance_names"]
+__all__ = ["get_problem", "problem_description", "problem_names"]
 
 
 class _Preset(NamedTuple):
@@ -22,14 +22,14 @@ class _Preset(NamedTuple):
     horizon: int
 
 
-def get_instance(name: str) -> RisingBandit:
-    """The named instance; a name without a version means its newest one.
+def get_problem(name: str) -> RisingBandit:
+    """The named problem; a name without a version means its newest one.
 
     Examples
     --------
-    >>> get_instance("paper-2arms")
+    >>> get_problem("paper-2arms")
     RisingBandit('paper-2arms-v1', 2 arms, noise=Gaussian(sigma=0.1), horizon=200000)
-    >>> get_instance("paper-2arms-v1") == get_instance("paper-2arms")
+    >>> get_problem("paper-2arms-v1") == get_problem("paper-2arms")
     True
     """
     full_name = _resolve(name)
@@ -38,23 +38,23 @@ def get_instance(name: str) -> RisingBandit:
     return RisingBandit(preset.curves(), noise, preset.horizon, full_name)
 
 
-def instance_names(versions: bool = False) -> tuple[str, ...]:
-    """Names of all instances, without or with their versions.
+def problem_names(versions: bool = False) -> tuple[str, ...]:
+    """Names of all problems, without or with their versions.
 
     Examples
     --------
-    >>> instance_names()[:2]
+    >>> problem_names()[:2]
     ('paper-15arms', 'paper-2arms')
     """
     return tuple(_PRESETS) if versions else tuple(_NEWEST)
 
 
-def instance_description(name: str) -> str:
-    """One line on the named instance.
+def problem_description(name: str) -> str:
+    """One line on the named problem.
 
     Examples
     --------
-    >>> instance_description("paper-2arms")
+    >>> problem_description("paper-2arms")
     'a fast start against a slow, better arm: the curves cross at 9,500, their sums at 17,993'
     """
     return _PRESETS[_resolve(name)].description
@@ -63,7 +63,7 @@ def instance_description(name: str) -> str:
 def _resolve(name: str) -> str:
     if isinstance(name, str) and name in _PRESETS:
         return name
-    return _NEWEST[check_choice("instance", name, _NEWEST)]
+    return _NEWEST[check_choice("problem", name, _NEWEST)]
 
 
 def _paper_15_arms() -> list[Curve]:
@@ -187,7 +187,7 @@ def _side(kind: str, side: str, beta: float | None = None) -> Callable[[], list[
     """The curves of one side of a pair, at the horizon of 50,000; its parameters are written out, being versioned."""
 
     def curves() -> list[Curve]:
-        pair = instance_pair(kind, 50_000, beta=beta, cap=0.25, gmax=1.0)
+        pair = problem_pair(kind, 50_000, beta=beta, cap=0.25, gmax=1.0)
         return list((pair.a if side == "a" else pair.b).curves)
 
     return curves

@@ -1,4 +1,4 @@
-"""Random instances, reproducible from a seed."""
+"""Random problems, reproducible from a seed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, Polynomial, PowerLaw
 from risingbandits.problems.noise import Gaussian, Noise
 
-__all__ = ["exponential_instance", "power_law_instance", "random_instance"]
+__all__ = ["exponential_problem", "power_law_problem", "random_problem"]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator
 
 _DEFAULT_NOISE = Gaussian(0.1)
 
 
-def random_instance(
+def random_problem(
     n_arms: int | None = None, horizon: int = 50_000, seed: Seed = 0, noise: Noise = _DEFAULT_NOISE
 ) -> RisingBandit:
-    """Exponential and polynomial curves with random parameters, as in the instances random-2 to random-6.
+    """Exponential and polynomial curves with random parameters, as in the problems random-2 to random-6.
 
     Draws, in this order: K uniform in 2..15 unless given; then for each arm c = U(0, 1) clipped to [0.01, 0.99], b
     uniform in 2..T, and a fair coin: heads (U(0, 1) < 1/2) ``Exponential(c, a/b)`` with a uniform in 2..5, tails
@@ -42,7 +42,7 @@ def random_instance(
 
     Examples
     --------
-    >>> random_instance(3, seed=1).curves[0]
+    >>> random_problem(3, seed=1).curves[0]
     Exponential(limit=0.5118216247002567, rate=0.00013241876109007123, start=0.0)
     """
     horizon = check_positive_int("horizon", horizon, 2)
@@ -59,14 +59,14 @@ def random_instance(
     return RisingBandit(curves, noise, horizon, _name("random", n_arms, seed))
 
 
-def power_law_instance(
+def power_law_problem(
     n_arms: int, horizon: int = 50_000, seed: Seed = 0, noise: Noise = _DEFAULT_NOISE
 ) -> RisingBandit:
     """Learning curves c - a n^(-b) with, drawn in this order, c in [0.3, 0.95], b in [0.2, 1] and a in c [0.3, 1].
 
     Examples
     --------
-    >>> power_law_instance(4, 2_000, seed=1).is_concave()
+    >>> power_law_problem(4, 2_000, seed=1).is_concave()
     ShapeCheck(concave: holds)
     """
     n_arms = check_positive_int("n_arms", n_arms)
@@ -79,17 +79,17 @@ def power_law_instance(
     return RisingBandit(curves, noise, horizon, _name("power-law", n_arms, seed))
 
 
-def exponential_instance(
+def exponential_problem(
     n_arms: int, horizon: int = 50_000, seed: Seed = 0, noise: Noise = _DEFAULT_NOISE
 ) -> RisingBandit:
     """Learning curves c - (c - s) e^(-n/tau) with random parameters.
 
-    Drawn in this order: c in [0.3, 0.95], c - s in c [0.3, 1] (the same rise as in `power_law_instance`), and tau
+    Drawn in this order: c in [0.3, 0.95], c - s in c [0.3, 1] (the same rise as in `power_law_problem`), and tau
     log-uniform in [50, T/4]. T is at least 200.
 
     Examples
     --------
-    >>> exponential_instance(4, 2_000, seed=1).is_non_decreasing()
+    >>> exponential_problem(4, 2_000, seed=1).is_non_decreasing()
     ShapeCheck(non-decreasing: holds)
     """
     n_arms = check_positive_int("n_arms", n_arms)

@@ -76,13 +76,13 @@ def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("round")
     ax.set_ylabel("policy regret (units of reward)")
     repeated = f"{result.runs} runs, bands: 95 % confidence" if result.runs > 1 else "1 run"
-    ax.set_title(f"{result.instance}: {repeated}")
+    ax.set_title(f"{result.problem}: {repeated}")
     _legend_in_order(ax, lines)
     return ax
 
 
 @_in_style
-def plot_pulls(result: Result, ax: Axes | None = None, instance: RisingBandit | None = None) -> Axes:
+def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | None = None) -> Axes:
     """Mean share of the pulls that each policy gave to each arm, as a table of shades.
 
     Parameters
@@ -91,12 +91,12 @@ def plot_pulls(result: Result, ax: Axes | None = None, instance: RisingBandit | 
         What `simulate` returned.
     ax : Axes, optional
         Where to draw; by default a new figure.
-    instance : RisingBandit, optional
+    problem : RisingBandit, optional
         The problem that was simulated: gives the names of the arms and marks the best one. With more than 20 arms
         the 20 most pulled ones are shown, the others together in a last column.
     """
     shares = 100 * np.array([result.pulls[label].mean(axis=0) for label in result.policies]) / result.horizon
-    names, best = _arm_labels(instance, shares.shape[1], result.horizon)
+    names, best = _arm_labels(problem, shares.shape[1], result.horizon)
     shares, names = most_pulled(shares, names, best)
     rows, columns = shares.shape
     ax = new_axes(1.4 + 0.25 * max(columns, 10), 0.8 + 0.2 * rows) if ax is None else ax
@@ -110,35 +110,35 @@ def plot_pulls(result: Result, ax: Axes | None = None, instance: RisingBandit | 
     ax.set_xticks(range(columns), names, rotation=40 if slanted else 0, ha="right" if slanted else "center")
     ax.tick_params(length=0, pad=2)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"{result.instance}: share of the pulls (%)")
+    ax.set_title(f"{result.problem}: share of the pulls (%)")
     ax.set_xlabel("arm" if best is None else "arm (* is the best one)")
     return ax
 
 
 @_in_style
-def plot_curves(instance: RisingBandit, horizon: int | None = None, ax: Axes | None = None) -> Axes:
-    """Mean reward of each arm over its pulls (of a restless instance: over the rounds).
+def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | None = None) -> Axes:
+    """Mean reward of each arm over its pulls (of a restless problem: over the rounds).
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         The problem.
     horizon : int, optional
-        Last pull; the instance's own horizon by default.
+        Last pull; the problem's own horizon by default.
     ax : Axes, optional
         Where to draw; by default a new figure. The best arm is drawn thicker. With more than 7 arms the 7 with the
         largest sums are in colour and named, the others grey.
     """
-    if horizon is None and instance.horizon is None:
-        raise RisingBanditsError("horizon must be given, because the instance has none of its own.")
-    last = check_positive_int("horizon", instance.horizon if horizon is None else horizon)
+    if horizon is None and problem.horizon is None:
+        raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
+    last = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
     ax = new_axes() if ax is None else ax
     pulls = np.unique(np.geomspace(1, last, _POINTS).round().astype(np.int64))
     pulls = np.union1d(pulls, np.linspace(1, last, _POINTS).round().astype(np.int64))
-    sums = instance.mean_sums(last)
+    sums = problem.mean_sums(last)
     ranked = [int(arm) for arm in np.argsort(-sums, kind="stable")]
     coloured = ranked[:MOST_CURVES]
-    means = instance.means(pulls)
+    means = problem.means(pulls)
     lines = []
     for number, arm in enumerate(ranked[MOST_CURVES:]):
         label = f"{len(ranked) - MOST_CURVES} others" if number == 0 else None
@@ -147,16 +147,16 @@ def plot_curves(instance: RisingBandit, horizon: int | None = None, ax: Axes | N
             lines.append((-np.inf, drawn))
     for position, arm in enumerate(coloured):
         line = look(position)
-        best = arm == ranked[0] and not instance.restless
-        label = instance.arm_names[arm] + (" (best)" if best else "")
+        best = arm == ranked[0] and not problem.restless
+        label = problem.arm_names[arm] + (" (best)" if best else "")
         width = 2.0 if best else 1.2
         (drawn,) = ax.plot(pulls, means[arm], color=line.color, linestyle=line.linestyle, linewidth=width, label=label)
         lines.append((float(means[arm, -1]), drawn))
     tidy(ax)
     ax.set_xlim(0, last)
-    ax.set_xlabel("round" if instance.restless else "pulls of the arm")
+    ax.set_xlabel("round" if problem.restless else "pulls of the arm")
     ax.set_ylabel("mean reward")
-    ax.set_title(f"{instance.name or 'instance'}: learning curves")
+    ax.set_title(f"{problem.name or 'problem'}: learning curves")
     _legend_in_order(ax, lines)
     return ax
 
@@ -190,15 +190,15 @@ def _legend_in_order(ax: Axes, lines: list[tuple[float, Any]]) -> None:
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.03, 1.0), handlelength=2.4)
 
 
-def _arm_labels(instance: RisingBandit | None, n_arms: int, horizon: int) -> tuple[list[str], int | None]:
+def _arm_labels(problem: RisingBandit | None, n_arms: int, horizon: int) -> tuple[list[str], int | None]:
     """Short names of the arms, the best one marked, and which that is."""
-    if instance is None:
+    if problem is None:
         return [str(arm + 1) for arm in range(n_arms)], None
-    if instance.n_arms != n_arms:
-        raise RisingBanditsError(f"instance must have the {n_arms} arms of the result, got {instance.n_arms}.")
-    names = [str(arm + 1) if name == f"arm {arm + 1}" else name for arm, name in enumerate(instance.arm_names)]
-    if instance.restless:
+    if problem.n_arms != n_arms:
+        raise RisingBanditsError(f"problem must have the {n_arms} arms of the result, got {problem.n_arms}.")
+    names = [str(arm + 1) if name == f"arm {arm + 1}" else name for arm, name in enumerate(problem.arm_names)]
+    if problem.restless:
         return names, None
-    best = instance.oracle_arm(horizon)
+    best = problem.oracle_arm(horizon)
     names[best] += "*"
     return names, best

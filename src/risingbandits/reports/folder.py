@@ -29,7 +29,7 @@ _HOW_TO_READ = {
 class Study(NamedTuple):
     """A simulated problem and what came out."""
 
-    instance: RisingBandit
+    problem: RisingBandit
     result: Result
 
 
@@ -67,14 +67,14 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
         _HOW_TO_READ[objective] + "\n",
     ]
     for study in studies:
-        below = "" if len(studies) == 1 else f"{study.result.instance}/"
+        below = "" if len(studies) == 1 else f"{study.result.problem}/"
         target = folder / below
         study.result.save(target)
-        StudyFile.of(study.instance, study.result.horizon, command).save(target)
+        StudyFile.of(study.problem, study.result.horizon, command).save(target)
         drawn = {
             "regret": figures.plot_regret(study.result),
-            "pulls": figures.plot_pulls(study.result, instance=study.instance),
-            "curves": figures.plot_curves(study.instance, study.result.horizon),
+            "pulls": figures.plot_pulls(study.result, problem=study.problem),
+            "curves": figures.plot_curves(study.problem, study.result.horizon),
         }
         for stem, ax in drawn.items():
             figures.save_figure(ax, target, stem)
@@ -85,13 +85,13 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
 
 
 def _section(study: Study, below: str, objective: str) -> list[str]:
-    instance, result = study
+    problem, result = study
     table = summary_table(result, objective)
     settings = "".join(f"- {label}: `{policy}`\n" for label, policy in result.settings.items())
     return [
         f"## {table.title}\n",
-        f"{instance.n_arms} arms, noise `{instance.noise!r}`.\n",
+        f"{problem.n_arms} arms, noise `{problem.noise!r}`.\n",
         table.markdown(),
         settings,
-        *(f"![{stem} of {result.instance}]({below}{stem}.png)\n" for stem in ("regret", "pulls", "curves")),
+        *(f"![{stem} of {result.problem}]({below}{stem}.png)\n" for stem in ("regret", "pulls", "curves")),
     ]

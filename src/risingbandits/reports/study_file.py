@@ -62,18 +62,18 @@ class StudyFile(NamedTuple):
     curves: Curves
 
     @staticmethod
-    def of(instance: RisingBandit, horizon: int, command: str | None = None) -> StudyFile:
-        """What is known about ``instance`` up to ``horizon``."""
+    def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyFile:
+        """What is known about ``problem`` up to ``horizon``."""
         even = np.linspace(1, horizon, _POINTS).round().astype(np.int64)
         pulls = np.union1d(even, np.geomspace(1, horizon, _POINTS).round().astype(np.int64))
-        ranked = np.argsort(-instance.mean_sums(horizon), kind="stable")[:_MOST_ARMS]
-        means = instance.means(pulls)
+        ranked = np.argsort(-problem.mean_sums(horizon), kind="stable")[:_MOST_ARMS]
+        means = problem.means(pulls)
         return StudyFile(
             command=command,
-            noise=repr(instance.noise),
-            restless=instance.restless,
-            arms=list(instance.arm_names),
-            best=None if instance.restless else instance.oracle_arm(horizon),
+            noise=repr(problem.noise),
+            restless=problem.restless,
+            arms=list(problem.arm_names),
+            best=None if problem.restless else problem.oracle_arm(horizon),
             curves=Curves(pulls.tolist(), {int(arm): [float(f"{mean:.6g}") for mean in means[arm]] for arm in ranked}),
         )
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
-from risingbandits.problems import get_instance, instance_names
-from risingbandits.problems.presets import instance_description
+from risingbandits.problems import get_problem, problem_names
+from risingbandits.problems.presets import problem_description
 from risingbandits.simulation.result import Result
 
-__all__ = ["docstring_head", "instances_table", "parameters_table", "policies_table", "summary_table"]
+__all__ = ["docstring_head", "parameters_table", "policies_table", "problems_table", "summary_table"]
 
 
 def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
@@ -25,7 +25,7 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
     """
     runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
-    title = f"{result.instance}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
+    title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
     if objective == "best-arm":
         return _best_arm_table(result, title)
     rows = []
@@ -83,14 +83,14 @@ def parameters_table(policy: type[Policy]) -> TextTable:
     return TextTable(("setting", "default", "type", "meaning"), rows)
 
 
-def instances_table() -> TextTable:
-    """All named instances."""
+def problems_table() -> TextTable:
+    """All named problems."""
     rows = []
-    for name in instance_names():
-        instance = get_instance(name)
-        best = instance.arm_names[instance.oracle_arm()]
-        noise = f"{type(instance.noise).__name__} {instance.sigma:g}"
-        rows.append((name, str(instance.n_arms), f"{instance.horizon:,}", noise, best, instance_description(name)))
+    for name in problem_names():
+        problem = get_problem(name)
+        best = problem.arm_names[problem.oracle_arm()]
+        noise = f"{type(problem.noise).__name__} {problem.sigma:g}"
+        rows.append((name, str(problem.n_arms), f"{problem.horizon:,}", noise, best, problem_description(name)))
     return TextTable(("name", "K", "T", "noise", "best arm", "what it is"), rows, frozenset({1, 2}))
 
 

@@ -1,4 +1,4 @@
-"""Tables and figures about theory: bounds of an instance, policies on lower-bound pairs, checks of measured curves."""
+"""Tables and figures about theory: bounds of a problem, policies on lower-bound pairs, checks of measured curves."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ARMS = 20
 
 
-def complexity_table(instance: RisingBandit, horizon: int) -> TextTable:
-    """What makes the instance hard, as name and value."""
-    best, value = oracle(instance, horizon)
-    averages, below = average_rewards(instance, horizon), gaps(instance, horizon)
+def complexity_table(problem: RisingBandit, horizon: int) -> TextTable:
+    """What makes the problem hard, as name and value."""
+    best, value = oracle(problem, horizon)
+    averages, below = average_rewards(problem, horizon), gaps(problem, horizon)
     order = np.argsort(below, kind="stable")
-    increments = cumulative_increment(instance, horizon, np.array(_POWERS))
+    increments = cumulative_increment(problem, horizon, np.array(_POWERS))
     rows = [
-        ("arms K, noise sigma", f"{instance.n_arms}, {instance.sigma:g}"),
-        ("best arm, J*", f"{instance.arm_names[best]}, {value:,.1f}"),
+        ("arms K, noise sigma", f"{problem.n_arms}, {problem.sigma:g}"),
+        ("best arm, J*", f"{problem.arm_names[best]}, {value:,.1f}"),
         ("total variation V_T", f"{increments[-1]:.6g}"),
         *((f"cumulative increment U(T, {q:g})", f"{u:,.6g}") for q, u in zip(_POWERS, increments, strict=True)),
     ]
-    if instance.n_arms > 1:
+    if problem.n_arms > 1:
         second = int(order[1])
-        rows.append(("smallest gap", f"{below[second]:.6g} ({instance.arm_names[second]})"))
+        rows.append(("smallest gap", f"{below[second]:.6g} ({problem.arm_names[second]})"))
     rows += [
-        (f"average reward of {instance.arm_names[arm]}", f"{averages[arm]:.6g}, gap {below[arm]:.6g}")
+        (f"average reward of {problem.arm_names[arm]}", f"{averages[arm]:.6g}, gap {below[arm]:.6g}")
         for arm in order[:_MOST_ARMS]
     ]
-    return TextTable(("quantity", "value"), rows, title=f"{instance.name or 'instance'}, T = {horizon:,}")
+    return TextTable(("quantity", "value"), rows, title=f"{problem.name or 'problem'}, T = {horizon:,}")
 
 
-def bounds_table(instance: RisingBandit, horizon: int, eps: float, alpha: float) -> TextTable:
+def bounds_table(problem: RisingBandit, horizon: int, eps: float, alpha: float) -> TextTable:
     """Both theorems on R-ed-UCB at their best q."""
     bounds = {
-        "without noise": deterministic_bound(instance, horizon),
-        f"sigma {instance.sigma:g}, eps {eps:g}, alpha {alpha:g}": stochastic_bound(instance, horizon, eps, alpha),
+        "without noise": deterministic_bound(problem, horizon),
+        f"sigma {problem.sigma:g}, eps {eps:g}, alpha {alpha:g}": stochastic_bound(problem, horizon, eps, alpha),
     }
     rows = [
         (name, f"{bound.value:,.0f}", f"{bound.q:.3f}", _terms(bound), f"{bound.trivial:,.0f}", _word(bound))
@@ -78,10 +78,10 @@ def _word(bound: Bound) -> str:
     return word + (f"; not met: {', '.join(bound.broken)}" if bound.broken else "")
 
 
-def rates_table(instance: RisingBandit, horizon: int) -> TextTable:
+def rates_table(problem: RisingBandit, horizon: int) -> TextTable:
     """Predicted rates of R-ed-UCB's regret, for the decay of the increments where they matter, at T/K pulls."""
-    pulls = max(2, horizon // instance.n_arms)
-    c = decay_exponent(instance, pulls)
+    pulls = max(2, horizon // problem.n_arms)
+    c = decay_exponent(problem, pulls)
     rows = []
     for setting in ("deterministic", "stochastic"):
         if math.isinf(c) or c <= 0.0:

@@ -80,18 +80,18 @@ class Runner:
     def __init__(
         self,
         policy: Policy,
-        instance: RisingBandit,
+        problem: RisingBandit,
         horizon: int,
         checkpoints: npt.NDArray[np.int64],
         loop: Callable[..., int] | None = None,
         masked: bool = False,
     ) -> None:
         self.policy = policy
-        self.environment = instance.environment(horizon)
-        self.n_arms, self.horizon, self.checkpoints = instance.n_arms, horizon, checkpoints
-        self.limits = instance.lengths if masked else None
-        self.state = policy.new_state(instance.n_arms, horizon, horizon)
-        kernels = policy.kernels_for(instance.n_arms)
+        self.environment = problem.environment(horizon)
+        self.n_arms, self.horizon, self.checkpoints = problem.n_arms, horizon, checkpoints
+        self.limits = problem.lengths if masked else None
+        self.state = policy.new_state(problem.n_arms, horizon, horizon)
+        kernels = policy.kernels_for(problem.n_arms)
         self.loop = compiled_loop(kernels, self.state.__class__) if loop is None else loop
         self.at_start = {
             name: value.copy()

@@ -256,7 +256,7 @@ def _play(
     lengths = [len(curve) for curve in curves]
     rounds = min(budget, sum(lengths))
     problem = RisingBandit.from_array(curves, noise=Gaussian(sigma), horizon=rounds)
-    playing = policy.for_instance(problem, rounds).clone().reset(len(curves), rounds, seed)
+    playing = policy.for_problem(problem, rounds).clone().reset(len(curves), rounds, seed)
     values = [curve.tolist() for curve in curves]  # plain floats: looking one up in an array costs ten times as much
     counts = [0] * len(curves)
     available: npt.NDArray[np.bool_] | None = None  # None while no arm has ended, which is quicker

@@ -42,7 +42,7 @@ class Result:
 
     Attributes
     ----------
-    instance, horizon, seed, settings
+    problem, horizon, seed, settings
         What was simulated; ``settings`` maps each label to the policy's repr.
     checkpoints : (C,) int array
         The rounds at which regret was recorded; the last is the horizon.
@@ -58,7 +58,7 @@ class Result:
         The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
     """
 
-    instance: str
+    problem: str
     horizon: int
     seed: int
     settings: dict[str, str]
@@ -164,7 +164,7 @@ class Result:
         header = {
             "format": _FORMAT,
             "version": __version__,
-            "instance": self.instance,
+            "problem": self.problem,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
@@ -195,7 +195,7 @@ class Result:
                 for kind in ("regret", "pulls", "recommended")
             }
             return Result(
-                instance=header["instance"],
+                problem=header["problem"] if "problem" in header else header["instance"],
                 horizon=header["horizon"],
                 seed=header["seed"],
                 settings={entry["label"]: entry["policy"] for entry in header["policies"]},

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import RisingBandit, get_instance
+from risingbandits.problems import RisingBandit, get_problem
 from risingbandits.simulation.backends.base import Backend, opened
 from risingbandits.simulation.blocks import in_blocks
 from risingbandits.simulation.engine import Run, Runner
@@ -27,7 +27,7 @@ _DEFAULT_CHECKPOINTS = 200
 
 def simulate(
     policies: Policies,
-    instance: str | RisingBandit,
+    problem: str | RisingBandit,
     horizon: int | None = None,
     runs: int = 1,
     seed: int = 0,
@@ -39,16 +39,16 @@ def simulate(
     address: str | None = None,
     finished: str = "paying",
 ) -> Result:
-    """Play every policy ``runs`` times on ``instance`` and measure its regret.
+    """Play every policy ``runs`` times on ``problem`` and measure its regret.
 
     Parameters
     ----------
     policies : policy, name, sequence of these, or dict of label -> policy
-        What to compare. A policy whose ``sigma`` is None gets the instance's noise level.
-    instance : RisingBandit or str
+        What to compare. A policy whose ``sigma`` is None gets the problem's noise level.
+    problem : RisingBandit or str
         The problem, or the name of a preset such as "paper-2arms".
     horizon : int, optional
-        Number of rounds; the instance's own by default.
+        Number of rounds; the problem's own by default.
     runs : int
         Independent repetitions. Run i has the same noise for every policy, so differences are paired.
     seed : int
@@ -67,7 +67,7 @@ def simulate(
         Of the Ray cluster, such as "auto" or "ray://host:10001". By default a connection that the program has
         already, that of RAY_ADDRESS, or a Ray started on this machine for the time of the call.
     finished : {"paying", "masked"}
-        What an arm does at the end of its curve (``max_pulls`` of the instance, or the end of its table): goes on
+        What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): goes on
         paying as the curve says, or is no longer offered; the run then ends when no arm is left. Regret is in both
         cases against the best constant arm that goes on paying; the best arm is that with the highest mean at the end
         of its curve or at the horizon.
@@ -78,21 +78,21 @@ def simulate(
     >>> result.final_regret["round-robin"].round(2).tolist()
     [113.93, 113.93, 113.93]
     """
-    problem = get_instance(instance) if isinstance(instance, str) else instance
+    problem = get_problem(problem) if isinstance(problem, str) else problem
     if not isinstance(problem, RisingBandit):
-        raise RisingBanditsError(f"instance must be a RisingBandit or a name, got {instance!r}.")
+        raise RisingBanditsError(f"problem must be a RisingBandit or a name, got {problem!r}.")
     horizon = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
     first_run = check_positive_int("first_run", first_run, minimum=0)
     rounds = checkpoint_rounds(checkpoints, horizon)
-    labelled = {label: policy.for_instance(problem, horizon) for label, policy in labelled_policies(policies).items()}
+    labelled = {label: policy.for_problem(problem, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
         policy.validate()
     masked = check_choice("finished", finished, ("paying", "masked")) == "masked"
     lengths = problem.lengths
     if masked and lengths is None:
-        raise RisingBanditsError('finished="masked" needs an instance whose arms end: give it max_pulls.')
+        raise RisingBanditsError('finished="masked" needs a problem whose arms end: give it max_pulls.')
     problem.environment(horizon)  # built once, before the threads start
 
     begin = _Begin(
@@ -105,7 +105,7 @@ def simulate(
         outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, progress or None)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
-        instance=problem.name or repr(problem),
+        problem=problem.name or repr(problem),
         horizon=horizon,
         seed=seed,
         settings={label: repr(policy) for label, policy in labelled.items()},
@@ -123,14 +123,14 @@ class _Begin:
     """Settings of a simulation, from which its runs are played here or in another process."""
 
     policies: dict[str, Policy]
-    instance: RisingBandit
+    problem: RisingBandit
     horizon: int
     checkpoints: npt.NDArray[np.int64]
     seed: int
     masked: bool = False
 
     def __call__(self, label: str) -> Callable[[int], Run]:
-        runner = Runner(self.policies[label], self.instance, self.horizon, self.checkpoints, masked=self.masked)
+        runner = Runner(self.policies[label], self.problem, self.horizon, self.checkpoints, masked=self.masked)
         return lambda run: runner.play(np.random.SeedSequence(self.seed, spawn_key=(run,)))
 
 

@@ -36,7 +36,7 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
     of bad input without a change, independence of policies from each other and from NumPy's global generator, and
     equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds`` rounds.
     """
-    policy = policy.for_instance(_problem(5), _ROUNDS)
+    policy = policy.for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)
     for n_arms in (1, 2, 5):
         _check_arms_and_masks(policy, n_arms)

@@ -1,4 +1,4 @@
-"""The theory of rising rested bandits as functions: how hard an instance is, what is promised, what is impossible.
+"""The theory of rising rested bandits as functions: how hard a problem is, what is promised, what is impossible.
 
 Numbers of theorems and lemmas are those of "Rising Rested Bandits: Lower Bounds and Efficient Algorithms" where the
 docstrings name them; slips of the paper are corrected, and each correction is told where it is made and in the

@@ -55,10 +55,10 @@ class Envelope(NamedTuple):
         return total
 
 
-def envelope(instance: RisingBandit, pulls: int) -> Envelope:
-    """The envelope of the increments 1..pulls - 1 of the curves of ``instance``, as given, before any clipping."""
-    _refuse_falling(instance, pulls)
-    curves = list(dict.fromkeys(instance.curves))  # equal arms would tie everywhere
+def envelope(problem: RisingBandit, pulls: int) -> Envelope:
+    """The envelope of the increments 1..pulls - 1 of the curves of ``problem``, as given, before any clipping."""
+    _refuse_falling(problem, pulls)
+    curves = list(dict.fromkeys(problem.curves))  # equal arms would tie everywhere
     last = pulls - 1
     tables = [curve.table for curve in curves]
     steepest = max((curve.parameters[2] for curve in curves if curve.code == POLYNOMIAL), default=0.0)
@@ -187,13 +187,13 @@ def log_increments(curve: Curve, pulls: Floats) -> Floats:
         return np.asarray(np.log(np.maximum(curve.increment(pulls.astype(np.int64)), 0.0)))
 
 
-def _refuse_falling(instance: RisingBandit, pulls: int) -> None:
-    shape = instance.is_non_decreasing(max(pulls, 2))
+def _refuse_falling(problem: RisingBandit, pulls: int) -> None:
+    shape = problem.is_non_decreasing(max(pulls, 2))
     if not shape:
         raise RisingBanditsError(
-            f"instance must have arms that never fall, but arm {shape.arm_name!r} falls after pull "
+            f"problem must have arms that never fall, but arm {shape.arm_name!r} falls after pull "
             f"{shape.first_violation} by {shape.amount:.3g}."
         )
-    for curve in instance.curves:
+    for curve in problem.curves:
         if curve.code not in (EXPONENTIAL, POLYNOMIAL, LINEAR_CAPPED, TABULATED) and curve.increment(1) != 0.0:
-            raise RisingBanditsError(f"instance has a curve of an unknown family, got {curve!r}.")
+            raise RisingBanditsError(f"problem has a curve of an unknown family, got {curve!r}.")

@@ -24,10 +24,10 @@ __all__ = [
 
 
 @overload
-def cumulative_increment(instance: RisingBandit, pulls: int, q: float) -> float: ...
+def cumulative_increment(problem: RisingBandit, pulls: int, q: float) -> float: ...
 @overload
-def cumulative_increment(instance: RisingBandit, pulls: int, q: npt.ArrayLike) -> Any: ...
-def cumulative_increment(instance: RisingBandit, pulls: int, q: npt.ArrayLike) -> Any:
+def cumulative_increment(problem: RisingBandit, pulls: int, q: npt.ArrayLike) -> Any: ...
+def cumulative_increment(problem: RisingBandit, pulls: int, q: npt.ArrayLike) -> Any:
     """Cumulative increment U(M, q), the sum over l = 1..M - 1 of max_i gamma_i(l)^q (the paper's Section 2).
 
     Closed-form arms cost milliseconds for any M; tables are summed one value after another. The curves are taken as
@@ -36,7 +36,7 @@ def cumulative_increment(instance: RisingBandit, pulls: int, q: npt.ArrayLike) -
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         Its curves must not fall.
     pulls : int
         M >= 1.
@@ -50,8 +50,8 @@ def cumulative_increment(instance: RisingBandit, pulls: int, q: npt.ArrayLike) -
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> problem = get_instance("paper-15arms")
+    >>> from risingbandits import get_problem
+    >>> problem = get_problem("paper-15arms")
     >>> cumulative_increment(problem, 13_334, 0.0)
     13333.0
     >>> round(cumulative_increment(problem, 10_000_000, 0.5), 6)
@@ -60,95 +60,95 @@ def cumulative_increment(instance: RisingBandit, pulls: int, q: npt.ArrayLike) -
     powers = np.asarray(q, dtype=np.float64)
     for power in powers.ravel():
         check_finite("q", float(power), minimum=0, maximum=1)
-    sums = envelope(instance, check_positive_int("pulls", pulls)).power_sum
+    sums = envelope(problem, check_positive_int("pulls", pulls)).power_sum
     values = np.array([sums(float(power)) for power in powers.ravel()]).reshape(powers.shape)
     return float(values) if powers.ndim == 0 else values
 
 
-def total_variation(instance: RisingBandit, horizon: int | None = None) -> float:
+def total_variation(problem: RisingBandit, horizon: int | None = None) -> float:
     """Total variation V_T = U(T, 1) (the paper's Section 2).
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> round(total_variation(get_instance("paper-2arms")), 9)
+    >>> from risingbandits import get_problem
+    >>> round(total_variation(get_problem("paper-2arms")), 9)
     1.24716179
     """
-    return cumulative_increment(instance, horizon_of(instance, horizon), 1.0)
+    return cumulative_increment(problem, horizon_of(problem, horizon), 1.0)
 
 
-def average_rewards(instance: RisingBandit, horizon: int | None = None) -> Floats:
+def average_rewards(problem: RisingBandit, horizon: int | None = None) -> Floats:
     """Average expected reward of each arm over its first T pulls (the paper's Section 3.1).
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> average_rewards(get_instance("paper-2arms")).round(6)
+    >>> from risingbandits import get_problem
+    >>> average_rewards(get_problem("paper-2arms")).round(6)
     array([0.394007, 0.937502])
     """
-    last = horizon_of(instance, horizon)
-    return np.asarray(instance.mean_sums(last) / last)
+    last = horizon_of(problem, horizon)
+    return np.asarray(problem.mean_sums(last) / last)
 
 
-def gaps(instance: RisingBandit, horizon: int | None = None) -> Floats:
+def gaps(problem: RisingBandit, horizon: int | None = None) -> Floats:
     """How far each arm's average reward lies below the best arm's (the paper's Section 3.1); 0 for the best arm.
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> gaps(get_instance("paper-2arms")).round(6)
+    >>> from risingbandits import get_problem
+    >>> gaps(get_problem("paper-2arms")).round(6)
     array([0.543495, 0.      ])
     """
-    averages = average_rewards(instance, horizon)
+    averages = average_rewards(problem, horizon)
     return np.asarray(averages.max() - averages)
 
 
-def oracle(instance: RisingBandit, horizon: int | None = None) -> tuple[int, float]:
+def oracle(problem: RisingBandit, horizon: int | None = None) -> tuple[int, float]:
     """The arm that the best constant policy pulls and what it earns, J* (Heidari et al. 2016, the paper's Theorem 1).
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> arm, value = oracle(get_instance("paper-2arms"))
+    >>> from risingbandits import get_problem
+    >>> arm, value = oracle(get_problem("paper-2arms"))
     >>> arm, round(value, 3)
     (1, 187500.5)
     """
-    last = horizon_of(instance, horizon)
-    return instance.oracle_arm(last), instance.oracle_value(last)
+    last = horizon_of(problem, horizon)
+    return problem.oracle_arm(last), problem.oracle_value(last)
 
 
-def regret_from_pulls(instance: RisingBandit, pulls: npt.ArrayLike, horizon: int | None = None) -> Any:
+def regret_from_pulls(problem: RisingBandit, pulls: npt.ArrayLike, horizon: int | None = None) -> Any:
     """Least regret that pull counts can have: sum over arms of gap_i N_i (the paper's regret decomposition lemma).
 
     The lemma needs arms that never fall, not concavity. Its proof ends in "=", which must read ">=".
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         Its curves must not fall.
     pulls : array of int
         Pulls of each arm in the last dimension, such as ``result.pulls[label]``; every row sums to the horizon.
     horizon : int, optional
-        T; the instance's own by default.
+        T; the problem's own by default.
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> round(regret_from_pulls(get_instance("paper-2arms"), [100_000, 100_000]), 1)
+    >>> from risingbandits import get_problem
+    >>> round(regret_from_pulls(get_problem("paper-2arms"), [100_000, 100_000]), 1)
     54349.5
     """
-    last = horizon_of(instance, horizon)
+    last = horizon_of(problem, horizon)
     counts = check_counts("pulls", pulls)
-    if counts.ndim == 0 or counts.shape[-1] != instance.n_arms or (counts.sum(axis=-1) != last).any():
+    if counts.ndim == 0 or counts.shape[-1] != problem.n_arms or (counts.sum(axis=-1) != last).any():
         raise RisingBanditsError(
-            f"pulls must have {instance.n_arms} counts in the last dimension that sum to the horizon, {last}, "
+            f"pulls must have {problem.n_arms} counts in the last dimension that sum to the horizon, {last}, "
             f"got shape {counts.shape} with sums from {counts.sum(axis=-1).min()} to {counts.sum(axis=-1).max()}."
         )
-    bound = counts @ gaps(instance, last)
+    bound = counts @ gaps(problem, last)
     return float(bound) if np.ndim(bound) == 0 else bound
 
 
-def decay_exponent(instance: RisingBandit, pulls: int) -> float:
+def decay_exponent(problem: RisingBandit, pulls: int) -> float:
     """The c of l^(-c) that the largest increment follows around pull ``pulls``: minus its slope between M/2 and M
     in logarithms; inf where nothing rises any more.
 
@@ -160,14 +160,14 @@ def decay_exponent(instance: RisingBandit, pulls: int) -> float:
     """
     last = check_positive_int("pulls", pulls, minimum=2)
     ends = np.array([last // 2, last], dtype=np.float64)
-    half, whole = np.max([log_increments(curve, ends) for curve in instance.curves], axis=0)
+    half, whole = np.max([log_increments(curve, ends) for curve in problem.curves], axis=0)
     return float("inf") if whole == -np.inf else float((half - whole) / np.log(ends[1] / ends[0]))
 
 
-def horizon_of(instance: RisingBandit, horizon: int | None) -> int:
-    """The horizon, or the instance's own."""
-    if not isinstance(instance, RisingBandit):
-        raise RisingBanditsError(f"instance must be a RisingBandit, got {instance!r}.")
-    if horizon is None and instance.horizon is None:
-        raise RisingBanditsError("horizon must be given, because the instance has none of its own.")
-    return check_positive_int("horizon", instance.horizon if horizon is None else horizon)
+def horizon_of(problem: RisingBandit, horizon: int | None) -> int:
+    """The horizon, or the problem's own."""
+    if not isinstance(problem, RisingBandit):
+        raise RisingBanditsError(f"problem must be a RisingBandit, got {problem!r}.")
+    if horizon is None and problem.horizon is None:
+        raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
+    return check_positive_int("horizon", problem.horizon if horizon is None else horizon)

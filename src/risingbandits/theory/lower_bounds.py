@@ -1,4 +1,4 @@
-"""Lower bounds on the regret of every learning policy, each with its pair of instances.
+"""Lower bounds on the regret of every learning policy, each with its pair of problems.
 
 A policy that does not know which side of a pair it plays has, on one of them, at least the regret stated here. Each
 bound comes as three numbers. ``printed`` is the paper's. ``value`` is what its proof yields once slips are corrected;
@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits.problems import InstancePair, RisingBandit
+from risingbandits.problems import ProblemPair, RisingBandit
 from risingbandits.theory.complexity import cumulative_increment, gaps
 
 __all__ = [
@@ -63,13 +63,13 @@ class LowerBound:
     reason: str
 
 
-def lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
+def lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
     """The bound that belongs to ``pair``; ``q`` is that of the cumulative-increment bound.
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = lower_bound(instance_pair("concave", 50_000))
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = lower_bound(problem_pair("concave", 50_000))
     >>> bound.printed, bound.value, round(bound.sharp, 1)
     (781.0, 781.25, 1562.6)
     """
@@ -82,7 +82,7 @@ def lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
     return beta_lower_bound(pair) if pair.kind == "beta" else concave_lower_bound(pair)
 
 
-def non_concave_lower_bound(pair: InstancePair) -> LowerBound:
+def non_concave_lower_bound(pair: ProblemPair) -> LowerBound:
     """Arms that rise but are not concave cannot be learned: floor(gmax T/12) (the paper's first lower bound).
 
     With n_1 pulls of arm 1 among the first floor(T/3), the regret is at least gmax n_1/2 on side A and
@@ -90,8 +90,8 @@ def non_concave_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = non_concave_lower_bound(instance_pair("non-concave", 1_000, gmax=0.5))
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = non_concave_lower_bound(problem_pair("non-concave", 1_000, gmax=0.5))
     >>> bound.printed, bound.value
     (41.0, 41.625)
     """
@@ -109,7 +109,7 @@ def non_concave_lower_bound(pair: InstancePair) -> LowerBound:
     )
 
 
-def concave_lower_bound(pair: InstancePair) -> LowerBound:
+def concave_lower_bound(pair: ProblemPair) -> LowerBound:
     """Rising concave arms cannot be learned in general: floor(T/64).
 
     The gap of both sides is at least 1/16, and side A's pulls of arm 2 and side B's of arm 1 among the first
@@ -117,8 +117,8 @@ def concave_lower_bound(pair: InstancePair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = concave_lower_bound(instance_pair("concave", 1_000))
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = concave_lower_bound(problem_pair("concave", 1_000))
     >>> bound.printed, bound.value, round(bound.sharp, 2)  # sharp: T/32
     (15.0, 15.625, 31.31)
     """
@@ -134,13 +134,13 @@ def concave_lower_bound(pair: InstancePair) -> LowerBound:
     )
 
 
-def beta_lower_bound(pair: InstancePair) -> LowerBound:
+def beta_lower_bound(pair: ProblemPair) -> LowerBound:
     """Concave arms that are alike for floor(T^beta) pulls: floor(T^beta/32) (the paper's corollary).
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = beta_lower_bound(instance_pair("beta", 50_000, beta=0.8))
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = beta_lower_bound(problem_pair("beta", 50_000, beta=0.8))
     >>> bound.printed, round(bound.value, 2), round(bound.sharp, 2)
     (179.0, 179.47, 1237.87)
     """
@@ -156,15 +156,15 @@ def beta_lower_bound(pair: InstancePair) -> LowerBound:
     )
 
 
-def stochastic_lower_bound(pair: InstancePair) -> LowerBound:
+def stochastic_lower_bound(pair: ProblemPair) -> LowerBound:
     """With noise: floor(T^beta + T^(2/3)) / (64 sqrt e) as printed, / (128 sqrt e) as proved.
 
     For Gaussian noise of any sigma; the paper has unit variance.
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = stochastic_lower_bound(instance_pair("stochastic", 50_000))
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = stochastic_lower_bound(problem_pair("stochastic", 50_000))
     >>> round(bound.printed, 2), round(bound.value, 2), round(bound.sharp, 2)
     (14.97, 7.49, 55.74)
     """
@@ -189,20 +189,20 @@ def stochastic_lower_bound(pair: InstancePair) -> LowerBound:
     )
 
 
-def increment_lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
+def increment_lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
     """Regret over cumulative increment: T^q/8 as printed, T^q/32 on the pairs used.
 
     Parameters
     ----------
-    pair : InstancePair
+    pair : ProblemPair
         Of kind "increment".
     q : float
         In (0, 1]. At q = 0 the bound needs 0^0 = 0, against the convention of this package.
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> bound = increment_lower_bound(instance_pair("increment", 10_000, cap=0.5), q=0.5)
+    >>> from risingbandits.problems import problem_pair
+    >>> bound = increment_lower_bound(problem_pair("increment", 10_000, cap=0.5), q=0.5)
     >>> bound.printed, bound.value, round(bound.sharp, 3)  # sharp: T^q/24
     (12.5, 3.125, 4.168)
     """
@@ -223,7 +223,7 @@ def increment_lower_bound(pair: InstancePair, q: float = 0.5) -> LowerBound:
     )
 
 
-def pair_weights(pair: InstancePair, q: float) -> tuple[float, float]:
+def pair_weights(pair: ProblemPair, q: float) -> tuple[float, float]:
     """1/U(T, q) of sides A and B."""
     a, b = (cumulative_increment(side, pair.horizon, q) for side in pair.sides)
     if min(a, b) <= 0.0:
@@ -231,13 +231,13 @@ def pair_weights(pair: InstancePair, q: float) -> tuple[float, float]:
     return 1.0 / a, 1.0 / b
 
 
-def game_value(pair: InstancePair, weights: tuple[float, float] = (1.0, 1.0)) -> float:
+def game_value(pair: ProblemPair, weights: tuple[float, float] = (1.0, 1.0)) -> float:
     """The exact value, without noise, of: policy chooses, then the side with the larger weighted regret counts.
 
     Examples
     --------
-    >>> from risingbandits.problems import instance_pair
-    >>> game_value(instance_pair("non-concave", 12_000))  # T/12 and a little, from the pull that finds out
+    >>> from risingbandits.problems import problem_pair
+    >>> game_value(problem_pair("non-concave", 12_000))  # T/12 and a little, from the pull that finds out
     1000.124...
     """
     arm_1_best = 0 if pair.a.oracle_arm() == 0 else 1
@@ -265,13 +265,13 @@ def _regret(side: RisingBandit, pulls_of_arm_2: int) -> float:
     return side.oracle_value() - float(side.mean_sums(split).sum())
 
 
-def _divergence(pair: InstancePair, stop: int, sigma: float) -> float:
+def _divergence(pair: ProblemPair, stop: int, sigma: float) -> float:
     """Largest relative entropy of the two sides after ``stop`` rounds: all of them pulls of arm 2."""
     beyond = stop - pair.alike
     return beyond * (beyond + 1) * (2 * beyond + 1) / (12.0 * (sigma * pair.horizon) ** 2)
 
 
-def _best_stop(pair: InstancePair, gap: float, sigma: float) -> float:
+def _best_stop(pair: ProblemPair, gap: float, sigma: float) -> float:
     """The proof's bound, gap stop exp(-D)/8, at the best round to stop: its logarithm is concave in that round."""
 
     def bound(stop: int) -> float:

@@ -36,7 +36,7 @@ class Bound:
     trivial : float
         What no policy's regret can exceed, see `trivial_bound`.
     broken : tuple of str
-        Assumptions of the theorem that the instance does not meet; the value is then the formula's, not a guarantee.
+        Assumptions of the theorem that the problem does not meet; the value is then the formula's, not a guarantee.
     """
 
     value: float
@@ -51,7 +51,7 @@ class Bound:
         return self.value >= self.trivial
 
 
-def trivial_bound(instance: RisingBandit, horizon: int | None = None) -> float:
+def trivial_bound(problem: RisingBandit, horizon: int | None = None) -> float:
     """The largest regret that any sequence of pulls can have: J* minus what the worst split of the T pulls earns.
 
     With rising arms the worst split stops every arm where its mean reaches one common level (each sum of means is
@@ -59,54 +59,54 @@ def trivial_bound(instance: RisingBandit, horizon: int | None = None) -> float:
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> round(trivial_bound(get_instance("paper-2arms")))
+    >>> from risingbandits import get_problem
+    >>> round(trivial_bound(get_problem("paper-2arms")))
     110689
     """
-    last = horizon_of(instance, horizon)
+    last = horizon_of(problem, horizon)
     grid = np.unique(np.geomspace(1, last, _PULLS).round().astype(np.int64))
-    means = instance.means(grid)
+    means = problem.means(grid)
     counts = np.concatenate([[0], grid])
     low, high = float(means[:, 0].min()), float(means.max())
     for _ in range(60):
         level = 0.5 * (low + high)
         spent = counts[(means <= level).sum(axis=1)].sum()
         low, high = (level, high) if spent < last else (low, level)
-    stops = np.array([_stop(instance, arm, level, last) for arm in range(instance.n_arms)])
-    worst = float((instance.mean_sums(stops) - level * stops).sum()) + level * last
-    return instance.oracle_value(last) - worst
+    stops = np.array([_stop(problem, arm, level, last) for arm in range(problem.n_arms)])
+    worst = float((problem.mean_sums(stops) - level * stops).sum()) + level * last
+    return problem.oracle_value(last) - worst
 
 
-def deterministic_bound(instance: RisingBandit, horizon: int | None = None, q: float | None = None) -> Bound:
+def deterministic_bound(problem: RisingBandit, horizon: int | None = None, q: float | None = None) -> Bound:
     """2K + K T^q U(ceil(T/K), q), the theorem on R-ed-UCB without noise.
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         The problem; its noise is left out of account.
     horizon : int, optional
-        T; the instance's own by default.
+        T; the problem's own by default.
     q : float, optional
         In [0, 1]; by default the one with the least bound.
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> bound = deterministic_bound(get_instance("paper-15arms"))
+    >>> from risingbandits import get_problem
+    >>> bound = deterministic_bound(get_problem("paper-15arms"))
     >>> round(bound.value), bound.q, bound.vacuous
     (200025, 0.0, True)
     >>> bound.broken
     ('means lie in [0, 1]',)
     """
-    last, arms = horizon_of(instance, horizon), instance.n_arms
-    sums = envelope(instance, _ceil(last, arms)).power_sum
+    last, arms = horizon_of(problem, horizon), problem.n_arms
+    sums = envelope(problem, _ceil(last, arms)).power_sum
     best, increments = _least(lambda power: arms * float(last) ** power * sums(power), q)
     terms = {"first pulls": 2.0 * arms, "increments": increments}
-    return Bound(sum(terms.values()), best, terms, trivial_bound(instance, last), _broken(instance, last))
+    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), _broken(problem, last))
 
 
 def stochastic_bound(
-    instance: RisingBandit,
+    problem: RisingBandit,
     horizon: int | None = None,
     eps: float = 0.25,
     alpha: float = 3.0,
@@ -126,34 +126,34 @@ def stochastic_bound(
 
     Parameters
     ----------
-    instance : RisingBandit
+    problem : RisingBandit
         The problem.
     horizon : int, optional
-        T; the instance's own by default.
+        T; the problem's own by default.
     eps, alpha : float
         Settings of R-ed-UCB: 0 < eps < 1/2, alpha > 2.
     sigma : float, optional
-        Sub-Gaussian scale; the instance's own by default.
+        Sub-Gaussian scale; the problem's own by default.
     q : float, optional
         In [0, 1]; by default the one with the least bound.
 
     Examples
     --------
-    >>> from risingbandits import get_instance
-    >>> bound = stochastic_bound(get_instance("paper-15arms"))
+    >>> from risingbandits import get_problem
+    >>> bound = stochastic_bound(get_problem("paper-15arms"))
     >>> f"{bound.value:.4g}", bound.vacuous
     ('1.706e+06', True)
     >>> {name: round(value) for name, value in bound.terms.items()}
     {'first pulls': 135, 'confidence': 31, 'noise': 1506185, 'increments': 199980}
     """
-    last, arms = horizon_of(instance, horizon), instance.n_arms
+    last, arms = horizon_of(problem, horizon), problem.n_arms
     eps = check_finite("eps", eps, above=0, below=0.5)
     alpha = check_finite("alpha", alpha, above=2)
-    sigma = instance.sigma if sigma is None else check_finite("sigma", sigma, minimum=0)
+    sigma = problem.sigma if sigma is None else check_finite("sigma", sigma, minimum=0)
     share = 1.0 - 2.0 * eps
     repeats = math.ceil(1.0 / share - 1e-12)
     pulls = math.ceil(share * last / arms - 1e-12) + (repeats > 2)
-    sums = envelope(instance, max(1, pulls)).power_sum
+    sums = envelope(problem, max(1, pulls)).power_sum
     best, increments = _least(lambda power: arms * float(last) ** power * repeats * sums(power), q)
     noise = 3.0 * arms / eps * (2.0 * sigma * last) ** (2 / 3) * (10.0 * alpha * math.log(last)) ** (1 / 3)
     terms = {
@@ -162,11 +162,11 @@ def stochastic_bound(
         "noise": noise,
         "increments": increments,
     }
-    return Bound(sum(terms.values()), best, terms, trivial_bound(instance, last), _broken(instance, last))
+    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), _broken(problem, last))
 
 
 def predicted_regret(
-    instance: RisingBandit, horizon: int | None = None, policy: str | Policy = "red-ucb", q: float | None = None
+    problem: RisingBandit, horizon: int | None = None, policy: str | Policy = "red-ucb", q: float | None = None
 ) -> Bound:
     """What theory promises of ``policy``: the bound of the theorem about it, with its own settings.
 
@@ -183,11 +183,11 @@ def predicted_regret(
     known = get_policy(policy) if isinstance(policy, str) else policy
     if not isinstance(known, REdUCB):
         raise RisingBanditsError(f"policy must be red-ucb, the one with a regret theorem, got {known!r}.")
-    last = horizon_of(instance, horizon)
-    settings = known.for_instance(instance, last).params()
+    last = horizon_of(problem, horizon)
+    settings = known.for_problem(problem, last).params()
     if settings["sigma"] == 0.0:
-        return deterministic_bound(instance, last, q)
-    return stochastic_bound(instance, last, settings["eps"], settings["alpha"], settings["sigma"], q)
+        return deterministic_bound(problem, last, q)
+    return stochastic_bound(problem, last, settings["eps"], settings["alpha"], settings["sigma"], q)
 
 
 def _least(bound: Callable[[float], float], q: float | None) -> tuple[float, float]:
@@ -217,22 +217,22 @@ def _least(bound: Callable[[float], float], q: float | None) -> tuple[float, flo
     return best, least
 
 
-def _broken(instance: RisingBandit, horizon: int) -> tuple[str, ...]:
-    ends = instance.means([1, horizon])
+def _broken(problem: RisingBandit, horizon: int) -> tuple[str, ...]:
+    ends = problem.means([1, horizon])
     conditions = {
-        "arms are rested": not instance.restless,
-        "arms are concave": bool(instance.is_concave(max(horizon, 2))),
+        "arms are rested": not problem.restless,
+        "arms are concave": bool(problem.is_concave(max(horizon, 2))),
         "means lie in [0, 1]": bool(ends.min() >= 0.0 and ends.max() <= 1.0),
     }
     return tuple(name for name, holds in conditions.items() if not holds)
 
 
-def _stop(instance: RisingBandit, arm: int, level: float, last: int) -> int:
+def _stop(problem: RisingBandit, arm: int, level: float, last: int) -> int:
     """The last pull of an arm whose mean is at most ``level``, up to ``last``."""
     done, over = 0, last + 1
     while over - done > 1:
         middle = (done + over) // 2
-        if instance.means(middle)[arm] <= level:
+        if problem.means(middle)[arm] <= level:
             done = middle
         else:
             over = middle

@@ -77,7 +77,7 @@ class Averages:
         totals = np.add.reduceat(self.sums, edges[:-1], axis=1, dtype=np.float64)
         return np.asarray(np.repeat(totals / np.diff(edges) / self.runs, np.diff(edges), axis=1))
 
-    def instance(self, name: str, arms: Sequence[int] | None = None) -> RisingBandit:
+    def problem(self, name: str, arms: Sequence[int] | None = None) -> RisingBandit:
         """A bandit with these curves and 0/1 rewards, of some of the arms."""
         chosen = list(range(len(self.arms))) if arms is None else list(arms)
         curves = self.binned()[chosen]

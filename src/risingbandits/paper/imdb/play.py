@@ -84,7 +84,7 @@ class LiveResult:
         """The regret of the pulls against averaged learning curves, as a result of `simulate`."""
         best = curves.oracle_prefix(self.checkpoints, self.horizon)
         return Result(
-            instance=self.name,
+            problem=self.name,
             horizon=self.horizon,
             seed=self.seed,
             settings=self.settings,
@@ -151,7 +151,7 @@ def play_live(
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
     rounds = checkpoint_rounds(checkpoints, horizon)
-    labelled = {label: policy.for_instance(curves, horizon) for label, policy in labelled_policies(policies).items()}
+    labelled = {label: policy.for_problem(curves, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
         policy.validate()
 

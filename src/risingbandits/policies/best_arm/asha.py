@@ -127,7 +127,7 @@ class ASHA(Policy):
     eta : int
         One of so many arms rises, at least 2.
     max_pulls : int or None
-        Length of the curves. None takes the instance's in `simulate`, and is no limit elsewhere.
+        Length of the curves. None takes the problem's in `simulate`, and is no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

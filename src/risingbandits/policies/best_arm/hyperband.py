@@ -145,7 +145,7 @@ class Hyperband(Policy):
     eta : int
         One of so many arms goes on, at least 2.
     max_pulls : int or None
-        Length of the curves, R. None takes the instance's in `simulate`, and is no limit elsewhere.
+        Length of the curves, R. None takes the problem's in `simulate`, and is no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

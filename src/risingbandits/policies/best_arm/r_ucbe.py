@@ -103,12 +103,12 @@ class RUCBE(Policy):
     Parameters
     ----------
     a : float or None
-        Exploration, at least 0. The theory wants eps^3 / (4 sigma^2) times a square that depends on the instance; None:
+        Exploration, at least 0. The theory wants eps^3 / (4 sigma^2) times a square that depends on the problem; None:
         2 log T, a practical choice.
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
     sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences.
 
     References

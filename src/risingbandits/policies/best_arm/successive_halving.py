@@ -26,7 +26,7 @@ class SuccessiveHalving(_phases.PhasePolicy):
         One of so many arms goes on, at least 2.
     max_pulls : int or None
         Length of the curves: no arm needs more pulls, and what this saves goes to the other rungs. None takes the
-        instance's in `simulate`, and is no limit elsewhere.
+        problem's in `simulate`, and is no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

@@ -66,7 +66,7 @@ class GaussianThompson(Policy):
     Parameters
     ----------
     sigma : float, "smooth" or None
-        Standard deviation of the noise. None takes the instance's in `simulate` and 1/2 elsewhere. "smooth" estimates
+        Standard deviation of the noise. None takes the problem's in `simulate` and 1/2 elsewhere. "smooth" estimates
         it, for rewards in [0, 1], from second differences. 0 is greedy.
 
     References

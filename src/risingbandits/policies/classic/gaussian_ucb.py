@@ -35,7 +35,7 @@ class GaussianUCB(Policy):
     Parameters
     ----------
     sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is greedy.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.

@@ -269,9 +269,9 @@ class CommitEnsemble(Policy):
         where many arms are alike.
     sigma : float, "auto" or None
         Sub-Gaussian scale of the noise, of which each arm's own estimate takes over where it is lower. None takes the
-        instance's in `simulate` and 1/2, right for any reward in [0, 1], elsewhere; "auto" is 1/2.
+        problem's in `simulate` and 1/2, right for any reward in [0, 1], elsewhere; "auto" is 1/2.
     widths : {"auto", "gaussian", "kl"}
-        Confidence widths of the lines. "auto": "kl" in `simulate` where the instance's rewards lie in [0, 1],
+        Confidence widths of the lines. "auto": "kl" in `simulate` where the problem's rewards lie in [0, 1],
         "gaussian" elsewhere.
     cap : float
         What no mean exceeds; the prior is in units of it.
@@ -354,11 +354,11 @@ class CommitEnsemble(Policy):
         check_finite("straight", self.straight, above=0.0)
         check_finite("lookahead", self.lookahead, above=1.0)
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         changes: dict[str, Any] = {}
         if self.sigma is None:
-            changes["sigma"] = instance.sigma
-        if self.widths == "auto" and instance.noise.mean_range is not None:
+            changes["sigma"] = problem.sigma
+        if self.widths == "auto" and problem.noise.mean_range is not None:
             changes["widths"] = "kl"
         return self.with_params(**changes) if changes else self
 

@@ -167,12 +167,12 @@ class CommitUCB(Policy):
     risk : {"shared", "sunk-cost", None}
         Which price of exploration counts; see above. The default was chosen by the regret benchmark.
     sigma : float, "auto", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward in
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward in
         [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe;
         "smooth" does so from second differences, far sooner, where curves are short and bend little from pull to pull,
         as validation scores. Half of the truth is dangerous, twice the truth is harmless.
     widths : {"auto", "gaussian", "kl", "bernstein"}
-        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the instance's rewards lie
+        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the problem's rewards lie
         in [0, 1], "gaussian" elsewhere.
     cap : float
         What no mean exceeds. Essential: a cap far above the truth makes every arm look worth exploring.
@@ -252,15 +252,15 @@ class CommitUCB(Policy):
             return _KINDS[self.widths]
         return _widths.BERNSTEIN if self.sigma == "auto" else _widths.GAUSSIAN
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         changes: dict[str, Any] = {}
         if self.sigma is None:
-            changes["sigma"] = instance.sigma
-        elif isinstance(self.sigma, int | float) and self.sigma < 0.75 * instance.sigma:
+            changes["sigma"] = problem.sigma
+        elif isinstance(self.sigma, int | float) and self.sigma < 0.75 * problem.sigma:
             _batches.warn_once(
-                f"sigma={self.sigma} is far below the instance's noise {instance.sigma}: it may lock on a bad arm."
+                f"sigma={self.sigma} is far below the problem's noise {problem.sigma}: it may lock on a bad arm."
             )
-        if self.widths == "auto" and self.sigma != "auto" and instance.noise.mean_range is not None:
+        if self.widths == "auto" and self.sigma != "auto" and problem.noise.mean_range is not None:
             changes["widths"] = "kl"
         return self.with_params(**changes) if changes else self
 

@@ -154,8 +154,8 @@ class OpenArms(Policy):
         check_finite("few", self.few, minimum=0.0)
         self._with_many_pulls().validate()
 
-    def for_instance(self, instance: RisingBandit, horizon: int) -> Self:
-        resolved = self._with_many_pulls().for_instance(instance, horizon)
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        resolved = self._with_many_pulls().for_problem(problem, horizon)
         return self.with_params(sigma=resolved.sigma, widths=resolved.widths)
 
     def _with_many_pulls(self) -> CommitUCB:

@@ -64,7 +64,7 @@ class ETTS(sw_ts.SWTS):
     Parameters
     ----------
     forced : int
-        Forced pulls of each arm, Gamma. The paper sets it by the instance; the default 100 is ours.
+        Forced pulls of each arm, Gamma. The paper sets it by the problem; the default 100 is ours.
     tau : int or None
         Rounds in the window. None: :math:`T^{1 - \beta}`, rounded up, for which the horizon is needed.
     beta : float

@@ -62,7 +62,7 @@ class RLessUCB(red_ucb.REdUCB):
 
     :math:`+\infty` while N < 2. The stochastic index is that of `REdUCB`, over the arm's pulls (Metelli et al., 2022).
 
-    Use it on restless instances (``RisingBandit(..., restless=True)``), whose optimum is the best arm of each round.
+    Use it on restless problems (``RisingBandit(..., restless=True)``), whose optimum is the best arm of each round.
     Arms that only improve when used are `REdUCB`'s.
 
     Parameters
@@ -70,7 +70,7 @@ class RLessUCB(red_ucb.REdUCB):
     eps : float
         Window as a share of the pulls, in (0, 1/2). Default 1/4.
     sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
         deterministic algorithm.
     alpha : float

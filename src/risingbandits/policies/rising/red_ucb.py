@@ -252,7 +252,7 @@ class REdUCB(Policy):
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's epsilon; its experiments use 1/4 (1/32 for IMDB).
     sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the instance's in `simulate` and 1/2, right for any reward
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
         deterministic algorithm.
     alpha : float

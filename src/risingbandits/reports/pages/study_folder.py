@@ -47,7 +47,7 @@ def _played(folder: Path, place: Path) -> Played:
     about = StudyFile.load(place)
     if about is not None and len(about.arms) != next(iter(result.pulls.values())).shape[1]:
         raise RisingBanditsError(f"{place} holds a study.json that does not belong to its result.json.")
-    title = result.instance if not parts or parts[-1] == result.instance else f"{result.instance}: {' / '.join(parts)}"
+    title = result.problem if not parts or parts[-1] == result.problem else f"{result.problem}: {' / '.join(parts)}"
     return Played(title, result, about)
 
 

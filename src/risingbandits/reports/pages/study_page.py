@@ -103,7 +103,7 @@ def _section(study: Played, key: str, titled: bool) -> Section:
 def _facts(study: Played) -> list[tuple[str, str]]:
     result = study.result
     facts = [
-        ("problem", result.instance),
+        ("problem", result.problem),
         ("rounds", f"{result.horizon:,}"),
         ("runs of each policy", f"{result.runs:,}"),
         ("arms", f"{len(study.arms):,}"),
