@@ -17,8 +17,9 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curves, paper_imdb, paper_reproduce, paper_theory, plans, reports, stores
+from risingbandits.cli import curves, plans, reports, stores
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.paper import imdb, reproduce, theory
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -267,9 +268,9 @@ def _show(table: TextTable) -> None:
     console.print(table.rich())
 
 
-paper_theory.add_commands(app, _show)
-paper_imdb.add_commands(app, _show)
-paper_reproduce.add_commands(app, _show)
+theory.add_commands(app, _show)
+imdb.add_commands(app, _show)
+reproduce.add_commands(app, _show)
 curves.add_commands(app, _show)
 plans.add_commands(app, _show)
 stores.add_commands(app, _show)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingbandits.paper.study import RegretStudy
+from risingbandits.paper.regret_study import RegretStudy
 
 __all__ = ["STUDY"]
 

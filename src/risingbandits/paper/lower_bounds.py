@@ -16,7 +16,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.pair_study import PairStudy
-from risingbandits.paper.study import POLICIES, Size
+from risingbandits.paper.regret_study import POLICIES, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.problems import PAIRS, problem_pair

@@ -12,7 +12,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_arms
 from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
-from risingbandits.paper.study import Experiment, Size
+from risingbandits.paper.regret_study import Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
 from risingbandits.reports.folder import prepare_folder
 from risingbandits.simulation.backends.base import Backend, opened

@@ -15,7 +15,7 @@ from risingbandits.cli import run
 from risingbandits.paper.imdb import Learner, LiveBandit, LogisticRegression, Network
 from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
 from risingbandits.paper.imdb.play import Paired, play_live
-from risingbandits.paper.model_selection import ARMS, live_csv, live_table, play_studies, study_policies
+from risingbandits.paper.imdb.study import ARMS, live_csv, live_table, play_studies, study_policies
 from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import get_policy
 from risingbandits.simulation.backends.base import Threads

@@ -71,7 +71,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         address: Address = None,
     ) -> None:
         """Measure the average learning curves; run it again, with more runs, to continue."""
-        from risingbandits.paper.model_selection import curves_table
+        from risingbandits.paper.imdb.study import curves_table
         from risingbandits.simulation.backends.base import opened
 
         setting = _setting(dataset, data, features, horizon, quick)
@@ -106,7 +106,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
         from risingbandits._core.files import write_whole
-        from risingbandits.paper import model_selection as experiment
+        from risingbandits.paper.imdb import study as experiment
         from risingbandits.policies.text import parse_policies
         from risingbandits.reports.folder import write_report
         from risingbandits.simulation.backends.base import opened
@@ -150,7 +150,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         """Averaged curves, from the folder as far as they are there, and their files."""
         from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb.averages import measure_curves
-        from risingbandits.paper.model_selection import ARMS
+        from risingbandits.paper.imdb.study import ARMS
         from risingbandits.reports.figures import plot_curves, save_figure
         from risingbandits.reports.folder import prepare_folder
 
@@ -165,7 +165,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
 
 
 def _setting(dataset: str, data: Path | None, features: int, horizon: int | None, quick: bool) -> _Setting:
-    from risingbandits.paper.model_selection import HORIZONS, load_rows
+    from risingbandits.paper.imdb.study import HORIZONS, load_rows
 
     if features not in _FEATURES:
         raise RisingBanditsError(f"features must be 1000 or 10000, got {features}.")
