@@ -72,7 +72,7 @@ def test_commands_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / backend).mkdir()
         monkeypatch.chdir(tmp_path / backend)  # reports name their folder
         options = ["--out", "out", "--backend", backend]
-        assert run(["imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
+        assert run(["paper", "imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
         assert run(["simulate", "--runs", "3", "--horizon", "500", "--out", "small", "--backend", backend]) == 0
     assert files(tmp_path / "ray") == files(tmp_path / "threads")
     assert {"out/predictions.csv", "out/curves.npz", "small/report.md"} <= set(files(tmp_path / "ray"))
@@ -226,9 +226,11 @@ sys.exit(run({arguments!r}))
 """
 
 
-@pytest.mark.parametrize("command", [["simulate"], ["reproduce", "2arms", "--quick"], ["imdb", "curves"]])
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["paper", "reproduce", "2arms", "--quick"], ["paper", "imdb", "curves"]]
+)
 def test_without_ray_one_sentence(command: list[str], tmp_path: Path) -> None:
-    if command[0] == "imdb":
+    if "imdb" in command:
         pytest.importorskip("sklearn")
         command = [*command, "--dataset", "digits"]
     program = WITHOUT_RAY.format(arguments=[*command, "--backend", "ray", "--out", str(tmp_path / "out")])

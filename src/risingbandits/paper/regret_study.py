@@ -18,7 +18,17 @@ from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
 from risingbandits.reports.study_file import StudyFile
 from risingbandits.simulation import Result
 
-__all__ = ["PAPER_POLICIES", "POLICIES", "Experiment", "PanelSpec", "RegretStudy", "Size", "published_policies"]
+__all__ = [
+    "FIFTEEN_ARMS",
+    "PAPER_POLICIES",
+    "POLICIES",
+    "TWO_ARMS",
+    "Experiment",
+    "PanelSpec",
+    "RegretStudy",
+    "Size",
+    "published_policies",
+]
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
@@ -196,3 +206,7 @@ class RegretStudy:
             header = ("policy", "final regret ± 95 %", "sd of a run", "of J*")
             tables.append(TextTable(header, rows, frozenset({1, 2, 3}), f"{self.title}: {spec.title}"))
         return tables
+
+
+FIFTEEN_ARMS = RegretStudy("15arms", "15 arms", "paper-15arms", curves_until=6_000 / 200_000)  # the paper's 6,000 pulls
+TWO_ARMS = RegretStudy("2arms", "2 arms", "paper-2arms", curves_until=1 / 4)

@@ -10,9 +10,9 @@ from typing import Any
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_arms
+from risingbandits.paper import claims, lower_bounds, rates
 from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
-from risingbandits.paper.regret_study import Experiment, Size
+from risingbandits.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
 from risingbandits.reports.folder import prepare_folder
 from risingbandits.simulation.backends.base import Backend, opened
@@ -20,7 +20,7 @@ from risingbandits.simulation.backends.base import Backend, opened
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    study.name: study for study in (fifteen_arms.STUDY, two_arms.STUDY, lower_bounds.STUDY, rates.STUDY)
+    study.name: study for study in (FIFTEEN_ARMS, TWO_ARMS, lower_bounds.STUDY, rates.STUDY)
 }
 QUICK = Size(runs=12, horizon=2_000, checkpoints=20)
 

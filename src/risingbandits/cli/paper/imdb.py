@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -12,6 +11,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -52,7 +52,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
         no_args_is_help=True,
         rich_markup_mode="rich",
-        epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits imdb run --dataset digits[/].",
+        epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits paper imdb run --dataset digits[/].",
     )
     app.add_typer(group, name="imdb")
 
@@ -82,6 +82,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
 
     @group.command()
     def run(
+        context: typer.Context,
         data: Data = None,
         dataset: Dataset = "imdb",
         features: Features = 1000,
@@ -125,18 +126,9 @@ def add_commands(app: typer.Typer, show: Show) -> None:
                 studies = experiment.play_studies(
                     setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance, backend=players
                 )
-        options = {
-            "dataset": dataset,
-            "features": features,
-            "horizon": setting.horizon,
-            "runs": repeats,
-            "curve-runs": averages.runs,
-            "arms": arms,
-            "seed": seed,
-            **({} if policies is None else {"policies": policies}),
-        }
-        given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
-        command = " ".join(["risingbandits imdb run", *given, *(["--published"] if published else [])])
+        command = given_command(
+            context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
+        )
         page = write_report([study for _, study in studies], out, command)
         tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
         extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -29,6 +29,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
 
     @app.command(epilog=_EPILOG)
     def reproduce(
+        context: typer.Context,
         what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
         runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
         jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
@@ -64,9 +65,8 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
         if runs is not None:
             size = replace(size, runs=runs)
-        command = ["risingbandits", "reproduce", what, "--runs", str(size.runs), "--seed", str(seed)]
-        command += ["--no-extra"] * (not extra) + ["--quick"] * quick
-        played = study.reproduce(names, out, size, jobs, shlex.join(command), _progress, backend, address)
+        command = given_command(context, "out", runs=size.runs)
+        played = study.reproduce(names, out, size, jobs, command, _progress, backend, address)
         for name in names:
             for table in study.EXPERIMENTS[name].tables(out):
                 show(table)
