@@ -7,17 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from risingbandits import REdUCB, RisingBanditsError, get_problem, simulate
+from risingbandits import Policy, REdUCB, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
-from risingbandits.paper.kept_runs import BLOCK_RUNS, Blocks, Panel, remove_leftovers
+from risingbandits.paper.panels import KEPT, Panel
 from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.paper.tables_on_disk import RegretData
+from risingbandits.simulation.backends.base import Threads
 
 ROOT = Path(__file__).parents[2]
 QUICK_STUDY = ["paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]
@@ -34,10 +36,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     assert run([*QUICK_STUDY, "--out", str(folder)]) == 0
     return folder
-
-
-def panel_of(runs: int, seed: int = 0) -> Panel:
-    return Panel("one", "one", get_problem("paper-2arms"), {"red-ucb": REdUCB()}, 500, runs, seed, 5)
 
 
 def test_all_experiments_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,84 +71,46 @@ def test_resuming_plays_nothing_twice_and_leaves_equal_bytes(
 
 def test_killed_at_any_moment_and_continued(finished: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "risingbandits", *QUICK_STUDY, "--out", str(tmp_path)]
-    wait = float(np.random.default_rng().uniform(0.0, 1.5))
+    wait = float(np.random.default_rng().uniform(0.0, 3.0))
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while process.poll() is None and not any(tmp_path.glob("blocks/*.npz")) and time.monotonic() < end:
-        time.sleep(0.01)
     time.sleep(wait)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = len(list(tmp_path.glob("blocks/*.npz")))
-    (tmp_path / "blocks" / "half.npz.999999999.tmp").write_bytes(b"half a block")  # as if killed while writing
-    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0, f"after {wait} s, {kept} blocks"
-    assert files_of(tmp_path) == files_of(finished), f"killed {wait} s after the first of {kept} blocks"
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0, f"after {wait} s"
+    left = {name: data for name, data in files_of(tmp_path).items() if not name.endswith(".tmp")}
+    assert left == files_of(finished), f"killed after {wait} s"
 
 
 def test_other_settings_never_mix(finished: Path, tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    kept = finished / "blocks"
-    assert run([*QUICK_STUDY, "--out", str(shared), "--seed", "1"]) == 0
-    names = {path.name for path in (shared / "blocks").iterdir()}
-    assert not names & {path.name for path in kept.iterdir()}
-    assert run([*QUICK_STUDY, "--out", str(shared)]) == 0  # both seeds in one folder
-    assert {path.name for path in (shared / "blocks").iterdir()} == names | {path.name for path in kept.iterdir()}
-    results = files_of(finished)
-    found = files_of(shared)
-    assert all(found[name] == data for name, data in results.items())
+    (kept,) = (finished / KEPT).iterdir()
+    assert run([*QUICK_STUDY, "--out", str(tmp_path), "--seed", "1"]) == 0
+    (other,) = (tmp_path / KEPT).iterdir()
+    assert run([*QUICK_STUDY, "--out", str(tmp_path)]) == 0  # both seeds in one folder
+    assert {path.name for path in (tmp_path / KEPT).iterdir()} == {kept.name, other.name}
+    found = files_of(tmp_path)
+    assert all(found[name] == data for name, data in files_of(finished).items())
 
 
-def test_blocks_equal_one_simulation_and_more_runs_extend_them(tmp_path: Path) -> None:
-    short, long = panel_of(BLOCK_RUNS), panel_of(2 * BLOCK_RUNS + 3)
-    blocks = Blocks(tmp_path, jobs=2)
-    blocks.play([short])
-    assert blocks.played == BLOCK_RUNS
-    result = blocks.play([long])["one"]
-    assert blocks.played == long.runs
-    whole = simulate({"red-ucb": REdUCB()}, "paper-2arms", 500, long.runs, checkpoints=5)
-    np.testing.assert_array_equal(result.regret["red-ucb"], whole.regret["red-ucb"])
-    np.testing.assert_array_equal(result.pulls["red-ucb"], whole.pulls["red-ucb"])
-    np.testing.assert_array_equal(result.oracle, whole.oracle)
-    assert result.settings == whole.settings
-
-
-def test_damaged_blocks_are_played_again(tmp_path: Path) -> None:
-    Blocks(tmp_path, jobs=1).play([panel_of(2)])
-    (path,) = tmp_path.iterdir()
-    whole = path.read_bytes()
-    for damaged in (b"", whole[:-20], b"something else"):
-        path.write_bytes(damaged)
-        blocks = Blocks(tmp_path, jobs=1)
-        blocks.play([panel_of(2)])
-        assert (blocks.played, path.read_bytes()) == (2, whole)
-    other = Blocks(tmp_path, jobs=1)
-    other.play([panel_of(2, seed=1)])
-    assert other.played == 2
-
-
-def test_progress_counts_only_what_is_missing(tmp_path: Path) -> None:
-    from collections.abc import Callable, Iterator
-    from contextlib import contextmanager
-
-    told: list[int] = []
-
-    @contextmanager
-    def progress(total: int) -> Iterator[Callable[[str, int], None]]:
-        told.append(-total)
-        yield lambda _label, runs: told.append(runs)
-
-    Blocks(tmp_path, 1).play([panel_of(BLOCK_RUNS)])
-    Blocks(tmp_path, 1, progress).play([panel_of(BLOCK_RUNS + 4)])
-    assert told == [-4, 4]
-
-
-def test_leftovers_of_living_programs_stay(tmp_path: Path) -> None:
-    living, dead = tmp_path / "a.npz.1.tmp", tmp_path / "a.npz.999999999.tmp"
-    living.touch()
-    dead.touch()
-    remove_leftovers(tmp_path)
-    assert living.exists()
-    assert not dead.exists()
+def test_panels_are_kept_and_damaged_ones_played_again(tmp_path: Path) -> None:
+    policies: dict[str, Policy] = {"red-ucb": REdUCB()}
+    panel = Panel("one", get_problem("paper-2arms"), policies, 500, 4, 0, 5)
+    assert panel.kept(tmp_path) is None
+    played = panel.play(tmp_path, Threads(1))
+    kept = panel.kept(tmp_path)
+    whole = simulate(policies, "paper-2arms", 500, 4, checkpoints=5)
+    for result in (played, kept):
+        assert result is not None
+        np.testing.assert_array_equal(result.regret["red-ucb"], whole.regret["red-ucb"])
+        assert result.settings == whole.settings
+    for other in (
+        replace(panel, seed=1),
+        replace(panel, runs=5),
+        replace(panel, policies={"red-ucb": REdUCB(eps=0.1)}),
+    ):
+        assert other.kept(tmp_path) is None
+    for damaged in (b"", b"something else"):
+        (panel.kept_in(tmp_path) / "result.npz").write_bytes(damaged)
+        assert panel.kept(tmp_path) is None
 
 
 def test_refused_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,8 +125,6 @@ def test_refused_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_without_extra_panels(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     reproduce(["2arms"], tmp_path, replace(QUICK, runs=1, extra=False), 1, "command")
     assert list(RegretData.read(tmp_path, "2arms").lines) == ["gaussian"]
     assert not (tmp_path / "2arms-regret-extra.png").exists()

@@ -19,14 +19,13 @@ from risingbandits import (
     random_problem,
     simulate,
 )
+from risingbandits.paper.pair_study import learning_policies, play_pairs
 from risingbandits.problems import PAIRS, problem_pair
 from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,
     game_value,
-    learning_policies,
     lower_bound,
-    play_pairs,
     predicted_regret,
     stochastic_bound,
     trivial_bound,

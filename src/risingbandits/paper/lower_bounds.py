@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing, pair_tables
-from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.pair_study import PairStudy
+from risingbandits.paper.panels import Panel
 from risingbandits.paper.regret_study import POLICIES, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
@@ -44,7 +44,7 @@ class LowerBoundStudy:
             pair = problem_pair(kind, horizon)
             for side, problem in zip("ab", pair.sides, strict=True):
                 policies = {name: get_policy(name) for name in POLICIES}
-                found.append(Panel(f"{kind}-{side}", kind, problem, policies, horizon, runs, size.seed, 1))
+                found.append(Panel(f"{kind}-{side}", problem, policies, horizon, runs, size.seed, 1))
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:

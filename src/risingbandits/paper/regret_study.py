@@ -11,7 +11,7 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.kept_runs import Panel
+from risingbandits.paper.panels import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
@@ -146,10 +146,7 @@ class RegretStudy:
             horizon = problem.horizon if size.horizon is None else size.horizon
             if spec.noise is not None:
                 problem = problem.with_noise(spec.noise)
-            policies = spec.policies()
-            found.append(
-                Panel(spec.name, spec.title, problem, policies, horizon, size.runs, size.seed, size.checkpoints)
-            )
+            found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.checkpoints))
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,7 @@ __all__ = ["add_commands"]
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
-Interrupt it whenever you like: the same command goes on where it stopped, and its files do not show it.
+Interrupt it whenever you like: the same command goes on with the panel that was not finished.
 """
 
 
@@ -66,22 +65,9 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         if runs is not None:
             size = replace(size, runs=runs)
         command = given_command(context, "out", runs=size.runs)
-        played = study.reproduce(names, out, size, jobs, command, _progress, backend, address)
+        played = study.reproduce(names, out, size, jobs, command, True, backend, address)
         for name in names:
             for table in study.EXPERIMENTS[name].tables(out):
                 show(table)
         typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
         typer.echo(f"Tables, figures and data: {out / 'summary.md'}")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar with the time left on standard error; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda label, runs: bar.update(task, advance=runs, description=label)
