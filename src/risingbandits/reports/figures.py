@@ -51,7 +51,7 @@ def _in_style(draw: Callable[P, Axes]) -> Callable[P, Axes]:
 
 @_in_style
 def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
-    """Mean policy regret at each checkpoint, with bands of 95 % confidence of the mean.
+    """Mean policy regret at each record point, with bands of 95 % confidence of the mean.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
         Where to draw; by default a new figure, which is ``plot_regret(result).figure``.
     """
     ax = new_axes(entries=len(result.policies)) if ax is None else ax
-    rounds = np.concatenate([[0], result.checkpoints])
+    rounds = np.concatenate([[0], result.record_at])
     lines = []
     for position, label in enumerate(result.policies):
         mean = np.concatenate([[0.0], result.mean(label)])

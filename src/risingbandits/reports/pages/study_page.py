@@ -115,7 +115,7 @@ def _facts(study: Played) -> list[tuple[str, str]]:
 
 def _regret(study: Played, key: str) -> Figure:
     result = study.result
-    rounds = [0, *result.checkpoints.tolist()]
+    rounds = [0, *result.record_at.tolist()]
     data = []
     for place, policy in enumerate(result.policies):
         mean = np.append(0.0, result.mean(policy))
@@ -152,10 +152,10 @@ def _half_width(result: Result, policy: str) -> Floats:
 
 
 def _regret_table(result: Result, order: Sequence[str]) -> TextTable:
-    count = min(_ROWS_OF_REGRET, result.checkpoints.size)
-    rows_at = np.unique(np.linspace(0, result.checkpoints.size - 1, count).round().astype(int))
+    count = min(_ROWS_OF_REGRET, result.record_at.size)
+    rows_at = np.unique(np.linspace(0, result.record_at.size - 1, count).round().astype(int))
     means = {policy: result.mean(policy) for policy in order}
-    rows = [(f"{result.checkpoints[at]:,}", *(f"{means[policy][at] + 0.0:,.1f}" for policy in order)) for at in rows_at]
+    rows = [(f"{result.record_at[at]:,}", *(f"{means[policy][at] + 0.0:,.1f}" for policy in order)) for at in rows_at]
     numeric = frozenset(range(len(order) + 1))
     return TextTable(("round", *order), rows, numeric, "Mean policy regret at some rounds")
 
