@@ -61,6 +61,16 @@ def reward(arm: int, n: int) -> float:
     return min(1.0, max(0.0, limit * n / (n + slow) + noise))
 
 
+def write_curves(path: Path) -> Path:
+    """Recorded curves of six arms as a CSV file; they differ in length."""
+    lengths = [120, 40, 200, 75, 160, 90]
+    rows = [",".join(f"arm {arm}" for arm in range(len(lengths)))]
+    for n in range(1, max(lengths) + 1):
+        rows.append(",".join(repr(reward(arm, n)) if n <= length else "" for arm, length in enumerate(lengths)))
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
 # -- policies -------------------------------------------------------------------------------------------------------
 
 

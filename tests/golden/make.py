@@ -6,8 +6,12 @@ does not run with later trees.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import frozen
@@ -150,6 +154,68 @@ def simulations() -> dict[str, Any]:
     return {**settings, "rounding": frozen.rounding(), "studies": made}
 
 
+def policy_files() -> dict[str, Any]:
+    """Policies saved in the middle of a run, and what they ask for next."""
+    played, rounds = 70, 100
+    files: dict[str, Any] = {}
+    with TemporaryDirectory() as folder, Archive("policies.zip") as archive:
+        for name in policy_names():
+            chosen = [frozen.Case(name, settings_of(name)[0], 3, ROUNDS)]
+            if "sigma" in get_policy(name).params() and name != "commit-ensemble":
+                chosen.append(frozen.Case(name, {"sigma": "smooth"}, 5, ROUNDS))
+                chosen.append(frozen.Case(name, {"sigma": 0.05}, 5, None))
+            if name == "few-arms":
+                chosen.append(frozen.Case(name, {"policy": "gaussian-ts", "max_arms": 2}, 5, ROUNDS))
+            for number, case in enumerate(chosen):
+                try:
+                    policy = case.begin()
+                except RisingBanditsError as error:
+                    print(f"left out: {case}: {error}")
+                    continue
+                case.play(policy, played)
+                file = f"{name}-{number}.npz"
+                archive.add(file, policy.save(Path(folder) / file).read_bytes())
+                files[file] = {"case": list(case), "repr": repr(policy), "pulls": policy.pulls.tolist()}
+                files[file]["asked"] = frozen.encode(case.play(policy, rounds), case.n_arms)
+                files[file]["recommended"] = policy.recommend()
+    return {"rounds": rounds, "files": files}
+
+
+def commands() -> dict[str, Any]:
+    """What replay and imdb write."""
+    run = importlib.import_module("risingbandits.cli").run
+    cumulative = "open-arms,commit-ucb,red-ucb(sigma=0.05),few-arms,gaussian-ts,kl-ucb,exp3,round-robin"
+    best = "selective-race,r-sr,successive-halving,hyperband,asha,r-ucbe"
+    options = {
+        "earn": ["--budget", "300", "--policies", cumulative],
+        "keep": ["--budget", "300", "--policies", best, "--objective", "best-arm", "--orders", "3"],
+        "lose": ["--budget", "200", "--policies", cumulative, "--direction", "minimize", "--ended", "pay"],
+        "few": ["--budget", "150", "--max-arms", "4", "--orders", "2", "--seed", "3", "--sigma", "0.1"],
+    }
+    replays = {}
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "out.csv"
+        for name, given in options.items():
+            assert run(["replay", str(frozen.write_curves(Path(folder) / "c.csv")), *given, "--out", str(out)]) == 0
+            replays[name] = [given, out.read_text()]
+        live = ["imdb", "run", "--dataset", "digits", "--horizon", "600", "--runs", "2", "--curve-runs", "2"]
+        live += ["--arms", "7", "--jobs", "1", "--policies", "commit-ucb,red-ucb,kl-ucb"]
+        assert run([*live, "--out", folder]) == 0
+        predictions = (Path(folder) / "predictions.csv").read_text()
+    return {"replay": replays, "live": {"options": live, "predictions": predictions}}
+
+
+class Archive(zipfile.ZipFile):
+    """A compressed archive whose bytes depend on its content alone."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(frozen.FOLDER / name, "w")
+
+    def add(self, name: str, content: bytes) -> None:
+        """Add a file; one whose name ends in / is an empty folder."""
+        self.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
 def write(name: str, content: dict[str, Any]) -> None:
     """As JSON, one line for each run."""
     text = json.dumps(content, separators=(",", ":"))
@@ -162,6 +228,8 @@ def main() -> None:
     """Write the parts that are named on the command line, or all."""
     parts = {
         "decisions": lambda: write("decisions.json", decisions()),
+        "policies": lambda: write("policies.json", policy_files()),
+        "commands": lambda: write("commands.json", commands()),
         "simulations": lambda: write("simulations.json", simulations()),
     }
     assert rb.__version__ == "0.1.0"
