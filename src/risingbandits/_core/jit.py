@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from risingbandits._interrupts import interruptible
+from risingbandits._core.interrupts import interruptible
 
 __all__ = ["bound_kernel", "compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
 
