@@ -25,7 +25,8 @@ from regret_curves import noise_of, with_final
 from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
 from regret_yardstick import FewArmsGaussianUCB
-from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_policy, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_policy, get_problem, simulate
+from risingbandits.policies import KLUCB, RSR, SWTS, REdUCB, RoundRobin
 from risingbandits.problems import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")

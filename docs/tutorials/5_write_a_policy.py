@@ -56,7 +56,7 @@ def update(state, t, arm, reward, rng):
 # saved files.
 
 
-@rb.register
+@rb.policies.register
 class LastBest(Policy):
     """The arm whose last reward was best; every tenth round the one used least."""
 

@@ -14,18 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import (
-    UCB1,
-    Allocator,
-    Budget,
-    CommitUCB,
-    NoArmFree,
-    Pull,
-    RisingBanditsError,
-    get_policy,
-    policy_names,
-)
+from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError, get_policy, policy_names
 from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.policies import UCB1, CommitUCB
 
 
 def curve(pull: Pull) -> float:

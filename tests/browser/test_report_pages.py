@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chromium import Watched
-from risingbandits import RisingBandit, RoundRobin, get_policy, simulate
+from risingbandits import RisingBandit, get_policy, simulate
+from risingbandits.policies import RoundRobin
 from risingbandits.reports.pages.write import write_html
 from risingbandits.reports.study_file import StudyFile
 from sample_stores import WICKED, make_store

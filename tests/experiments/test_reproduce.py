@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from programs import program, until
-from risingbandits import REdUCB, RisingBanditsError, get_problem, simulate
+from risingbandits import RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
 from risingbandits.paper.kept_runs import BLOCK_RUNS, Blocks, Panel, remove_leftovers
 from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.paper.tables_on_disk import RegretData
+from risingbandits.policies import REdUCB
 
 ROOT = Path(__file__).parents[2]
 QUICK_STUDY = ["reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]

@@ -13,19 +13,11 @@ from hypothesis import strategies as st
 
 from reference import play_policy
 from reference_commit import Reference, commit_value, kl_width
-from risingbandits import (
-    Bernoulli,
-    CommitUCB,
-    Gaussian,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    Tabulated,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import CommitUCB
 from risingbandits.policies.commit import _lines, _tables, _widths
+from risingbandits.problems import Bernoulli, Gaussian, Tabulated
 from risingbandits.testing import check_policy
 
 RULES = (None, "sunk-cost", "shared")

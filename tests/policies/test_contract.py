@@ -9,20 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from risingbandits import (
-    Constant,
-    OracleConstant,
-    Policy,
-    REdUCB,
-    RisingBanditsError,
-    get_policy,
-    get_problem,
-    policy_names,
-    random_problem,
-    register,
-)
+from risingbandits import Policy, RisingBanditsError, get_policy, get_problem, policy_names
 from risingbandits._core.jit import kernel
-from risingbandits.policies import Kernels
+from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, register
+from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 

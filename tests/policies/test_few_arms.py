@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import (
-    CommitUCB,
-    FewArms,
-    GaussianUCB,
-    NoNoise,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import CommitUCB, FewArms, GaussianUCB
 from risingbandits.policies.few_arms import few_of
+from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy
 
 

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import Result, RisingBandit, RisingBanditsError, RoundRobin, get_policy, simulate
+from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
+from risingbandits.policies import RoundRobin
 from risingbandits.reports.folder import Study
 from risingbandits.reports.pages import text as page_text
 from risingbandits.reports.pages.page import plotly_script

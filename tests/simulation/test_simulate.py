@@ -14,20 +14,9 @@ import numpy as np
 import pytest
 
 from programs import PATIENCE, program
-from risingbandits import (
-    Bernoulli,
-    Constant,
-    ConstantCurve,
-    NoNoise,
-    Polynomial,
-    REdUCB,
-    Result,
-    RisingBandit,
-    RisingBanditsError,
-    RoundRobin,
-    get_problem,
-    simulate,
-)
+from risingbandits import Result, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import Constant, REdUCB, RoundRobin
+from risingbandits.problems import Bernoulli, ConstantCurve, NoNoise, Polynomial
 from risingbandits.simulation.run import checkpoint_rounds
 from risingbandits.testing import play_by_hand
 

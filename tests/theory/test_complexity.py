@@ -10,18 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import (
+from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.problems import (
     ConstantCurve,
     Exponential,
     LinearCapped,
     Polynomial,
     PowerLaw,
-    RisingBandit,
-    RisingBanditsError,
     Tabulated,
-    get_problem,
     random_problem,
-    simulate,
 )
 from risingbandits.theory import (
     average_rewards,
