@@ -218,7 +218,9 @@ def test_interrupt_leaves_one_line_and_no_half_written_file(tmp_path: Path, mome
         time.sleep(moment)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out, err) == (130, "", "Interrupted; no unfinished file was left.\n")
+    # Python itself ends `-m` by the signal if that arrived while a module was imported; shells call both 130.
+    assert process.returncode in (130, -signal.SIGINT)
+    assert (out, err) == ("", "Interrupted; no unfinished file was left.\n")
     assert os.listdir(tmp_path / "study") == []
 
 
