@@ -268,7 +268,7 @@ def test_stamps_tell_code_apart() -> None:
     [
         (["--groups", "pars"], "groups must be one of"),
         (["--groups", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
-        (["--policies", "kl-uc"], "Did you mean 'kl-ucb'?"),
+        (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["--seed", "-1"], "seed must be an integer >= 0, got -1."),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits.policies import policy_names
-from risingbandits.policies.base import policy_class
+from risingbandits.policies.registry import policy_class
 
 _FOLDER = "policy"
 

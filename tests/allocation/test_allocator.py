@@ -381,7 +381,7 @@ def test_warm_start() -> None:
         ({"arms": ["a", "x\ny"]}, "name must be a printable text"),
         ({"arms": "abc"}, "arms must be names"),
         ({"objective": "best"}, "did you mean 'best-arm'"),
-        ({"policy": "comit-ucb"}, "Did you mean 'commit-ucb'"),
+        ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),
         ({"direction": "up"}, "direction must be one of"),
         ({"reward_range": (1.0, 0.0)}, "low < high"),
         ({"reward_range": 3}, r"reward_range must be \(low, high\)"),

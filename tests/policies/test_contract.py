@@ -104,8 +104,12 @@ def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(RisingBanditsError, match="Did you mean 'red-ucb'"):
+    with pytest.raises(RisingBanditsError, match="did you mean 'red-ucb'"):
         get_policy("reducb")
+
+
+def test_a_policy_is_found_by_the_name_of_its_class_too() -> None:
+    assert [repr(get_policy(name)) for name in ("REdUCB", "red-ucb")] == ["REdUCB()"] * 2
 
 
 def test_a_name_belongs_to_one_class() -> None:

@@ -137,7 +137,7 @@ def test_explain_shows_the_few() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"policy": "gausian-ucb"}, "Did you mean 'gaussian-ucb'"),
+        ({"policy": "gausian-ucb"}, "did you mean 'gaussian-ucb'"),
         ({"policy": "few-arms"}, "policy must be another one"),
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "some"}, "max_arms must be"),

@@ -13,12 +13,12 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import compiled, kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
@@ -285,62 +285,3 @@ def _copy_state(state: Any) -> Any:
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or bool(type(value) is type(default) and np.all(value == default))
-
-
-# -- registry ---------------------------------------------------------------------------------------------------
-
-P = TypeVar("P", bound=type[Policy])
-
-
-class _Registry:
-    """Policies by name."""
-
-    def __init__(self) -> None:
-        self.classes: dict[str, type[Policy]] = {}
-
-
-_registry = _Registry()
-
-
-def register(policy: P) -> P:
-    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
-    known = _registry.classes.get(policy.name)
-    if known is not None and known.__qualname__ != policy.__qualname__:
-        raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
-    _registry.classes[policy.name] = policy
-    return policy
-
-
-def policy_names(objective: str | None = None) -> list[str]:
-    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
-
-    Examples
-    --------
-    >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
-    (True, False)
-    """
-    if objective is not None:
-        check_choice("objective", objective, OBJECTIVES)
-    return sorted(name for name, known in _registry.classes.items() if objective in (None, known.objective))
-
-
-def get_policy(name: str, **params: Any) -> Policy:
-    """A new policy by its registered name.
-
-    Examples
-    --------
-    >>> get_policy("red-ucb", eps=0.1)
-    REdUCB(eps=0.1)
-    """
-    return policy_class(name)(**params)
-
-
-def policy_class(name: str) -> type[Policy]:
-    """The class registered under ``name``."""
-    import difflib
-
-    if name not in _registry.classes:
-        near = difflib.get_close_matches(str(name), policy_names(), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise RisingBanditsError(f"policy {name!r} is not known; known are {', '.join(policy_names())}.{hint}")
-    return _registry.classes[name]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

@@ -12,7 +12,8 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, whole
 from risingbandits._version import __version__
-from risingbandits.policies.base import Policy, policy_class
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import policy_class
 
 _FORMAT = 1
 _HEADER = "header"
