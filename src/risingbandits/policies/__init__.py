@@ -5,7 +5,7 @@ Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, 
 """
 
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.baselines import Constant, OracleConstant
+from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
 from risingbandits.policies.best_arm.hyperband import Hyperband
@@ -43,7 +43,6 @@ from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
 from risingbandits.policies.rising.red_ucb import REdUCB
-from risingbandits.policies.round_robin import RoundRobin
 
 __all__ = [
     "ASHA",
