@@ -180,6 +180,25 @@ def test_a_file_of_a_newer_format_is_refused(tmp_path: Path) -> None:
         Policy.load(path)
 
 
+def test_a_run_of_another_policy_is_refused_and_changes_nothing() -> None:
+    running = REdUCB(sigma=0.1).reset(3)
+    running.tell(2, 0.5)
+    for run in (get_policy("ucb1").reset(3).state_dict(), {}, {**running.state_dict(), "pulls": [1]}):
+        with pytest.raises(RisingBanditsError, match=r"run must be what state_dict of REdUCB\(sigma=0.1\) gave"):
+            running.restore(run)
+    assert running.pulls.tolist() == [0, 0, 1]
+    with pytest.raises(RisingBanditsError, match="state_dict needs a run"):
+        REdUCB().state_dict()
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.Philox])
+def test_copies_and_files_keep_the_kind_of_generator(kind: Any, tmp_path: Path) -> None:
+    policy = get_policy("exp3").reset(4, horizon=100, seed=np.random.Generator(kind(3)))
+    copies = [policy.clone(), Policy.load(policy.save(tmp_path / "run.npz"))]
+    arms = [policy.ask() for _ in range(20)]
+    assert [[copy.ask() for _ in range(20)] for copy in copies] == [arms, arms]
+
+
 def test_explanation_reads_well() -> None:
     policy = REdUCB(sigma=0.1).reset(2)
     for reward in (0.1, 0.2, 0.3, 0.4):

@@ -4,7 +4,13 @@ Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, 
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.
 """
 
+# Before the policies, so that a policy file has the same imports inside this package as outside of it.
+from risingbandits._core.jit import kernel
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
+
+# isort: split
+
 from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
@@ -38,7 +44,6 @@ from risingbandits.policies.commit.open_arms import OpenArms
 from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
-from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
 from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
@@ -86,6 +91,7 @@ __all__ = [
     "TsallisINF",
     "WindowGreedy",
     "get_policy",
+    "kernel",
     "policy_class",
     "policy_names",
     "recommended_policy",

@@ -83,11 +83,25 @@ def _calls(kernels: Kernels, state_class: type) -> _Calls:
 
 
 class Policy:
-    """Base class of all policies. Subclasses say what follows; everything public is here.
+    """Base class of all policies: what users call, and what authors of policies write.
 
-    A subclass has a constructor that only stores its arguments under their own names, ``name``, ``kernels``,
-    ``validate`` (checks the settings) and ``new_state``. State fields in ``scratch`` keep their contents from run to
-    run of a simulation because a run never reads what it has not written, or because they are constants.
+    Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
+    ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
+
+    Authors write a constructor that only stores its arguments under their own names, and
+
+    - ``name``, ``summary`` and the other tags below;
+    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms)`` where they depend on the settings or on the number of
+      arms;
+    - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
+      ``make_room(state, capacity)`` where arrays grow with the pulls;
+    - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
+      simulation may know;
+    - ``parts(state, t)``, the columns of `explain`;
+    - ``draws``, a property, where settings decide whether the generator is used, and ``draws_on_tell`` where ``update``
+      uses it;
+    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, because a run
+      never reads what it has not written or because they are constants.
     """
 
     name: ClassVar[str]
@@ -155,12 +169,8 @@ class Policy:
 
     def clone(self) -> Self:
         """An exact copy: settings and, in the middle of a run, the run. Both continue independently."""
-        copy = type(self)(**self.get_params())
-        if self._state is not None:
-            copy._begin(
-                self.n_arms, self.horizon, _copy_state(self._state), self._capacity, self._pulls, self._copy_generator()
-            )
-        return copy
+        copy = self.replace()
+        return copy if self._state is None else copy.restore(self.state_dict())
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
@@ -254,6 +264,30 @@ class Policy:
             repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
         )
 
+    def state_dict(self) -> dict[str, Any]:
+        """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
+        from risingbandits.policies import state
+
+        self._check_begun("state_dict")
+        return state.state_dict(self)
+
+    def restore(self, run: dict[str, Any]) -> Self:
+        """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
+
+        >>> from risingbandits import RoundRobin
+        >>> policy = RoundRobin().reset(n_arms=3)
+        >>> policy.tell(0, 0.5)
+        >>> RoundRobin().restore(policy.state_dict()).ask()
+        1
+        """
+        from risingbandits.policies import state
+
+        try:
+            state.restore(self, run)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RisingBanditsError(f"run must be what state_dict of {self!r} gave, and is not ({error}).") from error
+        return self
+
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
         from risingbandits.policies import state
@@ -270,17 +304,6 @@ class Policy:
     def _check_begun(self, verb: str) -> None:
         if self._state is None:
             raise RisingBanditsError(f"{verb} needs a run: call reset(n_arms) first.")
-
-    def _copy_generator(self) -> np.random.Generator | None:
-        if self._rng is None:
-            return None
-        copy = np.random.Generator(type(self._rng.bit_generator)())
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
-
-
-def _copy_state(state: Any) -> Any:
-    return state._replace(**{k: v.copy() for k, v in state._asdict().items() if isinstance(v, np.ndarray)})
 
 
 def _same(value: Any, default: Any) -> bool:
