@@ -372,7 +372,7 @@ def test_warm_start() -> None:
         ({"arms": ["a", "x\ny"]}, "name must be a printable text"),
         ({"arms": "abc"}, "arms must be names"),
         ({"objective": "best"}, "did you mean 'best-arm'"),
-        ({"policy": "comit-ucb"}, "Did you mean 'commit-ucb'"),
+        ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),
         ({"direction": "up"}, "direction must be one of"),
         ({"reward_range": (1.0, 0.0)}, "low < high"),
         ({"reward_range": 3}, r"reward_range must be \(low, high\)"),
@@ -415,7 +415,7 @@ def test_unbounded_rewards() -> None:
     for pull in allocator:
         allocator.tell(pull, 100.0 * curve(pull))
     assert allocator.recommend() == "b"
-    assert allocator.settings.policy.params()["sigma"] == 5.0
+    assert allocator.settings.policy.get_params()["sigma"] == 5.0
 
 
 # -- views and loops ------------------------------------------------------------------------------------------------

@@ -343,7 +343,7 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
-        policy = self.settings.policy.with_params()
+        policy = self.settings.policy.replace()
         policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, self.rebuilds])
         self.rebuilds += 1
         for n in range(max((arm.warm for arm in self.opened), default=0)):

@@ -21,7 +21,8 @@ from risingbandits.paper.imdb.averages import Averages
 from risingbandits.paper.imdb.play import LiveResult, play_live
 from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import REdUCB
-from risingbandits.policies.base import Policy, get_policy
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import get_policy
 from risingbandits.reports.folder import Study
 from risingbandits.simulation.backends.base import Backend
 

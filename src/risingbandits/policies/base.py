@@ -13,12 +13,12 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import compiled, kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
@@ -83,11 +83,25 @@ def _calls(kernels: Kernels, state_class: type) -> _Calls:
 
 
 class Policy:
-    """Base class of all policies. Subclasses say what follows; everything public is here.
+    """Base class of all policies: what users call, and what authors of policies write.
 
-    A subclass has a constructor that only stores its arguments under their own names, ``name``, ``kernels``,
-    ``validate`` (checks the settings) and ``new_state``. State fields in ``scratch`` keep their contents from run to
-    run of a simulation because a run never reads what it has not written, or because they are constants.
+    Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
+    ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
+
+    Authors write a constructor that only stores its arguments under their own names, and
+
+    - ``name``, ``summary`` and the other tags below;
+    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms)`` where they depend on the settings or on the number of
+      arms;
+    - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
+      ``make_room(state, capacity)`` where arrays grow with the pulls;
+    - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
+      simulation may know;
+    - ``parts(state, t)``, the columns of `explain`;
+    - ``draws``, a property, where settings decide whether the generator is used, and ``draws_on_tell`` where ``update``
+      uses it;
+    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, because a run
+      never reads what it has not written or because they are constants.
     """
 
     name: ClassVar[str]
@@ -132,9 +146,9 @@ class Policy:
         Here that is the noise level for ``sigma`` and, where the curves of all arms end, the longest for ``max_pulls``.
         """
         known: dict[str, Any] = {"sigma": problem.sigma, "max_pulls": problem.longest}
-        params = self.params()
+        params = self.get_params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
-        return self.with_params(**told) if told else self
+        return self.replace(**told) if told else self
 
     @property
     def draws(self) -> bool:
@@ -143,28 +157,24 @@ class Policy:
 
     # -- settings -----------------------------------------------------------------------------------------------
 
-    def params(self) -> dict[str, Any]:
+    def get_params(self) -> dict[str, Any]:
         """The settings, as given to the constructor."""
         return {
             name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
         }
 
-    def with_params(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """A new policy with some settings changed."""
-        return type(self)(**{**self.params(), **changes})
+        return type(self)(**{**self.get_params(), **changes})
 
     def clone(self) -> Self:
         """An exact copy: settings and, in the middle of a run, the run. Both continue independently."""
-        copy = type(self)(**self.params())
-        if self._state is not None:
-            copy._begin(
-                self.n_arms, self.horizon, _copy_state(self._state), self._capacity, self._pulls, self._copy_generator()
-            )
-        return copy
+        copy = self.replace()
+        return copy if self._state is None else copy.restore(self.state_dict())
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = [f"{k}={v!r}" for k, v in self.params().items() if not _same(v, defaults[k].default)]
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k].default)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # -- a run --------------------------------------------------------------------------------------------------
@@ -254,6 +264,30 @@ class Policy:
             repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
         )
 
+    def state_dict(self) -> dict[str, Any]:
+        """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
+        from risingbandits.policies import state
+
+        self._check_begun("state_dict")
+        return state.state_dict(self)
+
+    def restore(self, run: dict[str, Any]) -> Self:
+        """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
+
+        >>> from risingbandits import RoundRobin
+        >>> policy = RoundRobin().reset(n_arms=3)
+        >>> policy.tell(0, 0.5)
+        >>> RoundRobin().restore(policy.state_dict()).ask()
+        1
+        """
+        from risingbandits.policies import state
+
+        try:
+            state.restore(self, run)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RisingBanditsError(f"run must be what state_dict of {self!r} gave, and is not ({error}).") from error
+        return self
+
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
         from risingbandits.policies import state
@@ -271,76 +305,6 @@ class Policy:
         if self._state is None:
             raise RisingBanditsError(f"{verb} needs a run: call reset(n_arms) first.")
 
-    def _copy_generator(self) -> np.random.Generator | None:
-        if self._rng is None:
-            return None
-        copy = np.random.Generator(type(self._rng.bit_generator)())
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
-
-
-def _copy_state(state: Any) -> Any:
-    return state._replace(**{k: v.copy() for k, v in state._asdict().items() if isinstance(v, np.ndarray)})
-
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or bool(type(value) is type(default) and np.all(value == default))
-
-
-# -- registry ---------------------------------------------------------------------------------------------------
-
-P = TypeVar("P", bound=type[Policy])
-
-
-class _Registry:
-    """Policies by name."""
-
-    def __init__(self) -> None:
-        self.classes: dict[str, type[Policy]] = {}
-
-
-_registry = _Registry()
-
-
-def register(policy: P) -> P:
-    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
-    known = _registry.classes.get(policy.name)
-    if known is not None and known.__qualname__ != policy.__qualname__:
-        raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
-    _registry.classes[policy.name] = policy
-    return policy
-
-
-def policy_names(objective: str | None = None) -> list[str]:
-    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
-
-    Examples
-    --------
-    >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
-    (True, False)
-    """
-    if objective is not None:
-        check_choice("objective", objective, OBJECTIVES)
-    return sorted(name for name, known in _registry.classes.items() if objective in (None, known.objective))
-
-
-def get_policy(name: str, **params: Any) -> Policy:
-    """A new policy by its registered name.
-
-    Examples
-    --------
-    >>> get_policy("red-ucb", eps=0.1)
-    REdUCB(eps=0.1)
-    """
-    return policy_class(name)(**params)
-
-
-def policy_class(name: str) -> type[Policy]:
-    """The class registered under ``name``."""
-    import difflib
-
-    if name not in _registry.classes:
-        near = difflib.get_close_matches(str(name), policy_names(), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise RisingBanditsError(f"policy {name!r} is not known; known are {', '.join(policy_names())}.{hint}")
-    return _registry.classes[name]

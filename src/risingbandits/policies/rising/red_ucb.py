@@ -21,7 +21,8 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import compiled, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 _LONGEST_LOG_TABLE = 1 << 22
 
