@@ -43,7 +43,7 @@ def test_the_surface_is_small_lazy_and_complete() -> None:
     for name in rb.__all__:
         assert getattr(rb, name) is not None
     with pytest.raises(AttributeError, match=r"it is risingbandits\.policies\.CommitUCB"):
-        rb.CommitUCB  # type: ignore[attr-defined] # noqa: B018
+        rb.policies.CommitUCB  # type: ignore[attr-defined] # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute 'nothing'$"):
         rb.nothing  # type: ignore[attr-defined] # noqa: B018
 

@@ -274,7 +274,7 @@ class Policy:
     def restore(self, run: dict[str, Any]) -> Self:
         """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
 
-        >>> from risingbandits import RoundRobin
+        >>> from risingbandits.policies import RoundRobin
         >>> policy = RoundRobin().reset(n_arms=3)
         >>> policy.tell(0, 0.5)
         >>> RoundRobin().restore(policy.state_dict()).ask()
