@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits.allocation import Event, open_history
+from risingbandits.allocation import Event, open_reader
 from risingbandits.cli import run
 
 PATIENCE = 120.0  # seconds before a test gives up; none depends on less
@@ -56,8 +56,8 @@ def write(tmp_path: Path, text: str, head: str = "budget = 12\n") -> Path:
 
 
 def events(store: Path) -> list[Event]:
-    with open_history(store) as history:
-        return list(history.events())
+    with open_reader(store) as reader:
+        return list(reader.events())
 
 
 def kinds(store: Path, kind: str) -> list[tuple[str, int]]:
