@@ -18,7 +18,7 @@ help:  ## this list
 
 demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute
 	@$(BIN)/risingbandits demo
-	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
+	@$(BIN)/risingbandits paper imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
 		--out risingbandits-demo/digits
 
 test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones

@@ -19,8 +19,8 @@ from risingbandits import Result, policy_names
 from risingbandits.cli import app, run
 
 COMMANDS = (
-    *("demo", "simulate", "policies", "problems", "theory", "lower-bounds", "check", "reproduce", "imdb"),
-    *("run", "log", "show", "export", "replay", "report", "watch"),
+    *("demo", "simulate", "policies", "problems", "check", "replay", "run", "log", "show", "export", "report", "watch"),
+    *("paper", "paper reproduce", "paper imdb", "paper theory", "paper lower-bounds"),
 )
 SMALL = ["simulate", "--problem", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "study.json", "report.md"} | {
@@ -48,7 +48,7 @@ def curves(tmp_path: Path) -> Path:
 
 def test_help_of_every_command_and_the_version() -> None:
     runner = CliRunner()
-    for command in ([], *([name] for name in COMMANDS)):
+    for command in ([], *(name.split() for name in COMMANDS)):
         shown = runner.invoke(app, [*command, "--help"])
         assert shown.exit_code == 0
         assert "Usage: risingbandits" in shown.output

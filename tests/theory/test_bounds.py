@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.paper.pair_study import learning_policies, play_pairs
 from risingbandits.problems import (
     PAIRS,
     ConstantCurve,
@@ -22,9 +23,7 @@ from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,
     game_value,
-    learning_policies,
     lower_bound,
-    play_pairs,
     predicted_regret,
     stochastic_bound,
     trivial_bound,
