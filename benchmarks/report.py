@@ -25,9 +25,9 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits.problems import get_problem
+from risingbandits.reports.html_report import write_html
 from risingbandits.reports.pages.page import plotly_script
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import StudyFile
 
 POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4", "round-robin")
 WRITER = """

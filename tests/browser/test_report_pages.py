@@ -10,8 +10,8 @@ import pytest
 
 from chromium import Watched
 from risingbandits import RisingBandit, RoundRobin, get_policy, simulate
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.html_report import write_html
+from risingbandits.reports.study import StudyFile
 from sample_stores import WICKED, make_store
 
 if TYPE_CHECKING:

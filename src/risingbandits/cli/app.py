@@ -23,7 +23,7 @@ from risingbandits.cli.backend import Address, Backend
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
-    from risingbandits.reports.folder import Study
+    from risingbandits.reports.markdown_report import Study
 
 __all__ = ["app", "main", "run"]
 
@@ -98,7 +98,7 @@ def demo(
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import Study, prepare_folder
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -150,7 +150,7 @@ def simulate(
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.policies import text
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import Study, prepare_folder
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
@@ -249,7 +249,7 @@ def _present(
 
     page = None
     if out is not None:
-        from risingbandits.reports.folder import write_report
+        from risingbandits.reports.markdown_report import write_report
 
         page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}", objective)
     for study in studies:

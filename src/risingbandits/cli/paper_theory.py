@@ -70,7 +70,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits.problems import PAIRS
         from risingbandits.reports import theory as tables
         from risingbandits.reports.figures import save_figure
-        from risingbandits.reports.folder import prepare_folder
+        from risingbandits.reports.markdown_report import prepare_folder
 
         chosen = text.parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (

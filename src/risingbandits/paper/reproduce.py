@@ -14,7 +14,7 @@ from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_a
 from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
 from risingbandits.paper.study import Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
-from risingbandits.reports.folder import prepare_folder
+from risingbandits.reports.markdown_report import prepare_folder
 from risingbandits.simulation.backends.base import Backend, opened
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]

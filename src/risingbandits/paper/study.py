@@ -15,7 +15,7 @@ from risingbandits.paper.kept_runs import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import StudyFile
 from risingbandits.simulation import Result
 
 __all__ = ["PAPER_POLICIES", "POLICIES", "Experiment", "PanelSpec", "RegretStudy", "Size", "published_policies"]

@@ -10,10 +10,10 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.allocation.ledger import ArmState
 from risingbandits.reports.allocation_log import AllocationLog, Outlook
-from risingbandits.reports.pages import figures as draw
-from risingbandits.reports.pages.budget_figures import block_size
+from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.elements import Figure
-from risingbandits.reports.pages.text import number, numbers
+from risingbandits.reports.pages.escaping import number, numbers
+from risingbandits.reports.pages.store_figures import block_size
 
 __all__ = ["learning_curves"]
 

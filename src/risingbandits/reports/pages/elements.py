@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from risingbandits._core.tables import TextTable
-from risingbandits.reports.pages.text import escape, name
+from risingbandits.reports.pages.escaping import escape, name
 
 __all__ = ["Block", "Code", "Facts", "Figure", "Section", "Table", "Text"]
 

@@ -16,7 +16,7 @@ from importlib import resources
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
 from risingbandits.reports.pages.elements import Block, Figure, Section
-from risingbandits.reports.pages.text import escape, json_for_script, name
+from risingbandits.reports.pages.escaping import escape, json_for_script, name
 
 __all__ = ["Page", "plotly_script"]
 

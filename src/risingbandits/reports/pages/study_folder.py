@@ -11,7 +11,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.reports.pages.page import Page
 from risingbandits.reports.pages.study_page import Played, study_page
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import StudyFile
 from risingbandits.simulation.result import Result
 
 __all__ = ["folder_page"]

@@ -10,12 +10,12 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits._version import __version__
-from risingbandits.reports.pages import figures as draw
+from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.elements import Block, Code, Facts, Figure, Section, Table, Text
+from risingbandits.reports.pages.escaping import label, number, numbers
 from risingbandits.reports.pages.page import Page
-from risingbandits.reports.pages.text import label, number, numbers
-from risingbandits.reports.selection import MOST_CURVES, most_pulled, percent
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.pictures import MOST_CURVES, most_pulled, percent
+from risingbandits.reports.study import StudyFile
 from risingbandits.reports.tables import summary_table
 from risingbandits.simulation.result import Result
 

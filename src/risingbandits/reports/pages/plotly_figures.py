@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.reports.pages.text import Number, label, numbers
+from risingbandits.reports.pages.escaping import Number, label, numbers
 
 __all__ = ["MUTED", "axis", "band", "bars", "dots", "entry", "heat", "layout", "line", "named_rows", "stacked"]
 

@@ -11,7 +11,7 @@ from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
 from risingbandits.problems import RisingBandit
 from risingbandits.reports import figures
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import StudyFile
 from risingbandits.reports.tables import summary_table
 from risingbandits.simulation.result import Result
 

@@ -9,9 +9,9 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.pages import figures as draw
+from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.elements import Figure
-from risingbandits.reports.pages.text import numbers
+from risingbandits.reports.pages.escaping import numbers
 
 __all__ = ["block_size", "shown_arms", "spent_by_block", "spent_over_time"]
 
