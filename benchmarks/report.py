@@ -110,7 +110,7 @@ def following(folder: Path, rate: float, seconds: float) -> None:
                 time.sleep(0.05)
             ended = time.time()
             last = f"{int(rate * seconds) + 1:,}"
-            tab.wait_for_function(f"document.querySelectorAll('#tiles dd')[2].textContent === '{last}'")
+            tab.locator("#tiles dd").nth(2).filter(has_text=last).wait_for()
             caught_up = time.time() - ended
             browser.close()
             server.terminate()

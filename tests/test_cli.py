@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import risingbandits
+from programs import PATIENCE, program, until
 from risingbandits import Result, policy_names
 from risingbandits.cli import app, run
 
@@ -207,20 +208,17 @@ def test_process_exit_codes_and_streams(tmp_path: Path) -> None:
     assert bad.stderr == "risingbandits: runs must be an integer >= 1, got 0.\n"
 
 
-def test_interrupt_leaves_one_line_and_no_half_written_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", [0.0, 0.3, 1.0])
+def test_interrupt_leaves_one_line_and_no_half_written_file(tmp_path: Path, moment: float) -> None:
+    """At any moment, in seconds: code is loaded or compiled, then runs are played, for minutes."""
     arguments = ["simulate", "--runs", "100000", "--policies", "round-robin", "--out", str(tmp_path / "study")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "risingbandits", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "study").exists() and time.monotonic() < deadline:  # made just before the runs start
-        time.sleep(0.02)
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == ""
-    assert err == "Interrupted; no unfinished file was left.\n"
+    command = [sys.executable, "-m", "risingbandits", *arguments]
+    with program(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        until((tmp_path / "study").exists)  # made just before the runs start
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "Interrupted; no unfinished file was left.\n")
     assert os.listdir(tmp_path / "study") == []
 
 

@@ -115,14 +115,14 @@ def test_the_legend_hides_and_shows_by_mouse_and_keyboard(new_page: NewPage, stu
     page = opened(watched, study)
     first = page.locator("#study-1-regret .legend button").first
     first.click()
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 4")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 4")
     assert first.get_attribute("aria-pressed") == "false"
     assert first.evaluate("button => button === document.activeElement")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 6")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 6")
     assert first.get_attribute("aria-pressed") == "true"
     first.dblclick()
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 2")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 2")
     watched.check()
 
 
@@ -135,7 +135,7 @@ def test_light_and_dark(new_page: NewPage, study: str) -> None:
     button = page.get_by_role("button", name="Dark colours")
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
-    page.wait_for_function(f"({colours})().every((now, at) => now !== {dark}[at])")
+    watched.until(f"({colours})().every((now, at) => now !== {dark}[at])")
     assert page.evaluate(colours)[0] == "rgb(255, 255, 255)"
     assert button.get_attribute("aria-pressed") == "false"
     page.reload()
@@ -183,7 +183,7 @@ def test_the_page_refuses_other_scripts_and_addresses(new_page: NewPage, study: 
             document.body.append(image);
         }"""
     )
-    page.wait_for_timeout(200)
+    watched.wait(lambda: failures and len(watched.problems) == 2)
     assert page.evaluate("window.intruder") is None
     assert failures == ["csp"]  # tried by the test, refused by the page before anything was sent
     assert len(watched.problems) == 2

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from programs import program, until
 from risingbandits import REdUCB, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
@@ -73,18 +72,14 @@ def test_resuming_plays_nothing_twice_and_leaves_equal_bytes(
 
 def test_killed_at_any_moment_and_continued(finished: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "risingbandits", *QUICK_STUDY, "--out", str(tmp_path)]
-    wait = float(np.random.default_rng().uniform(0.0, 1.5))
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while process.poll() is None and not any(tmp_path.glob("blocks/*.npz")) and time.monotonic() < end:
-        time.sleep(0.01)
-    time.sleep(wait)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    blocks = int(np.random.default_rng(0).integers(1, 6))
+    with program(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until(lambda: process.poll() is not None or len(list(tmp_path.glob("blocks/*.npz"))) >= blocks)
+        process.kill()
     kept = len(list(tmp_path.glob("blocks/*.npz")))
     (tmp_path / "blocks" / "half.npz.999999999.tmp").write_bytes(b"half a block")  # as if killed while writing
-    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0, f"after {wait} s, {kept} blocks"
-    assert files_of(tmp_path) == files_of(finished), f"killed {wait} s after the first of {kept} blocks"
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0, f"after {kept} blocks"
+    assert files_of(tmp_path) == files_of(finished), f"killed after {kept} blocks"
 
 
 def test_other_settings_never_mix(finished: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from programs import PATIENCE, program
 from risingbandits import (
     Bernoulli,
     Constant,
@@ -202,17 +203,16 @@ def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result
 def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
     script = (
         "from risingbandits import simulate\n"
-        "print('ready', flush=True)\n"
-        "simulate('red-ucb', 'paper-15arms', runs=10_000, seed=1).save('out')\n"
+        "say = lambda policy, runs: print('played', flush=True)\n"
+        "simulate('red-ucb', 'paper-15arms', runs=10_000, seed=1, progress=say).save('out')\n"
     )
     command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with program(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        ready = process.stdout.readline()
-        time.sleep(3)
+        played = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert ready == b"ready\n"
+        process.communicate(timeout=PATIENCE)
+    assert played == "played\n"
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []
 

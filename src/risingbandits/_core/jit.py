@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
+from risingbandits._interrupts import interruptible
+
 __all__ = ["bound_kernel", "compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,7 +69,7 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     classes = [value for value in names.values() if isinstance(value, type)]
     bound = _rebind(plain(function), names)
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
-    return numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)  # type: ignore[no-any-return]
+    return interruptible(numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound))  # type: ignore[no-any-return]
 
 
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:

@@ -149,14 +149,15 @@ def simulate(
     ] = "paying",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.policies import text
+    from risingbandits.cli.arguments import parse_checkpoints
+    from risingbandits.policies.text import parse_policies
     from risingbandits.reports.markdown_report import Study, prepare_folder
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
-    chosen = text.parse_policies(policies)
-    rounds = text.parse_checkpoints(checkpoints)
+    chosen = parse_policies(policies)
+    rounds = parse_checkpoints(checkpoints)
     played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
@@ -229,7 +230,7 @@ def _fail(sentence: str) -> int:
 
 
 def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
-    from risingbandits.policies.text import parse_noise
+    from risingbandits.cli.arguments import parse_noise
     from risingbandits.problems import RisingBandit, get_problem
 
     if name is not None and curves is not None:

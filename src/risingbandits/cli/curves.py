@@ -54,13 +54,13 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
         from risingbandits.policies.text import parse_policies
-        from risingbandits.problems.csv_files import read_curves
+        from risingbandits.problems.csv_files import load_curves
         from risingbandits.reports import replay_tables as tables
         from risingbandits.simulation.replay import replay as play
 
         check_choice("objective", objective, _DEFAULTS)
         outcome = play(
-            read_curves(curves),
+            load_curves(curves),
             parse_policies(_DEFAULTS[objective] if policies is None else policies),
             budget,
             orders=orders,
