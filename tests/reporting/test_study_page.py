@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 from risingbandits import Result, RisingBandit, RisingBanditsError, RoundRobin, get_policy, simulate
 from risingbandits.cli import run
 from risingbandits.reports.html_report import write_html
-from risingbandits.reports.markdown_report import Study
 from risingbandits.reports.pages import escaping
 from risingbandits.reports.pages.page import plotly_script
-from risingbandits.reports.study import StudyFile
+from risingbandits.reports.study import Study, StudyNotes
 from sample_stores import WICKED
 
 
@@ -69,7 +68,7 @@ def study() -> Study:
 
 def save(problem: RisingBandit, result: Result, folder: Path, command: str = "cmd") -> Path:
     """What `write_report` writes, without its figures."""
-    StudyFile.of(problem, result.horizon, command).save(result.save(folder))
+    Study(problem, result).save(folder, command)
     return folder
 
 
@@ -127,16 +126,16 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     np.testing.assert_allclose(np.array(heat["z"], float) ** 2, shares, rtol=1e-3)
     curve = drawn["study-1-curves"]["data"][0]
     arm = study.problem.oracle_arm(40)
-    assert curve["legendgroup"] == WICKED[arm] + "*"
+    assert curve["legendgroup"] == WICKED[arm] + " (best)"
     np.testing.assert_allclose(np.array(curve["y"], float), study.problem.means(np.array(curve["x"]))[arm], rtol=1e-5)
 
 
 def test_equal_studies_give_equal_bytes_and_the_command_is_there(folder: Path) -> None:
     first = write_html(folder, folder / "a.html").read_bytes()
     assert write_html(folder, folder / "b.html").read_bytes() == first
-    about = StudyFile.load(folder)
-    assert about is not None
-    assert f"<code>{html.escape(str(about.command))}</code>" in first.decode()
+    notes = StudyNotes.load(folder)
+    assert notes is not None
+    assert f"<code>{html.escape(str(notes.command))}</code>" in first.decode()
 
 
 def test_several_studies_and_one_without_curves(study: Study, tmp_path: Path) -> None:

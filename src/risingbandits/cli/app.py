@@ -23,7 +23,7 @@ from risingbandits.cli.backend import Address, Backend
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
-    from risingbandits.reports.markdown_report import Study
+    from risingbandits.reports.study import Study
 
 __all__ = ["app", "main", "run"]
 
@@ -98,7 +98,8 @@ def demo(
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
-    from risingbandits.reports.markdown_report import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -151,7 +152,8 @@ def simulate(
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.cli.arguments import parse_checkpoints
     from risingbandits.policies.text import parse_policies
-    from risingbandits.reports.markdown_report import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)

@@ -22,7 +22,7 @@ from risingbandits.paper.imdb.play import LiveResult, play_live
 from risingbandits.paper.published_imdb import ClippedBonusUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy, get_policy
-from risingbandits.reports.markdown_report import Study
+from risingbandits.reports.study import Study
 from risingbandits.simulation.backends.base import Backend
 
 __all__ = [
