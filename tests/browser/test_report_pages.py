@@ -11,8 +11,8 @@ import pytest
 from chromium import Watched
 from risingbandits import RisingBandit, get_policy, simulate
 from risingbandits.policies import RoundRobin
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.html_report import write_html
+from risingbandits.reports.study import Study
 from sample_stores import WICKED, make_store
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     problem = RisingBandit.from_array(curves, name=WICKED[1], arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[2]: RoundRobin(), WICKED[3]: get_policy("red-ucb")}
     result = simulate(policies, problem, 200, runs=4)
-    StudyFile.of(problem, 200, f"risingbandits simulate '{WICKED[0]}'").save(result.save(folder))
+    Study(problem, result).save(folder, f"risingbandits simulate '{WICKED[0]}'")
     return write_html(folder, folder / "report.html").as_uri()
 
 

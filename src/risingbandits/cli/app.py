@@ -23,7 +23,7 @@ from risingbandits.cli.given import given_command
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
-    from risingbandits.reports.folder import Study
+    from risingbandits.reports.study import Study
 
 __all__ = ["app", "main", "run"]
 
@@ -99,7 +99,8 @@ def demo(
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -152,7 +153,8 @@ def simulate(
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.cli.arguments import parse_checkpoints
     from risingbandits.policies.text import parse_policies
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
@@ -239,7 +241,7 @@ def _present(
 
     page = None
     if out is not None:
-        from risingbandits.reports.folder import write_report
+        from risingbandits.reports.markdown_report import write_report
 
         page = write_report(studies, out, command, objective)
     for study in studies:

@@ -67,7 +67,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits.policies.text import parse_policies
         from risingbandits.problems import PAIRS
         from risingbandits.reports.figures import save_figure
-        from risingbandits.reports.folder import prepare_folder
+        from risingbandits.reports.markdown_report import prepare_folder
 
         chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (

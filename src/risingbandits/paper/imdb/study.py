@@ -23,7 +23,7 @@ from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy
-from risingbandits.reports.folder import Study
+from risingbandits.reports.study import Study
 from risingbandits.simulation.backends.base import Backend
 
 __all__ = [

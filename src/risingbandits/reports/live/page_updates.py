@@ -16,11 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from risingbandits.reports.live.follower import Follower
-from risingbandits.reports.pages.elements import Figure, table_html
-from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.escaping import name
+from risingbandits.reports.pages.page import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
-from risingbandits.reports.pages.text import name
+from risingbandits.reports.store_follower import Follower
 
 __all__ = ["Feed", "State"]
 

@@ -16,14 +16,13 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.stores.reader import Event, open_reader
 from risingbandits.cli import run
+from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.live import follower as following
+from risingbandits.reports.html_report import page_of, write_html
 from risingbandits.reports.live import terminal
-from risingbandits.reports.live.follower import Follower
-from risingbandits.reports.pages.elements import Figure
-from risingbandits.reports.pages.page import plotly_script
+from risingbandits.reports.pages.page import Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
-from risingbandits.reports.pages.write import page_of, write_html
+from risingbandits.reports.store_follower import Follower
 from sample_stores import WICKED, make_store
 
 
