@@ -11,13 +11,12 @@ computed once per pull, in O(1), and a round costs three multiplications per arm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._jit import compiled, kernel
+from risingbandits._jit import kernel
+from risingbandits._until_it_pays import EntryPoint
 from risingbandits.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits.policies import _history, _noise, _pruning, _trend
 from risingbandits.policies._types import Floats, Mask, Rng
@@ -201,9 +200,7 @@ def _fill_root_log(root_log: Floats) -> None:
         root_log[t] = math.sqrt(math.log(float(t)))
 
 
-@cache
-def _compiled_fill() -> Callable[..., None]:
-    return compiled(_fill_root_log)
+_fill = EntryPoint(_fill_root_log)
 
 
 # -- noise level from second differences ------------------------------------------------------------------------------
@@ -323,7 +320,7 @@ class REdUCB(Policy):
         smooth = self.sigma == _noise.SMOOTH
         sigma = 1.0 if smooth else _noise.number(self.sigma)
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
-        _compiled_fill()(root_log)
+        _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
         block, bounds = _pruning.new_block(n_arms, more_rows=5)
