@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
 
@@ -71,15 +72,17 @@ def _recommend(fields: tuple[Any, ...], t: int, pulls: Ints) -> int:
 
 
 class _Calls(NamedTuple):
-    ask: Callable[..., int]
-    tell: Callable[..., None]
-    recommend: Callable[..., int]
+    ask: EntryPoint
+    ask_some: EntryPoint  # with a mask: another type, thus other machine code
+    tell: EntryPoint
+    recommend: EntryPoint
 
 
 @cache
-def _calls(kernels: Kernels, state_class: type) -> _Calls:
+def _calls(kernels: Kernels, state_class: type, draws: bool) -> _Calls:
+    """The calls that all policies with these kernels share, so that one need not pay again what another has paid."""
     names = {**kernels._asdict(), "State": state_class}
-    return _Calls(compiled(_ask, **names), compiled(_tell, **names), compiled(_recommend, **names))
+    return _Calls(*(EntryPoint(template, **names) for template in (_ask, _ask, _tell, _recommend)))
 
 
 class Policy:
@@ -211,13 +214,24 @@ class Policy:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
-        self._calls = _calls(self.kernels_for(n_arms), state.__class__)
+        self._find_calls()
+
+    def _find_calls(self) -> None:
+        self._calls = _calls(self.kernels_for(self.n_arms), self._state.__class__, self._rng is not None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_calls"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        self.__dict__.update(stored)
+        if self._state is not None:
+            self._find_calls()
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         """The arm to pull next, among the ``available`` ones (one boolean per arm; None: all)."""
         self._check_begun("ask")
         if available is None:
-            return int(self._calls.ask(self._fields, self.rounds + 1, None, self._rng))
+            return int(self._calls.ask.call(self._fields, self.rounds + 1, None, self._rng))
         mask = np.asarray(available)
         if mask.shape != (self.n_arms,) or mask.dtype != np.bool_:
             raise RisingBanditsError(
@@ -225,7 +239,7 @@ class Policy:
             )
         if not mask.any():
             raise RisingBanditsError("available must leave at least one arm, got none.")
-        return int(self._calls.ask(self._fields, self.rounds + 1, np.ascontiguousarray(mask), self._rng))
+        return int(self._calls.ask_some.call(self._fields, self.rounds + 1, np.ascontiguousarray(mask), self._rng))
 
     def tell(self, arm: int, reward: float) -> None:
         """Report the reward of one pull of ``arm``, whether it was asked for or not."""
@@ -244,7 +258,7 @@ class Policy:
             self.make_room(self._state, self._capacity)
         self.rounds += 1
         self._pulls[arm] += 1
-        self._calls.tell(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
+        self._calls.tell.call(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
 
     @property
     def pulls(self) -> npt.NDArray[np.int64]:
@@ -255,7 +269,7 @@ class Policy:
     def recommend(self) -> int:
         """The arm to keep if the run ended now."""
         self._check_begun("recommend")
-        return int(self._calls.recommend(self._fields, self.rounds, self.pulls))
+        return int(self._calls.recommend.call(self._fields, self.rounds, self.pulls))
 
     def explain(self) -> Explanation:
         """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
