@@ -86,15 +86,17 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Rooms and their names, loaded when they are first used."""
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
-    value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
-    globals()[name] = value  # found at once the next time
-    return value
+if not TYPE_CHECKING:  # or every name would be known to a type checker
+
+    def __getattr__(name: str) -> Any:
+        """Rooms and their names, loaded when they are first used."""
+        if name in _ROOMS:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
+        value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value  # found at once the next time
+        return value
 
 
 def __dir__() -> list[str]:

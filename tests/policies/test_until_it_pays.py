@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import Policy, get_policy, policy_names, random_instance
+from risingbandits import Policy, get_policy, policy_names
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.jit import compiled, is_in_disk_cache, kernel
 from risingbandits.policies import UCB1
 from risingbandits.policies.base import _Calls
+from risingbandits.problems import random_problem
 from risingbandits.testing.policies import _play
 
 K, ROUNDS = 4, 60
@@ -36,7 +37,7 @@ command = ["echo", "0.6"]
 
 def new_run(name: str, price: float | None = None) -> Policy:
     """A run for which nothing was paid yet."""
-    policy = get_policy(name).for_problem(random_instance(K, seed=1), 2 * ROUNDS).reset(K, 2 * ROUNDS, seed=5)
+    policy = get_policy(name).for_problem(random_problem(K, seed=1), 2 * ROUNDS).reset(K, 2 * ROUNDS, seed=5)
     policy._calls = _Calls(*(EntryPoint(one._function, **one._names) for one in policy._calls))
     for call in policy._calls:
         call._price = price
