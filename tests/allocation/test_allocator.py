@@ -7,13 +7,13 @@ import logging
 import math
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from programs import PATIENCE
 from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError, get_policy, policy_names
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import UCB1, CommitUCB
@@ -488,7 +488,7 @@ def test_a_fork_is_a_worker_of_its_own(place: str, tmp_path: Path) -> None:
                 os._exit(0)
         os.waitpid(child, 0)
         assert (tmp_path / "child").read_text() != pull.arm
-        time.sleep(1.1)  # how often dead processes are looked for
-        again = asked(allocator)
+        again = allocator.ask(wait=PATIENCE)  # dead processes are looked for from time to time
+        assert again is not None
         assert (again.arm, again.attempt) == ((tmp_path / "child").read_text(), 2), "the child has ended"
         assert allocator.tell(pull, 0.5)

@@ -122,6 +122,12 @@ def test_kl_width_solves_its_equation(mean: float, x: float) -> None:
     assert _widths.kl_above(mean, x) == pytest.approx(kl_width(mean, x), abs=1e-9)
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.5, 0.738, 0.999])
+def test_kl_width_without_divergence_is_nothing(mean: float) -> None:
+    for kl_above in (_widths.kl_above, interpreted(_widths.kl_above)):
+        assert kl_above(mean, 0.0) == 0.0
+
+
 def test_widths_are_ordered() -> None:
     for mean in (0.0, 0.02, 0.5, 0.97):
         for w in (1.0, 7.0, 100.0):
