@@ -112,8 +112,8 @@ class Task:
             if changed is None:
                 return None
             policy = changed
-        if problem.sigma is not None and policy.params().get("sigma", 0.0) is None:
-            policy = policy.with_params(sigma=problem.sigma)
+        if problem.sigma is not None and policy.get_params().get("sigma", 0.0) is None:
+            policy = policy.replace(sigma=problem.sigma)
         assert problem.instance.horizon is not None
         return policy.for_problem(problem.instance, problem.instance.horizon)
 
@@ -320,13 +320,13 @@ def _sides(beta: float | None, horizon: int, noise: Noise, name: str, seed: int)
 
 def _misjudge(setting: str, factor: float, policy: Policy, instance: RisingBandit) -> Policy | None:
     """The policy with sigma or cap off by a factor, None where it has none or finds it out by itself."""
-    params = policy.params()
+    params = policy.get_params()
     if setting not in params:
         return None
     value = params[setting]
     if setting == "sigma" and value is None:
         value = instance.sigma
-    return policy.with_params(**{setting: factor * value}) if isinstance(value, int | float) else None
+    return policy.replace(**{setting: factor * value}) if isinstance(value, int | float) else None
 
 
 def _replays(

@@ -344,15 +344,15 @@ def test_policies_for_the_best_arm_are_left_out_elsewhere() -> None:
 def test_the_yardstick_opens_few_arms() -> None:
     told = FewArmsGaussianUCB(sigma=0.01).for_problem(get_problem("paper-15arms"), 900)
     assert told.max_arms == 10
-    assert told.inner().params()["sigma"] == 0.01
+    assert told.inner().get_params()["sigma"] == 0.01
 
 
 def test_told_noise_replaces_none_only() -> None:
     instance = RisingBandit(get_problem("paper-2arms").curves, NoNoise(), 100)
     task, _ = made("x", "real", {})
     problem = Problem("", instance, 0, sigma=0.02)
-    assert task.policy_for(REdUCB(), problem).params()["sigma"] == 0.02  # type: ignore[union-attr]
-    assert task.policy_for(REdUCB(sigma=0.3), problem).params()["sigma"] == 0.3  # type: ignore[union-attr]
+    assert task.policy_for(REdUCB(), problem).get_params()["sigma"] == 0.02  # type: ignore[union-attr]
+    assert task.policy_for(REdUCB(sigma=0.3), problem).get_params()["sigma"] == 0.3  # type: ignore[union-attr]
     assert isinstance(task.policy_for(RoundRobin(), problem), RoundRobin)
 
 
@@ -376,5 +376,6 @@ def test_misjudged_settings() -> None:
         "Capped(sigma=0.6)",
     ]
     assert told("misjudged-sigma", Capped(sigma="auto")) == [None, None]
-    assert [policy.params()["cap"] for policy in told("misjudged-cap", Capped()) if policy] == [0.9 * 0.8, 0.9 * 1.2]
+    caps = [policy.get_params()["cap"] for policy in told("misjudged-cap", Capped()) if policy]
+    assert caps == [0.9 * 0.8, 0.9 * 1.2]
     assert told("misjudged-cap", RoundRobin()) == [None, None]

@@ -424,7 +424,7 @@ def test_unbounded_rewards() -> None:
     for pull in allocator:
         allocator.tell(pull, 100.0 * curve(pull))
     assert allocator.recommend() == "b"
-    assert allocator.settings.policy.params()["sigma"] == 5.0
+    assert allocator.settings.policy.get_params()["sigma"] == 5.0
 
 
 # -- views and loops ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from kill_worker import reward
 
 from programs import until
 from risingbandits import Allocator
-from risingbandits.allocation import Event, open_history
+from risingbandits.allocation import Event, open_reader
 
 WORKER = Path(__file__).with_name("kill_worker.py")
 ARMS = [f"arm{i}" for i in range(6)]
@@ -97,9 +97,9 @@ def survive(place: str, folder: Path, kills: int) -> None:
     finally:
         crew.close()
     finish(place)
-    with open_history(place) as history:
-        check(list(history.events()), crew.diaries)
-        assert history.allocator_state().surprises == 0, "a replay decides as the first time"
+    with open_reader(place) as reader:
+        check(list(reader.events()), crew.diaries)
+        assert reader.ledger().surprises == 0, "a replay decides as the first time"
 
 
 def finish(store: str) -> None:

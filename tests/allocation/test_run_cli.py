@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program, until
-from risingbandits.allocation import Event, open_history
+from risingbandits.allocation import Event, open_reader
 from risingbandits.cli import run
 
 LEARNERS = """\
@@ -55,8 +55,8 @@ def write(tmp_path: Path, text: str, head: str = "budget = 12\n") -> Path:
 
 
 def events(store: Path) -> list[Event]:
-    with open_history(store) as history:
-        return list(history.events())
+    with open_reader(store) as reader:
+        return list(reader.events())
 
 
 def kinds(store: Path, kind: str) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits.allocation import Allocator, open_history
+from risingbandits.allocation import Allocator, open_reader
 from risingbandits.allocation.events import Event
 from risingbandits.cli import run
 from risingbandits.problems.csv_files import load_curves
@@ -44,8 +44,8 @@ def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     code, out, err = outcome(capsys, "log", store)
     lines = out.splitlines()
     assert (code, err) == (0, "")
-    with open_history(store) as history:
-        events = list(history.events())
+    with open_reader(store) as reader:
+        events = list(reader.events())
     assert len(lines) == len(events) == 13
     assert [line.split()[0] for line in lines] == [str(event.id) for event in events]
     assert lines[1].endswith("  tell    a, b 1  reward 0.1  cost 1.5")
@@ -78,8 +78,8 @@ def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Pat
 
 
 def test_other_exports(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
-    with open_history(store) as history:
-        events = list(history.events())
+    with open_reader(store) as reader:
+        events = list(reader.events())
     assert outcome(capsys, "export", store, "-o", tmp_path / "x.json")[0] == 0
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["curves"] == {name: rewards for name, rewards in REWARDS.items() if rewards}

@@ -235,7 +235,7 @@ def test_dangerous_settings_warn_once_in_one_sentence() -> None:
 
 def test_simulate_fills_in_noise_and_widths() -> None:
     problem = get_problem("paper-2arms")
-    assert CommitUCB().for_problem(problem, 10).params()["sigma"] == 0.1
+    assert CommitUCB().for_problem(problem, 10).get_params()["sigma"] == 0.1
     bernoulli = CommitUCB().for_problem(problem.with_noise(Bernoulli()), 10)
     assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
     assert CommitUCB(sigma="auto").for_problem(problem, 10).widths == "auto"

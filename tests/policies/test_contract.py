@@ -97,9 +97,9 @@ def test_check_policy_finds_faults(policy: Policy, fault: str) -> None:
 
 def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
     policy = REdUCB(eps=0.1, sigma=2)
-    assert policy.params()["sigma"] == 2
+    assert policy.get_params()["sigma"] == 2
     assert repr(policy) == "REdUCB(eps=0.1, sigma=2)"
-    assert repr(policy.with_params(eps=0.25)) == "REdUCB(sigma=2)"
+    assert repr(policy.replace(eps=0.25)) == "REdUCB(sigma=2)"
     assert repr(get_policy("constant", arm=3)) == "Constant(arm=3)"
 
 

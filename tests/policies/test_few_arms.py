@@ -117,13 +117,13 @@ def test_more_told_arms_than_there_is_room_for() -> None:
 
 def test_noise_and_settings_reach_the_inner_policy(tmp_path: Path) -> None:
     problem = get_problem("paper-2arms")
-    assert FewArms("gaussian-ucb").for_problem(problem, 100).inner().params()["sigma"] == problem.sigma
-    assert FewArms("gaussian-ucb", sigma=0.3).inner().params()["sigma"] == 0.3
+    assert FewArms("gaussian-ucb").for_problem(problem, 100).inner().get_params()["sigma"] == problem.sigma
+    assert FewArms("gaussian-ucb", sigma=0.3).inner().get_params()["sigma"] == 0.3
     given = FewArms("gaussian-ucb", sigma=0.3, settings={"sigma": 0.2})
-    assert given.inner().params()["sigma"] == 0.2
+    assert given.inner().get_params()["sigma"] == 0.2
     assert repr(FewArms("round-robin", sigma=0.3).inner()) == "RoundRobin()"
     loaded = Policy.load(FewArms("beta-ts", settings={"reward_range": (0.0, 2.0)}).save(tmp_path / "few.npz"))
-    assert loaded.params()["settings"] == {"reward_range": (0.0, 2.0)}
+    assert loaded.get_params()["settings"] == {"reward_range": (0.0, 2.0)}
 
 
 def test_explain_shows_the_few() -> None:

@@ -212,7 +212,7 @@ def test_a_horizon_or_what_it_decides_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):
         policy.new_state(2, None, 10)
     own = {"discount": 0.9} if isinstance(policy, DUCB) else {"tau": 10}
-    assert policy.with_params(**own).reset(2, seed=1).ask() in (0, 1)
+    assert policy.replace(**own).reset(2, seed=1).ask() in (0, 1)
 
 
 def test_windows_of_the_defaults() -> None:

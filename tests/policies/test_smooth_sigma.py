@@ -29,7 +29,7 @@ from risingbandits.policies._kernels import noise_estimate
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 ESTIMATES_ITSELF = "commit-ensemble"  # arm by arm, whatever it is told
-WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).params() and name != ESTIMATES_ITSELF]
+WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).get_params() and name != ESTIMATES_ITSELF]
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,7 +14,7 @@ from rich.console import Console
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.stores.reader import Event, open_history
+from risingbandits.allocation.stores.reader import Event, open_reader
 from risingbandits.cli import run
 from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
@@ -27,9 +27,9 @@ from sample_stores import WICKED, make_store
 
 
 def read(store: Path) -> tuple[AllocationLog, list[Event]]:
-    with Follower(store) as follower, open_history(store) as history:
+    with Follower(store) as follower, open_reader(store) as reader:
         follower.read_all()
-        return follower.log, list(history.events())
+        return follower.log, list(reader.events())
 
 
 def drawn(log: AllocationLog, key: str) -> dict[str, dict[str, Any]]:
@@ -186,8 +186,8 @@ def test_the_store_is_busy_for_a_while(tmp_path: Path, monkeypatch: pytest.Monke
             raise RisingBanditsError("database is locked")
 
         with monkeypatch.context() as patched:
-            patched.setattr(following, "open_history", busy)
-            patched.setattr(follower._history, "last_id", lambda: busy(None))
+            patched.setattr(following, "open_reader", busy)
+            patched.setattr(follower._reader, "last_id", lambda: busy(None))
             assert follower.poll() == 0
             assert follower.poll() == 0
             assert follower.trouble == "The store cannot be read now (database is locked); trying again."

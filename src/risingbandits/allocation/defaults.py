@@ -26,7 +26,7 @@ def default_policy(
         return REdUCB(sigma=sigma)
     if horizon is None:
         return CommitUCB(sigma=sigma)
-    return recommended_policy(objective, max(1, n_arms), horizon).with_params(order="given", sigma=sigma)
+    return recommended_policy(objective, max(1, n_arms), horizon).replace(order="given", sigma=sigma)
 
 
 def default_max_arms(horizon: int, n_arms: int) -> int:
@@ -61,7 +61,7 @@ def choose_policy(
     if isinstance(policy, Policy):
         if sigma != "auto":
             raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")
-        chosen = type(policy)(**policy.params())
+        chosen = type(policy)(**policy.get_params())
     elif policy is None:
         chosen = default_policy(objective, n_arms, horizon, reward_range, sigma)
     else:
@@ -72,11 +72,11 @@ def choose_policy(
 
 
 def _with_sigma(policy: Policy, sigma: Any) -> Policy:
-    if "sigma" not in policy.params():
+    if "sigma" not in policy.get_params():
         if sigma != "auto":
             raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
         return policy
-    changed = policy.with_params(sigma=sigma)
+    changed = policy.replace(sigma=sigma)
     if sigma == "auto":
         try:
             changed.validate()
@@ -94,7 +94,7 @@ def _check_range(policy: Policy, reward_range: tuple[float, float] | None, named
         return
     if policy.reward_range is not None:
         raise RisingBanditsError(f"reward_range must be given with policy {policy.name!r}, got None.")
-    if named and "cap" in policy.params():
+    if named and "cap" in policy.get_params():
         raise RisingBanditsError(
             f"reward_range must be given with policy {policy.name!r}, which needs a ceiling, got None."
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.eligible import Flags
+from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import Settings
@@ -114,7 +114,7 @@ class Ledger:
         self.rebuilds = 0
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
-        self.free, self.eligible = Flags(()), Flags(())  # by their number for the policy
+        self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
         for name in settings.arms:
@@ -343,7 +343,7 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
-        policy = self.settings.policy.with_params()
+        policy = self.settings.policy.replace()
         policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, self.rebuilds])
         self.rebuilds += 1
         for n in range(max((arm.warm for arm in self.opened), default=0)):
@@ -360,8 +360,8 @@ class Ledger:
         self._fill_masks()
 
     def _fill_masks(self) -> None:
-        self.eligible = Flags(arm.eligible for arm in self.opened)
-        self.free = Flags(arm.eligible and arm.flight is None for arm in self.opened)
+        self.eligible = EligibleArms(arm.eligible for arm in self.opened)
+        self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.opened)
 
     # -- views --------------------------------------------------------------------------------------------------
 

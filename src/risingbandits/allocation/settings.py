@@ -72,7 +72,7 @@ class Settings:
         plain = {part.name: getattr(self, part.name) for part in fields(self)}
         plain["arms"] = list(self.arms)
         plain["budget"] = {self.budget.unit: self.budget.amount}
-        plain["policy"] = {"name": self.policy.name, "params": self.policy.params()}
+        plain["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
         plain["reward_range"] = None if self.reward_range is None else list(self.reward_range)
         return plain
 

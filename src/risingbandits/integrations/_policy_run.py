@@ -61,7 +61,7 @@ class PolicyRun:
         return {
             "arm": self._arm,
             "policy": type(policy),
-            "params": policy.params(),
+            "params": policy.get_params(),
             "n_arms": policy.n_arms,
             "horizon": policy.horizon,
             "state": policy._state,

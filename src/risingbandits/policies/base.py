@@ -132,9 +132,9 @@ class Policy:
         Here that is the noise level for ``sigma`` and, where the curves of all arms end, the longest for ``max_pulls``.
         """
         known: dict[str, Any] = {"sigma": problem.sigma, "max_pulls": problem.longest}
-        params = self.params()
+        params = self.get_params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
-        return self.with_params(**told) if told else self
+        return self.replace(**told) if told else self
 
     @property
     def draws(self) -> bool:
@@ -143,19 +143,19 @@ class Policy:
 
     # -- settings -----------------------------------------------------------------------------------------------
 
-    def params(self) -> dict[str, Any]:
+    def get_params(self) -> dict[str, Any]:
         """The settings, as given to the constructor."""
         return {
             name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
         }
 
-    def with_params(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """A new policy with some settings changed."""
-        return type(self)(**{**self.params(), **changes})
+        return type(self)(**{**self.get_params(), **changes})
 
     def clone(self) -> Self:
         """An exact copy: settings and, in the middle of a run, the run. Both continue independently."""
-        copy = type(self)(**self.params())
+        copy = type(self)(**self.get_params())
         if self._state is not None:
             copy._begin(
                 self.n_arms, self.horizon, _copy_state(self._state), self._capacity, self._pulls, self._copy_generator()
@@ -164,7 +164,7 @@ class Policy:
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = [f"{k}={v!r}" for k, v in self.params().items() if not _same(v, defaults[k].default)]
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k].default)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # -- a run --------------------------------------------------------------------------------------------------

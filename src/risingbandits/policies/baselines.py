@@ -106,4 +106,4 @@ class OracleConstant(Constant):
         super().validate()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        return self if self.arm is not None else self.with_params(arm=problem.oracle_arm(horizon))
+        return self if self.arm is not None else self.replace(arm=problem.oracle_arm(horizon))

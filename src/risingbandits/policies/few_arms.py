@@ -214,7 +214,7 @@ class FewArms(Policy):
     @classmethod
     def of(cls, policy: Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
         """A policy object, on few arms."""
-        return cls(policy.name, max_arms, order, policy.params())
+        return cls(policy.name, max_arms, order, policy.get_params())
 
     def inner(self) -> Policy:
         """The inner policy, as it would be on its own."""
@@ -224,7 +224,7 @@ class FewArms(Policy):
             made = known(**settings)
         except TypeError as error:
             raise RisingBanditsError(f"settings must be those of {known.__name__}, got {shown(settings)}.") from error
-        return made.with_params(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
+        return made.replace(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
 
     @property
     def draws(self) -> bool:
@@ -249,7 +249,7 @@ class FewArms(Policy):
         self.inner().validate()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        return self.with_params(settings=self.inner().for_problem(problem, horizon).params())
+        return self.replace(settings=self.inner().for_problem(problem, horizon).get_params())
 
     def kernels_for(self, n_arms: int) -> Kernels:
         inner = self.inner()
@@ -295,4 +295,4 @@ class FewArms(Policy):
 
 
 def _lacks_sigma(policy: Policy) -> bool:
-    return policy.params().get("sigma", 0.0) is None
+    return policy.get_params().get("sigma", 0.0) is None

@@ -24,7 +24,7 @@ def save(policy: Policy, path: Path) -> Path:
         "format": _FORMAT,
         "version": __version__,
         "policy": policy.name,
-        "params": policy.params(),
+        "params": policy.get_params(),
         "run": None,
     }
     arrays: dict[str, Any] = {}

@@ -96,7 +96,7 @@ def simulate(
     problem.environment(horizon)  # built once, before the threads start
 
     begin = _Begin(
-        {label: policy.with_params() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
+        {label: policy.replace() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
     )
     with ExitStack() as stack:
         players = stack.enter_context(opened(backend, jobs, address))

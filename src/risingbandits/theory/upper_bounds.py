@@ -184,7 +184,7 @@ def predicted_regret(
     if not isinstance(known, REdUCB):
         raise RisingBanditsError(f"policy must be red-ucb, the one with a regret theorem, got {known!r}.")
     last = horizon_of(problem, horizon)
-    settings = known.for_problem(problem, last).params()
+    settings = known.for_problem(problem, last).get_params()
     if settings["sigma"] == 0.0:
         return deterministic_bound(problem, last, q)
     return stochastic_bound(problem, last, settings["eps"], settings["alpha"], settings["sigma"], q)

@@ -155,7 +155,7 @@ def play_live(
     for policy in labelled.values():
         policy.validate()
 
-    fresh = {label: policy.with_params() for label, policy in labelled.items()}
+    fresh = {label: policy.replace() for label, policy in labelled.items()}
     begin = _Begin(fresh, rows, tuple(arms), horizon, rounds, seed)
     with opened(backend, jobs, address) as players:
         played = in_blocks(list(labelled), begin, range(runs), players, progress)

@@ -360,7 +360,7 @@ class CommitEnsemble(Policy):
             changes["sigma"] = problem.sigma
         if self.widths == "auto" and problem.noise.mean_range is not None:
             changes["widths"] = "kl"
-        return self.with_params(**changes) if changes else self
+        return self.replace(**changes) if changes else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _families.paces(horizon)

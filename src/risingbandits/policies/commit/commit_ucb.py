@@ -262,7 +262,7 @@ class CommitUCB(Policy):
             )
         if self.widths == "auto" and self.sigma != "auto" and problem.noise.mean_range is not None:
             changes["widths"] = "kl"
-        return self.with_params(**changes) if changes else self
+        return self.replace(**changes) if changes else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         kind = self._kind()

@@ -156,7 +156,7 @@ class OpenArms(Policy):
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         resolved = self._with_many_pulls().for_problem(problem, horizon)
-        return self.with_params(sigma=resolved.sigma, widths=resolved.widths)
+        return self.replace(sigma=resolved.sigma, widths=resolved.widths)
 
     def _with_many_pulls(self) -> CommitUCB:
         return CommitUCB(sigma=self.sigma, widths=self.widths, cap=self.cap)
