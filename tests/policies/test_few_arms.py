@@ -19,7 +19,7 @@ from risingbandits import (
     get_problem,
     simulate,
 )
-from risingbandits.policies.few_arms import few_of
+from risingbandits.policies.recommended import few_of
 from risingbandits.testing import check_policy
 
 

@@ -293,7 +293,7 @@ class Ledger:
     # -- arms and the policy ------------------------------------------------------------------------------------
 
     def _add(self, name: str) -> ArmState:
-        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.history.get(name, ()))
+        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.warm_start.get(name, ()))
         self.arms.append(arm)
         self.by_name[name] = arm
         return arm
