@@ -15,11 +15,26 @@ from risingbandits.allocation.commands.plan import _PLAN
 from risingbandits.allocation.settings import SETTINGS, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
-STORED = (
-    '{"arms": ["a", "b"], "budget": {"pulls": 20}, "policy": {"name": "red-ucb", "params": {"eps": 0.25, "sigma": 0.5}}, '
-    '"objective": "cumulative", "direction": "maximize", "reward_range": [0.0, 1.0], "max_arms": null, "order": "given", '
-    '"max_pulls": {"a": 9}, "parallel": "fill", "lease": 3600.0, "retries": 3, "reclaim": true, "durability": "process", '
-    '"seed": 0, "history": {"a": [0.5]}, "version": "0.1.0"}'
+STORED = json.dumps(
+    {
+        "arms": ["a", "b"],
+        "budget": {"pulls": 20},
+        "policy": {"name": "red-ucb", "params": {"eps": 0.25, "sigma": 0.5}},
+        "objective": "cumulative",
+        "direction": "maximize",
+        "reward_range": [0.0, 1.0],
+        "max_arms": None,
+        "order": "given",
+        "max_pulls": {"a": 9},
+        "parallel": "fill",
+        "lease": 3600.0,
+        "retries": 3,
+        "reclaim": True,
+        "durability": "process",
+        "seed": 0,
+        "history": {"a": [0.5]},
+        "version": "0.1.0",
+    }
 )
 
 

@@ -21,7 +21,7 @@ from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.explained import AllocationTable
+    from risingbandits.allocation.status import AllocationTable
 
 __all__ = ["Allocator"]
 

@@ -233,7 +233,7 @@ class Session:
         token: Any = pull.id if isinstance(pull, Pull) else pull
         if not isinstance(token, bool) and isinstance(token, numbers.Integral):
             id = int(token)
-            if id in ledger.in_flight or id in ledger.given_back:
+            if id in ledger.in_flight or id in ledger.lapsed:
                 return id
             event = self.store.event(id) if 0 < id <= ledger.last_id else None
             if event is not None and event.kind == "ask":
