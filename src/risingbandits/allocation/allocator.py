@@ -208,7 +208,7 @@ class Allocator:
 
     def add(self, name: str, arm: Arm | Callable[[Pull], Any] | None = None) -> None:
         """Add an arm; the policy takes it in with the next decision."""
-        check_arm_name("an arm's name", name)
+        check_arm_name(name)
         ready = None if arm is None else as_arm(arm)
         self._session.add(name)
         if ready is not None:

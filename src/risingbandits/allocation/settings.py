@@ -59,7 +59,7 @@ def one_of(*allowed: str, **more: Any) -> Any:
 # -- what is allowed ------------------------------------------------------------------------------------------------
 
 
-def check_arm_name(where: str, name: Any) -> str:
+def check_arm_name(name: Any, where: str = "an arm's name") -> str:
     """``name``, if it can name an arm: a printable text of one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise RisingBanditsError(
@@ -71,7 +71,7 @@ def check_arm_name(where: str, name: Any) -> str:
 def _arm_names(where: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
         raise RisingBanditsError(f"{where} must be names, or a mapping of names to arms, got {shown(value)}.")
-    names = tuple(check_arm_name("an arm's name", name) for name in value)
+    names = tuple(check_arm_name(name) for name in value)
     if not names:
         raise RisingBanditsError(f"{where} must name at least one arm, got none.")
     if len(set(names)) < len(names):

@@ -160,7 +160,7 @@ def _arms_list(where: str, value: Any) -> list[Any]:
 
 
 def _arm_name(where: str, value: Any) -> str:
-    if check_arm_name(where, value) != value.strip():
+    if check_arm_name(value, where) != value.strip():
         raise RisingBanditsError(f"{where} must have no blanks around it, got {shown(value)}.")
     return str(value)
 
