@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
+DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
 _GROWTH = 1.25

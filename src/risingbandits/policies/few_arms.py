@@ -6,7 +6,6 @@ has all fields of the inner state, sized for the few arms, and beside them which
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
@@ -21,12 +20,12 @@ from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import policy_class, register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_ENOUGH = 20  # rounds for each arm above which max_arms="auto" means all of them
 
 # Fields beside those of the inner state: all arms, first the few; the number that each arm has for the inner policy, -1
 # for the others; whether the few are available, and their pulls, while a kernel runs; counters (below).
@@ -144,19 +143,6 @@ def _state_class(inner: type) -> type:
         made.__qualname__ = f"<locals>.{name}"  # not to be cached on disk
     setattr(sys.modules[__name__], name, made)
     return made
-
-
-def few_of(n_arms: int, horizon: int | None) -> int:
-    """How many arms to open by default: all if there are more than 20 rounds for each, else sqrt(T) / 3.
-
-    Without a horizon all.
-
-    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
-    (8, 50, 2, 50)
-    """
-    if horizon is None or horizon > _ENOUGH * n_arms:
-        return n_arms
-    return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
 
 
 @register

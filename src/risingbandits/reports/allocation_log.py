@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.explained import AllocationTable, allocation_table
 from risingbandits.allocation.ledger import ArmState, Ledger
 from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.status import AllocationTable, allocation_table
 
 __all__ = ["AllocationLog", "Decision", "Outlook"]
 
@@ -119,7 +119,7 @@ class AllocationLog:
 
     def tells(self) -> tuple[Ints, Floats, Floats]:
         """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""
-        arms = np.array(self.ledger.order, dtype=np.int64)
+        arms = np.array(self.ledger.told_arms, dtype=np.int64)
         amounts = np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
         return arms, amounts, np.array(self._times)
 
