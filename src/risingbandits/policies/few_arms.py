@@ -183,6 +183,7 @@ class FewArms(Policy):
     name = "few-arms"
     summary = "any policy on some of the arms"
     randomised = True
+    draws_on_tell = True
 
     def __init__(
         self,
@@ -218,11 +219,7 @@ class FewArms(Policy):
         return self.order == "random" or self.inner().draws
 
     @property
-    def draws_on_tell(self) -> bool:  # type: ignore[override]
-        return self.inner().draws_on_tell
-
-    @property
-    def scratch(self) -> frozenset[str]:  # type: ignore[override]
+    def scratch(self) -> frozenset[str]:
         return self.inner().scratch | {"inner_available", "inner_pulls"}
 
     def validate(self) -> None:
@@ -244,7 +241,7 @@ class FewArms(Policy):
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         inner = self.inner()
-        if horizon is None and inner.needs_horizon:
+        if horizon is None and inner.requires_horizon():
             raise RisingBanditsError(f"{type(inner).__name__} needs horizon, the number of rounds, got None.")
         few = self._few(n_arms, horizon)
         state = inner.new_state(few, horizon, capacity)
