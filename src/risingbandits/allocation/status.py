@@ -50,7 +50,11 @@ def spent(ledger: Ledger) -> str:
     '0 of 10 pulls'
     """
     budget = ledger.settings.budget
-    return f"{ledger.spent:g} of {budget.amount:g} {budget.unit}"
+    return f"{_amount(ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 
 
 def standing(ledger: Ledger) -> str:
