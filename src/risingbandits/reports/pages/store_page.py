@@ -61,7 +61,7 @@ def _tiles(log: AllocationLog) -> list[tuple[str, str]]:
     retired = sum(arm.retired is not None for arm in log.arms)
     return [
         ("recommended", ledger.recommend() if ledger.told else "nothing told yet"),
-        ("spent", spent(ledger)),
+        (f"spent ({log.unit})", spent(ledger).removesuffix(f" {log.unit}")),
         ("pulls told", f"{ledger.told:,}"),
         ("pulls in flight", f"{len(ledger.in_flight):,}"),
         ("failed or expired", f"{log.n_failures:,}"),
