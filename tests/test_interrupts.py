@@ -16,7 +16,7 @@ import pytest
 from numba.core import event
 
 from programs import PATIENCE, program
-from risingbandits._interrupts import interruptible, interrupts_between_steps
+from risingbandits._core.interrupts import interruptible, interrupts_between_steps
 
 # SIGINT arrives in the main thread inside one of Python's functions that LLVM calls, where exceptions are lost.
 INTERRUPTED_BY_LLVM = """

@@ -40,7 +40,7 @@ def work(store: str, diary: str) -> None:
 
 def warm_up(allocator: Allocator) -> None:
     """Compile and load all that the workers use, before they are forked: a kill is to hit an ask or a tell."""
-    trial = Allocator(allocator.arms, 10, policy=allocator.settings.policy.with_params())
+    trial = Allocator(allocator.arms, 10, policy=allocator.settings.policy.replace())
     for pull in [trial.ask(), trial.ask()]:  # the second one while an arm is busy
         assert pull is not None
         trial.tell(pull, 0.5)

@@ -1,4 +1,4 @@
-"""The command ``risingbandits``: demo, simulate, policies, problems; those about theory are in ``cli_theory``.
+"""The command ``risingbandits``: demo, simulate, policies and problems; the modules beside this one add the others.
 
 A command takes its arguments, calls the library and prints. Errors of the user end in one sentence on standard error
 and exit code 2. What takes long to load is loaded inside the commands, so that ``--help`` is quick.
@@ -6,7 +6,6 @@ and exit code 2. What takes long to load is loaded inside the commands, so that 
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,9 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curves, paper_imdb, paper_reproduce, paper_theory, plans, reports, stores
+from risingbandits.cli import curves, paper, plans, reports, stores
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -90,6 +90,7 @@ def _top(
 
 @app.command()
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
     runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
@@ -109,12 +110,12 @@ def demo(
         problem = get_problem(name)
         with progress_bar(name, runs * len(policies)) as advance:
             studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
-    command = ["risingbandits", "demo", "--runs", str(runs), *([] if horizon is None else ["--horizon", str(horizon)])]
-    _present(studies, out, shlex.join(command), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
+    _present(studies, out, given_command(context), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
 def simulate(
+    context: typer.Context,
     problem: Annotated[
         str | None, typer.Option(help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.")
     ] = None,
@@ -167,20 +168,8 @@ def simulate(
         result = play(
             chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
         )
-    options = {
-        "problem": problem,
-        "curves": curves,
-        "policies": policies,
-        "runs": runs,
-        "horizon": result.horizon,
-        "noise": noise,
-        "seed": seed,
-        "checkpoints": checkpoints,
-        "objective": None if objective == "cumulative" else objective,
-        "finished": None if finished == "paying" else finished,
-    }
-    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-    _present([Study(played, result)], out, " ".join(["risingbandits simulate", *given]), objective=objective)
+    command = given_command(context, policies=policies, horizon=result.horizon)
+    _present([Study(played, result)], out, command, objective=objective)
 
 
 @app.command()
@@ -254,7 +243,7 @@ def _present(
     if out is not None:
         from risingbandits.reports.markdown_report import write_report
 
-        page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}", objective)
+        page = write_report(studies, out, command, objective)
     for study in studies:
         _show(summary_table(study.result, objective))
     if note:
@@ -270,10 +259,8 @@ def _show(table: TextTable) -> None:
     console.print(table.rich())
 
 
-paper_theory.add_commands(app, _show)
-paper_imdb.add_commands(app, _show)
-paper_reproduce.add_commands(app, _show)
 curves.add_commands(app, _show)
 plans.add_commands(app, _show)
 stores.add_commands(app, _show)
 reports.add_commands(app)
+paper.add_commands(app, _show)

@@ -43,8 +43,9 @@ def folder_page(folder: Path) -> Page:
 
 def _places(folder: Path) -> list[Path]:
     """Folders with a result, those of a folder before those below it, by name."""
-    found = [path.parent for path in folder.rglob(_RESULT) if len(path.relative_to(folder).parts) <= _DEEPEST + 1]
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+    found = [path.relative_to(folder).parent for path in folder.rglob(_RESULT)]
+    shown = [place for place in found if len(place.parts) <= _DEEPEST and not any(p[0] == "." for p in place.parts)]
+    return [folder / place for place in sorted(shown, key=lambda place: place.parts)]
 
 
 def _summary(folder: Path) -> dict[str, Any]:

@@ -11,14 +11,24 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.kept_runs import Panel
+from risingbandits.paper.panels import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result
 
-__all__ = ["PAPER_POLICIES", "POLICIES", "Experiment", "PanelSpec", "RegretStudy", "Size", "published_policies"]
+__all__ = [
+    "FIFTEEN_ARMS",
+    "PAPER_POLICIES",
+    "POLICIES",
+    "TWO_ARMS",
+    "Experiment",
+    "PanelSpec",
+    "RegretStudy",
+    "Size",
+    "published_policies",
+]
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
@@ -136,10 +146,7 @@ class RegretStudy:
             horizon = problem.horizon if size.horizon is None else size.horizon
             if spec.noise is not None:
                 problem = problem.with_noise(spec.noise)
-            policies = spec.policies()
-            found.append(
-                Panel(spec.name, spec.title, problem, policies, horizon, size.runs, size.seed, size.checkpoints)
-            )
+            found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.checkpoints))
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:
@@ -195,3 +202,7 @@ class RegretStudy:
             header = ("policy", "final regret ± 95 %", "sd of a run", "of J*")
             tables.append(TextTable(header, rows, frozenset({1, 2, 3}), f"{self.title}: {spec.title}"))
         return tables
+
+
+FIFTEEN_ARMS = RegretStudy("15arms", "15 arms", "paper-15arms", curves_until=6_000 / 200_000)  # the paper's 6,000 pulls
+TWO_ARMS = RegretStudy("2arms", "2 arms", "paper-2arms", curves_until=1 / 4)

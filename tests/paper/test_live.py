@@ -15,8 +15,8 @@ from risingbandits.cli import run
 from risingbandits.paper.imdb import Learner, LiveBandit, LogisticRegression, Network
 from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
 from risingbandits.paper.imdb.play import Paired, play_live
-from risingbandits.paper.model_selection import ARMS, live_csv, live_table, play_studies, study_policies
-from risingbandits.paper.published_imdb import ClippedBonusUCB
+from risingbandits.paper.imdb.study import ARMS, live_csv, live_table, play_studies, study_policies
+from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import get_policy
 from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.blocks import in_blocks
@@ -121,10 +121,10 @@ def test_intervals() -> None:
 def test_commands_on_the_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     few = ["--dataset", "digits", "--horizon", "300", "--out", str(tmp_path)]
-    assert run(["imdb", "curves", *few, "--runs", "2"]) == 0
+    assert run(["paper", "imdb", "curves", *few, "--runs", "2"]) == 0
     assert "NN(2,2)" in capsys.readouterr().out
     choice = ["--policies", "commit-ucb,round-robin", "--runs", "2", "--curve-runs", "2"]
-    assert run(["imdb", "run", *few, *choice]) == 0
+    assert run(["paper", "imdb", "run", *few, *choice]) == 0
     text = capsys.readouterr().out
     assert "digits-7arms, 300 rounds, 2 runs" in text
     assert "lead of commit-ucb" in (tmp_path / "report.md").read_text()
@@ -142,7 +142,7 @@ def test_commands_explain_what_is_missing(
         (["run", "--arms", "8"], "arms must be"),
         (["run", "--dataset", "digit"], "did you mean 'digits'"),
     ):
-        assert run(["imdb", *arguments, "--out", str(tmp_path)]) == 2
+        assert run(["paper", "imdb", *arguments, "--out", str(tmp_path)]) == 2
         error = capsys.readouterr().err
         assert word in error
         assert error.count("\n") == 1
@@ -172,5 +172,5 @@ def test_clipped_bonus_is_its_formula() -> None:
 def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
     curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
-    spent = play_live(ClippedBonusUCB(), rows, ARMS, curves, 2000, runs=5, seed=1).spent["red-ucb-published"][:, -1]
+    spent = play_live(ClippedBonusUCB(), rows, ARMS, curves, 2000, runs=5, seed=1).spent["red-ucb-clipped"][:, -1]
     assert (spent.max(axis=1) > 0.8 * 2000).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -12,6 +11,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -52,7 +52,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
         no_args_is_help=True,
         rich_markup_mode="rich",
-        epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits imdb run --dataset digits[/].",
+        epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits paper imdb run --dataset digits[/].",
     )
     app.add_typer(group, name="imdb")
 
@@ -71,7 +71,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         address: Address = None,
     ) -> None:
         """Measure the average learning curves; run it again, with more runs, to continue."""
-        from risingbandits.paper.model_selection import curves_table
+        from risingbandits.paper.imdb.study import curves_table
         from risingbandits.simulation.backends.base import opened
 
         setting = _setting(dataset, data, features, horizon, quick)
@@ -82,6 +82,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
 
     @group.command()
     def run(
+        context: typer.Context,
         data: Data = None,
         dataset: Dataset = "imdb",
         features: Features = 1000,
@@ -106,7 +107,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
         from risingbandits._core.files import write_whole
-        from risingbandits.paper import model_selection as experiment
+        from risingbandits.paper.imdb import study as experiment
         from risingbandits.policies.text import parse_policies
         from risingbandits.reports.markdown_report import write_report
         from risingbandits.simulation.backends.base import opened
@@ -125,18 +126,9 @@ def add_commands(app: typer.Typer, show: Show) -> None:
                 studies = experiment.play_studies(
                     setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance, backend=players
                 )
-        options = {
-            "dataset": dataset,
-            "features": features,
-            "horizon": setting.horizon,
-            "runs": repeats,
-            "curve-runs": averages.runs,
-            "arms": arms,
-            "seed": seed,
-            **({} if policies is None else {"policies": policies}),
-        }
-        given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
-        command = " ".join(["risingbandits imdb run", *given, *(["--published"] if published else [])])
+        command = given_command(
+            context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
+        )
         page = write_report([study for _, study in studies], out, command)
         tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
         extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
@@ -150,7 +142,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         """Averaged curves, from the folder as far as they are there, and their files."""
         from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb.averages import measure_curves
-        from risingbandits.paper.model_selection import ARMS
+        from risingbandits.paper.imdb.study import ARMS
         from risingbandits.reports.figures import plot_curves, save_figure
         from risingbandits.reports.markdown_report import prepare_folder
 
@@ -165,7 +157,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
 
 
 def _setting(dataset: str, data: Path | None, features: int, horizon: int | None, quick: bool) -> _Setting:
-    from risingbandits.paper.model_selection import HORIZONS, load_rows
+    from risingbandits.paper.imdb.study import HORIZONS, load_rows
 
     if features not in _FEATURES:
         raise RisingBanditsError(f"features must be 1000 or 10000, got {features}.")

@@ -1,4 +1,4 @@
-"""The commands about theory: theory, lower-bounds, check."""
+"""The commands about the paper's theory: theory, lower-bounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import check_choice
 from risingbandits._core.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["add_commands"]
 
 Show = Callable[["TextTable"], None]
-
-_CHECK_EPILOG = """\
-The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant
-(rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
-"""
 
 
 def add_commands(app: typer.Typer, show: Show) -> None:
@@ -66,10 +61,11 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
         from risingbandits._core.files import write_whole
         from risingbandits.cli.arguments import parse_noise
+        from risingbandits.paper import pair_tables as tables
         from risingbandits.paper.pair_study import learning_policies, play_pairs
+        from risingbandits.paper.tables_on_disk import write_rows
         from risingbandits.policies.text import parse_policies
         from risingbandits.problems import PAIRS
-        from risingbandits.reports import theory as tables
         from risingbandits.reports.figures import save_figure
         from risingbandits.reports.markdown_report import prepare_folder
 
@@ -82,7 +78,8 @@ def add_commands(app: typer.Typer, show: Show) -> None:
             prepare_folder(out)
         with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
             studies = play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
-        table = tables.pairs_table(studies)
+        rows = tables.pair_rows(studies)
+        table = tables.pairs_table(rows)
         show(table)
         for study in studies:
             typer.echo(f"{study.pair.kind}: {study.bound.reason}")
@@ -91,29 +88,6 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         if out is not None:
             page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
             write_whole(out / "lower-bounds.md", page.encode())
-            write_whole(out / "lower-bounds.csv", tables.pairs_csv(studies).encode())
-            save_figure(tables.plot_pairs(studies), out, "lower-bounds")
+            write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
+            save_figure(tables.plot_pairs(rows), out, "lower-bounds")
             typer.echo(f"Table and figure: {out / 'lower-bounds.md'}")
-
-    @app.command(epilog=_CHECK_EPILOG)
-    def check(
-        curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
-        noise: Annotated[
-            float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
-        ] = None,
-        simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
-        seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
-    ) -> None:
-        """Tell whether measured curves look rising and concave, as the theory wants them."""
-        from risingbandits.problems.csv_files import load_curves
-        from risingbandits.reports.theory import check_table
-        from risingbandits.theory.measured import check_curve
-
-        reports = []
-        for name, values in load_curves(curves).items():
-            if len(values) < 3:
-                raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
-            reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
-        show(check_table(reports))
-        for report in reports:
-            typer.echo(f"{report.name} {report.verdict}.")

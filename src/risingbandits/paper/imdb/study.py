@@ -19,9 +19,10 @@ from risingbandits._core.tables import TextTable
 from risingbandits.paper.imdb import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.paper.imdb.averages import Averages
 from risingbandits.paper.imdb.play import LiveResult, play_live
-from risingbandits.paper.published_imdb import ClippedBonusUCB
+from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import REdUCB
-from risingbandits.policies.base import Policy, get_policy
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import get_policy
 from risingbandits.reports.study import Study
 from risingbandits.simulation.backends.base import Backend
 
@@ -78,7 +79,7 @@ def study_policies(published: bool = False) -> dict[str, Policy]:
     """
     chosen: dict[str, Policy] = {_COMPARED: get_policy(_COMPARED), "red-ucb": REdUCB(eps=1 / 32, sigma=0.5)}
     if published:
-        chosen[ClippedBonusUCB.name] = ClippedBonusUCB(eps=1 / 32, sigma=0.1, alpha=4.0)
+        chosen["red-ucb-published"] = ClippedBonusUCB(eps=1 / 32, sigma=0.1, alpha=4.0)
     chosen.update({name: get_policy(name) for name in _PAPER})
     chosen["round-robin"] = get_policy("round-robin")
     return chosen

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +10,7 @@ import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -20,7 +19,7 @@ __all__ = ["add_commands"]
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
-Interrupt it whenever you like: the same command goes on where it stopped, and its files do not show it.
+Interrupt it whenever you like: the same command goes on with the panel that was not finished.
 """
 
 
@@ -29,6 +28,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
 
     @app.command(epilog=_EPILOG)
     def reproduce(
+        context: typer.Context,
         what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
         runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
         jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
@@ -64,24 +64,10 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
         if runs is not None:
             size = replace(size, runs=runs)
-        command = ["risingbandits", "reproduce", what, "--runs", str(size.runs), "--seed", str(seed)]
-        command += ["--no-extra"] * (not extra) + ["--quick"] * quick
-        played = study.reproduce(names, out, size, jobs, shlex.join(command), _progress, backend, address)
+        command = given_command(context, "out", runs=size.runs)
+        played = study.reproduce(names, out, size, jobs, command, True, backend, address)
         for name in names:
             for table in study.EXPERIMENTS[name].tables(out):
                 show(table)
         typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
         typer.echo(f"Tables, figures and data: {out / 'summary.md'}")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar with the time left on standard error; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda label, runs: bar.update(task, advance=runs, description=label)
