@@ -64,17 +64,6 @@ def arms_table(ledger: Ledger) -> TextTable:
     return allocation_table(ledger).text_table()
 
 
-def spent(ledger: Ledger) -> str:
-    """How much of the budget is spent.
-
-    >>> from risingbandits.allocation import Allocator
-    >>> spent(Allocator(["a"], budget=10).ledger)
-    '0 of 10 pulls'
-    """
-    budget = ledger.settings.budget
-    return f"{ledger.spent:g} of {budget.amount:g} {budget.unit}"
-
-
 def flights_table(ledger: Ledger) -> TextTable:
     """The pulls in flight: who has them and for how long yet."""
     now = time.time()
@@ -91,6 +80,21 @@ def flights_table(ledger: Ledger) -> TextTable:
     ]
     header = ("arm", "pull", "attempt", "for", "lease left", "host and process")
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), "In flight")
+
+
+def spent(ledger: Ledger) -> str:
+    """How much of the budget is spent.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> spent(Allocator(["a"], budget=10).ledger)
+    '0 of 10 pulls'
+    """
+    budget = ledger.settings.budget
+    return f"{_amount(ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 
 
 def standing(ledger: Ledger) -> str:

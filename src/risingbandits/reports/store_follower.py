@@ -1,10 +1,10 @@
-"""Follow a store while others write to it: read what is new, and wait where the store cannot be read now."""
+"""Follows a store while others write to it: reads what is new, and waits where the store cannot be read now."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
@@ -49,7 +49,7 @@ class Follower:
             taken = self._read(self._reader)
         except Exception as error:  # busy, locked, moved away, a server that restarts: all of them may pass
             self.trouble = f"The store cannot be read now ({_first_line(error)}); trying again."
-            self._let_go()
+            self.close()
             return 0
         self.trouble = ""
         return taken
@@ -65,24 +65,17 @@ class Follower:
             self.log = AllocationLog(reader.settings)
         return self.log.take(islice(reader.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
 
-    def _let_go(self) -> None:
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            try:
-                reader.close()
-            except Exception:  # it is broken already, which `trouble` says
-                return
-
     def close(self) -> None:
         """Let go of the store."""
-        self._let_go()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            with suppress(Exception):  # it may be broken already, which `trouble` says
+                reader.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
