@@ -11,7 +11,8 @@ import pytest
 
 from risingbandits import Policy, RisingBanditsError, get_policy, get_problem, policy_names
 from risingbandits._core.jit import kernel
-from risingbandits.policies import Kernels, policy_class
+from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, policy_class, register
+from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 
