@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from regret_curves import CurveTask, budgets_of, in_order, load_families
-from risingbandits import Policy, RisingBandit, get_problem, random_problem
+from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.problems import (
     Bernoulli,
@@ -24,6 +24,7 @@ from risingbandits.problems import (
     exponential_problem,
     power_law_problem,
     problem_pair,
+    random_problem,
 )
 from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
@@ -112,8 +113,8 @@ class Task:
             if changed is None:
                 return None
             policy = changed
-        if problem.sigma is not None and policy.params().get("sigma", 0.0) is None:
-            policy = policy.with_params(sigma=problem.sigma)
+        if problem.sigma is not None and policy.get_params().get("sigma", 0.0) is None:
+            policy = policy.replace(sigma=problem.sigma)
         assert problem.instance.horizon is not None
         return policy.for_problem(problem.instance, problem.instance.horizon)
 
@@ -320,13 +321,13 @@ def _sides(beta: float | None, horizon: int, noise: Noise, name: str, seed: int)
 
 def _misjudge(setting: str, factor: float, policy: Policy, instance: RisingBandit) -> Policy | None:
     """The policy with sigma or cap off by a factor, None where it has none or finds it out by itself."""
-    params = policy.params()
+    params = policy.get_params()
     if setting not in params:
         return None
     value = params[setting]
     if setting == "sigma" and value is None:
         value = instance.sigma
-    return policy.with_params(**{setting: factor * value}) if isinstance(value, int | float) else None
+    return policy.replace(**{setting: factor * value}) if isinstance(value, int | float) else None
 
 
 def _replays(

@@ -28,4 +28,4 @@ class FewArmsGaussianUCB(FewArms):
         super().__init__(policy, max_arms, order, settings, sigma)
 
     def for_problem(self, instance: RisingBandit, horizon: int) -> Self:
-        return super().for_problem(instance, horizon).with_params(max_arms=math.ceil(math.sqrt(horizon) / 3))
+        return super().for_problem(instance, horizon).replace(max_arms=math.ceil(math.sqrt(horizon) / 3))

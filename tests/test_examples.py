@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits.allocation import open_history
+from risingbandits.allocation import open_reader
 from risingbandits.allocation.commands.plan import read_plan
 from risingbandits.cli import run
 
@@ -42,8 +42,8 @@ def test_shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = shortened(EXAMPLES / "shell" / "plan.toml", tmp_path, 40)
     assert run(["run", str(plan)]) == 0
     assert "Recommended: slow" in capsys.readouterr().out
-    with open_history(plan.with_suffix(".db")) as history:
-        state = history.allocator_state()
+    with open_reader(plan.with_suffix(".db")) as reader:
+        state = reader.ledger()
     for arm, (ceiling, rate) in {"fast": (0.5, 0.6), "slow": (0.9, 0.08), "poor": (0.2, 0.3)}.items():
         expected = [ceiling * (1 - (1 - rate) ** (n + 1)) for n in range(len(state.rewards(arm)))]
         assert state.rewards(arm) == pytest.approx(expected, abs=1e-4)  # what it has learnt was kept
@@ -54,8 +54,8 @@ def test_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = shortened(EXAMPLES / "digits" / "plan.toml", tmp_path, 6)
     assert run(["run", str(plan), "--jobs", "2"]) == 0
     assert "The budget is spent." in capsys.readouterr().out
-    with open_history(plan.with_suffix(".db")) as history:
-        state = history.allocator_state()
+    with open_reader(plan.with_suffix(".db")) as reader:
+        state = reader.ledger()
     curves = {arm.name: state.rewards(arm.name) for arm in state.arms}
     assert sum(map(len, curves.values())) == 6
     assert curves["naive-bayes"][0] == pytest.approx(0.87, abs=0.02)

@@ -25,7 +25,8 @@ from regret_curves import noise_of, with_final
 from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
 from regret_yardstick import FewArmsGaussianUCB
-from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_policy, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_policy, get_problem, simulate
+from risingbandits.policies import KLUCB, RSR, SWTS, REdUCB, RoundRobin
 from risingbandits.problems import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")
@@ -268,7 +269,7 @@ def test_stamps_tell_code_apart() -> None:
     [
         (["--groups", "pars"], "groups must be one of"),
         (["--groups", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
-        (["--policies", "kl-uc"], "Did you mean 'kl-ucb'?"),
+        (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["--seed", "-1"], "seed must be an integer >= 0, got -1."),
     ],
@@ -344,15 +345,15 @@ def test_policies_for_the_best_arm_are_left_out_elsewhere() -> None:
 def test_the_yardstick_opens_few_arms() -> None:
     told = FewArmsGaussianUCB(sigma=0.01).for_problem(get_problem("paper-15arms"), 900)
     assert told.max_arms == 10
-    assert told.inner().params()["sigma"] == 0.01
+    assert told.inner().get_params()["sigma"] == 0.01
 
 
 def test_told_noise_replaces_none_only() -> None:
     instance = RisingBandit(get_problem("paper-2arms").curves, NoNoise(), 100)
     task, _ = made("x", "real", {})
     problem = Problem("", instance, 0, sigma=0.02)
-    assert task.policy_for(REdUCB(), problem).params()["sigma"] == 0.02  # type: ignore[union-attr]
-    assert task.policy_for(REdUCB(sigma=0.3), problem).params()["sigma"] == 0.3  # type: ignore[union-attr]
+    assert task.policy_for(REdUCB(), problem).get_params()["sigma"] == 0.02  # type: ignore[union-attr]
+    assert task.policy_for(REdUCB(sigma=0.3), problem).get_params()["sigma"] == 0.3  # type: ignore[union-attr]
     assert isinstance(task.policy_for(RoundRobin(), problem), RoundRobin)
 
 
@@ -376,5 +377,6 @@ def test_misjudged_settings() -> None:
         "Capped(sigma=0.6)",
     ]
     assert told("misjudged-sigma", Capped(sigma="auto")) == [None, None]
-    assert [policy.params()["cap"] for policy in told("misjudged-cap", Capped()) if policy] == [0.9 * 0.8, 0.9 * 1.2]
+    caps = [policy.get_params()["cap"] for policy in told("misjudged-cap", Capped()) if policy]
+    assert caps == [0.9 * 0.8, 0.9 * 1.2]
     assert told("misjudged-cap", RoundRobin()) == [None, None]

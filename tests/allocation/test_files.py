@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation import open_history
+from risingbandits.allocation import open_reader
 from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.allocation.stores.sqlite_files import check_file_system
 
@@ -28,7 +28,7 @@ def make_store(path: Path, pulls: int = 40) -> bytes:
 
 def refused(path: Path, said: str) -> None:
     before, files = path.read_bytes(), sorted(os.listdir(path.parent))
-    for attempt in (Allocator.open, open_history, lambda p: Allocator(["a", "b", "c"], 1000, store=p)):
+    for attempt in (Allocator.open, open_reader, lambda p: Allocator(["a", "b", "c"], 1000, store=p)):
         with pytest.raises(RisingBanditsError, match=said) as caught:
             attempt(path)
         assert str(path) in str(caught.value)
@@ -118,9 +118,9 @@ def use(path: Path) -> None:
         if pull is not None:
             allocator.tell(pull, 0.5)
         str(allocator.explain())
-    with open_history(path) as history:
-        list(history.events())
-        history.allocator_state().recommend()
+    with open_reader(path) as reader:
+        list(reader.events())
+        reader.ledger().recommend()
 
 
 def test_a_copy_taken_while_others_write_is_a_store(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_copy_taken_while_others_write_is_a_store(tmp_path: Path) -> None:
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", tmp_path / f"copy.db{suffix}")
     allocator.close()
-    with open_history(tmp_path / "copy.db") as history:
-        assert history.allocator_state().told == 10
+    with open_reader(tmp_path / "copy.db") as reader:
+        assert reader.ledger().told == 10
     with Allocator.open(tmp_path / "copy.db") as copy:
         assert copy.spent == 10
 

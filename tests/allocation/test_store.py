@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation import Event, open_history
+from risingbandits import Allocator, Budget, RisingBanditsError
+from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.memory import MemoryStore
 
@@ -87,22 +87,22 @@ def test_a_store_that_is_not_there(place: str, tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match="does not exist"):
         Allocator.open(place)
     with pytest.raises(RisingBanditsError, match="does not exist"):
-        open_history(place)
+        open_reader(place)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_history_reads_while_others_write(place: str) -> None:
+def test_a_reader_reads_while_others_write(place: str) -> None:
     with Allocator(["a", "b"], 4, store=place, policy="round-robin") as allocator:
-        with open_history(place) as history:
-            assert history.settings["arms"] == ["a", "b"]
-            assert history.settings["budget"] == {"pulls": 4}
-            assert history.allocator_state().told == 0
+        with open_reader(place) as reader:
+            assert reader.settings.arms == ("a", "b")
+            assert reader.settings.budget == Budget(pulls=4)
+            assert reader.ledger().told == 0
             for pull in allocator:
                 allocator.tell(pull, 0.5)
-                assert history.last_id() == 2 * history.allocator_state().told
-            state = history.allocator_state()
+                assert reader.last_id() == 2 * reader.ledger().told
+            state = reader.ledger()
             assert (state.told, state.finished, state.rewards("a")) == (4, True, [0.5, 0.5])
-            assert [event.kind for event in history.events(after=4)] == ["ask", "tell"] * 2
+            assert [event.kind for event in reader.events(after=4)] == ["ask", "tell"] * 2
         with (
             Allocator.open(open_store(place, readonly=True)) as reader,
             pytest.raises(RisingBanditsError, match="read only"),

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from risingbandits.allocation import Allocator, open_history
+from risingbandits.allocation import Allocator, open_reader
 from risingbandits.allocation.events import Event
 from risingbandits.cli import run
-from risingbandits.problems.csv_files import read_curves
+from risingbandits.problems.csv_files import load_curves
 
 REWARDS = {"a, b": [0.1, 0.2, 0.30000000000000004], 'c"d': [0.5, 0.4], "never": []}
 
@@ -44,8 +44,8 @@ def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     code, out, err = outcome(capsys, "log", store)
     lines = out.splitlines()
     assert (code, err) == (0, "")
-    with open_history(store) as history:
-        events = list(history.events())
+    with open_reader(store) as reader:
+        events = list(reader.events())
     assert len(lines) == len(events) == 13
     assert [line.split()[0] for line in lines] == [str(event.id) for event in events]
     assert lines[1].endswith("  tell    a, b 1  reward 0.1  cost 1.5")
@@ -70,7 +70,7 @@ def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Pat
     path = tmp_path / "curves.csv"
     code, out, err = outcome(capsys, "export", store, "-o", path)
     assert (code, out, err) == (0, f"Written: {path}\n", "")
-    assert read_curves(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
+    assert load_curves(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
     assert outcome(capsys, "export", store)[1] == path.read_text()
     assert outcome(capsys, "replay", path, "--budget", "4", "--policies", "round-robin")[0] == 0
     arguments = ("simulate", "--curves", path, "--runs", "2", "--policies", "round-robin", "--noise", "none")
@@ -78,8 +78,8 @@ def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Pat
 
 
 def test_other_exports(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
-    with open_history(store) as history:
-        events = list(history.events())
+    with open_reader(store) as reader:
+        events = list(reader.events())
     assert outcome(capsys, "export", store, "-o", tmp_path / "x.json")[0] == 0
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["curves"] == {name: rewards for name, rewards in REWARDS.items() if rewards}
@@ -101,7 +101,7 @@ def test_names_that_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         for pull in allocator:
             allocator.tell(pull, 0.5)
     assert outcome(capsys, "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
-    assert read_curves(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
+    assert load_curves(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
 
 
 @pytest.mark.parametrize("command", [["log"], ["show"], ["export"]])

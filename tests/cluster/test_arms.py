@@ -17,7 +17,7 @@ from ray_cluster import Nodes, nodes, ray
 from risingbandits import Allocator
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.cluster.ray_arms import RayArms
-from risingbandits.allocation.stores.reader import open_history
+from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
 
 
@@ -38,11 +38,11 @@ def chains(names: str, diary: Path, kind: type[Chain] = Chain, **settings: Any) 
 
 
 def told(store: Path) -> list[tuple[str, int]]:
-    history = open_history(store)
+    reader = open_reader(store)
     try:
-        return [(event.arm, event.n) for event in history.events() if event.kind == "tell"]
+        return [(event.arm, event.n) for event in reader.events() if event.kind == "tell"]
     finally:
-        history.close()
+        reader.close()
 
 
 def check(allocator: Allocator, store: Path, budget: int) -> None:

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from risingbandits import REdUCB, RisingBanditsError, simulate
+from risingbandits import RisingBanditsError, simulate
 from risingbandits.paper.published import PublishedREdUCB
-from risingbandits.policies import policy_names
+from risingbandits.policies import REdUCB, policy_names
 from risingbandits.theory.estimators import concentration_width, window_estimate
 
 

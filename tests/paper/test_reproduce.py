@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risingbandits import Policy, REdUCB, RisingBanditsError, get_problem, simulate
+from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
 from risingbandits.paper.panels import KEPT, Panel
 from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.paper.tables_on_disk import RegretData
+from risingbandits.policies import REdUCB
 from risingbandits.simulation.backends.base import Threads
 
 ROOT = Path(__file__).parents[2]

@@ -14,18 +14,10 @@ from scipy.stats import norm
 
 import reference_ensemble as ref
 from reference import play_policy
-from risingbandits import (
-    Bernoulli,
-    CommitEnsemble,
-    Gaussian,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    Tabulated,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import CommitEnsemble
 from risingbandits.policies.commit import _families, _members
+from risingbandits.problems import Bernoulli, Gaussian, Tabulated
 from risingbandits.testing import check_policy
 
 FAMILIES = range(_families.FAMILIES)
@@ -267,7 +259,7 @@ def test_settings_out_of_range_are_refused_by_name(params: dict[str, Any], word:
 
 def test_simulate_fills_in_noise_and_widths() -> None:
     problem = get_problem("paper-2arms")
-    assert CommitEnsemble().for_problem(problem, 10).params()["sigma"] == 0.1
+    assert CommitEnsemble().for_problem(problem, 10).get_params()["sigma"] == 0.1
     bernoulli = CommitEnsemble().for_problem(problem.with_noise(Bernoulli()), 10)
     assert (bernoulli.sigma, bernoulli.widths) == (0.5, "kl")
 

@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import (
-    CommitUCB,
-    FewArms,
-    GaussianUCB,
-    NoNoise,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    get_problem,
-    simulate,
-)
-from risingbandits.policies.few_arms import few_of
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import CommitUCB, FewArms, GaussianUCB
+from risingbandits.policies.recommended import few_of
+from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy
 
 
@@ -117,13 +109,13 @@ def test_more_told_arms_than_there_is_room_for() -> None:
 
 def test_noise_and_settings_reach_the_inner_policy(tmp_path: Path) -> None:
     problem = get_problem("paper-2arms")
-    assert FewArms("gaussian-ucb").for_problem(problem, 100).inner().params()["sigma"] == problem.sigma
-    assert FewArms("gaussian-ucb", sigma=0.3).inner().params()["sigma"] == 0.3
+    assert FewArms("gaussian-ucb").for_problem(problem, 100).inner().get_params()["sigma"] == problem.sigma
+    assert FewArms("gaussian-ucb", sigma=0.3).inner().get_params()["sigma"] == 0.3
     given = FewArms("gaussian-ucb", sigma=0.3, settings={"sigma": 0.2})
-    assert given.inner().params()["sigma"] == 0.2
+    assert given.inner().get_params()["sigma"] == 0.2
     assert repr(FewArms("round-robin", sigma=0.3).inner()) == "RoundRobin()"
     loaded = Policy.load(FewArms("beta-ts", settings={"reward_range": (0.0, 2.0)}).save(tmp_path / "few.npz"))
-    assert loaded.params()["settings"] == {"reward_range": (0.0, 2.0)}
+    assert loaded.get_params()["settings"] == {"reward_range": (0.0, 2.0)}
 
 
 def test_explain_shows_the_few() -> None:
@@ -137,7 +129,7 @@ def test_explain_shows_the_few() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"policy": "gausian-ucb"}, "Did you mean 'gaussian-ucb'"),
+        ({"policy": "gausian-ucb"}, "did you mean 'gaussian-ucb'"),
         ({"policy": "few-arms"}, "policy must be another one"),
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "some"}, "max_arms must be"),

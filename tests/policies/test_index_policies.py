@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import reference_index as reference
-from risingbandits import (
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits._core.jit import compiled, interpreted
+from risingbandits.policies import (
     DUCB,
     ETTS,
     KLUCB,
@@ -25,18 +27,12 @@ from risingbandits import (
     EpsilonGreedy,
     GaussianThompson,
     GaussianUCB,
-    NoNoise,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
     RLessUCB,
     WindowGreedy,
-    get_problem,
-    simulate,
 )
-from risingbandits._core.jit import compiled, interpreted
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows
+from risingbandits.problems import NoNoise
 from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner, compiled_loop
 from risingbandits.testing import check_policy
@@ -212,7 +208,7 @@ def test_a_horizon_or_what_it_decides_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):
         policy.new_state(2, None, 10)
     own = {"discount": 0.9} if isinstance(policy, DUCB) else {"tau": 10}
-    assert policy.with_params(**own).reset(2, seed=1).ask() in (0, 1)
+    assert policy.replace(**own).reset(2, seed=1).ask() in (0, 1)
 
 
 def test_windows_of_the_defaults() -> None:

@@ -12,35 +12,29 @@ from hypothesis import strategies as st
 
 import reference_phases as slow
 from reference import play_policy
-from risingbandits import (
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import (
     ASHA,
     RSR,
     RUCBE,
     CashElimination,
-    ConstantCurve,
     Exp3,
     Exp3S,
     ExploreThenCommit,
     Hyperband,
     ImprovingElimination,
-    NoNoise,
-    Policy,
     Rexp3,
-    RisingBandit,
-    RisingBanditsError,
     SelectiveRace,
     SequentialHalving,
     Ser4,
     SuccessiveHalving,
     SuccessiveRejects,
     TsallisINF,
-    get_problem,
-    random_problem,
-    simulate,
 )
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets
 from risingbandits.policies.classic import _exp3
+from risingbandits.problems import ConstantCurve, NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
@@ -456,8 +450,8 @@ def test_brackets_of_the_paper() -> None:
 def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None:
     curves = np.linspace(0.1, 0.9, 12)[None, :] * np.array([[0.5], [0.9], [0.7], [0.2]])
     problem = RisingBandit.from_array(curves, NoNoise(), 30)
-    assert policy.for_problem(problem, 30).params()["max_pulls"] == 12
-    assert policy.for_problem(get_problem("paper-2arms"), 30).params()["max_pulls"] is None
+    assert policy.for_problem(problem, 30).get_params()["max_pulls"] == 12
+    assert policy.for_problem(get_problem("paper-2arms"), 30).get_params()["max_pulls"] is None
     result = simulate(policy, problem, after_end="stop")
     assert result.pulls[policy.name].max() <= 12
     assert result.recommended[policy.name].tolist() == [1]

@@ -10,26 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_noise import Median, noise_levels
-from risingbandits import (
-    RUCBE,
-    GaussianThompson,
-    GaussianUCB,
-    Policy,
-    Polynomial,
-    REdUCB,
-    RisingBandit,
-    RisingBanditsError,
-    RLessUCB,
-    get_policy,
-    policy_names,
-    random_problem,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, policy_names
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import RUCBE, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
 from risingbandits.policies._kernels import noise_estimate
+from risingbandits.problems import Polynomial, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 ESTIMATES_ITSELF = "commit-ensemble"  # arm by arm, whatever it is told
-WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).params() and name != ESTIMATES_ITSELF]
+WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).get_params() and name != ESTIMATES_ITSELF]
 
 
 @settings(max_examples=60, deadline=None)

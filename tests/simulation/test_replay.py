@@ -237,7 +237,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, objective: 
             ["--objective", "best"],
             "objective must be one of cumulative, best-arm; got 'best', did you mean 'best-arm'?",
         ),
-        (["--policies", "no-such"], "policy 'no-such' is not known;"),
+        (["--policies", "no-such"], "got 'no-such'"),
         (["--out", "no/such/folder.csv"], ""),
     ],
 )

@@ -1,15 +1,14 @@
-"""Which policy and how many arms, where the user does not say."""
+"""Which policy, where the user does not say."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 
-__all__ = ["choose_policy", "default_max_arms", "default_policy"]
+__all__ = ["check_sigma", "choose_policy", "default_policy"]
 
 
 def default_policy(
@@ -26,16 +25,14 @@ def default_policy(
         return REdUCB(sigma=sigma)
     if horizon is None:
         return CommitUCB(sigma=sigma)
-    return recommended_policy(objective, max(1, n_arms), horizon).with_params(order="given", sigma=sigma)
+    return recommended_policy(objective, max(1, n_arms), horizon).replace(order="given", sigma=sigma)
 
 
-def default_max_arms(horizon: int, n_arms: int) -> int:
-    """``max_arms="auto"``: with few pulls per arm open only about sqrt(T) / 3 arms, else all.
-
-    >>> default_max_arms(horizon=900, n_arms=1000), default_max_arms(horizon=900, n_arms=10)
-    (10, 10)
-    """
-    return min(n_arms, math.ceil(math.sqrt(horizon) / 3.0)) if horizon <= 20 * n_arms else n_arms
+def check_sigma(name: str, value: Any) -> float | str:
+    """``value``, if it is a scale of noise or says how to find one."""
+    if isinstance(value, str):
+        return check_choice(name, value, ("auto", "smooth"))
+    return check_finite(name, value, minimum=0.0)
 
 
 def choose_policy(
@@ -52,16 +49,14 @@ def choose_policy(
     ``sigma`` is in the units of the rewards; policies see rewards mapped onto [0, 1], so a number is divided by the
     length of the range.
     """
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, ("auto", "smooth"))
-    elif reward_range is not None:
+    if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
     if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
         raise RisingBanditsError('sigma must be a number or "smooth" where reward_range is None, got "auto".')
     if isinstance(policy, Policy):
         if sigma != "auto":
             raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")
-        chosen = type(policy)(**policy.params())
+        chosen = type(policy)(**policy.get_params())
     elif policy is None:
         chosen = default_policy(objective, n_arms, horizon, reward_range, sigma)
     else:
@@ -72,11 +67,11 @@ def choose_policy(
 
 
 def _with_sigma(policy: Policy, sigma: Any) -> Policy:
-    if "sigma" not in policy.params():
+    if "sigma" not in policy.get_params():
         if sigma != "auto":
             raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
         return policy
-    changed = policy.with_params(sigma=sigma)
+    changed = policy.replace(sigma=sigma)
     if sigma == "auto":
         try:
             changed.validate()
@@ -94,7 +89,7 @@ def _check_range(policy: Policy, reward_range: tuple[float, float] | None, named
         return
     if policy.reward_range is not None:
         raise RisingBanditsError(f"reward_range must be given with policy {policy.name!r}, got None.")
-    if named and "cap" in policy.params():
+    if named and "cap" in policy.get_params():
         raise RisingBanditsError(
             f"reward_range must be given with policy {policy.name!r}, which needs a ceiling, got None."
         )

@@ -1,4 +1,4 @@
-"""Which arms a policy may choose: one flag per arm, counted as they change."""
+"""Which arms a policy may choose now, counted as they change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Flags"]
+__all__ = ["EligibleArms"]
 
 
-class Flags:
-    """Flags that cost little to set (bytes of Python) and nothing to hand to a policy (the same bytes for NumPy).
+class EligibleArms:
+    """One flag per arm: cheap to set (bytes of Python), free to hand to a policy (the same bytes for NumPy).
 
-    >>> flags = Flags([True, True, False])
-    >>> flags.put(0, False)
-    >>> flags.count, flags.mask()
+    >>> arms = EligibleArms([True, True, False])
+    >>> arms.put(0, False)
+    >>> arms.count, arms.mask()
     (1, array([False,  True, False]))
     """
 

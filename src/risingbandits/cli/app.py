@@ -23,7 +23,7 @@ from risingbandits.cli.given import given_command
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
-    from risingbandits.reports.folder import Study
+    from risingbandits.reports.study import Study
 
 __all__ = ["app", "main", "run"]
 
@@ -99,7 +99,8 @@ def demo(
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -150,14 +151,16 @@ def simulate(
     ] = "hold",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.policies import text
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.cli.arguments import parse_record_at
+    from risingbandits.policies.text import parse_policies
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
-    chosen = text.parse_policies(policies)
-    rounds = text.parse_record_at(record_at)
+    chosen = parse_policies(policies)
+    rounds = parse_record_at(record_at)
     played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
@@ -216,7 +219,7 @@ def _fail(sentence: str) -> int:
 
 
 def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
-    from risingbandits.policies.text import parse_noise
+    from risingbandits.cli.arguments import parse_noise
     from risingbandits.problems import RisingBandit, get_problem
 
     if name is not None and curves is not None:
@@ -236,7 +239,7 @@ def _present(
 
     page = None
     if out is not None:
-        from risingbandits.reports.folder import write_report
+        from risingbandits.reports.markdown_report import write_report
 
         page = write_report(studies, out, command, objective)
     for study in studies:

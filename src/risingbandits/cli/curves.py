@@ -45,12 +45,12 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
     ) -> None:
         """Tell whether measured curves look rising and concave, as the theory wants them."""
-        from risingbandits.problems.csv_files import read_curves
+        from risingbandits.problems.csv_files import load_curves
         from risingbandits.reports.theory import check_table
         from risingbandits.theory.measured import check_curve
 
         reports = []
-        for name, values in read_curves(curves).items():
+        for name, values in load_curves(curves).items():
             if len(values) < 3:
                 raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
             reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
@@ -83,13 +83,13 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
         from risingbandits.policies.text import parse_policies
-        from risingbandits.problems.csv_files import read_curves
+        from risingbandits.problems.csv_files import load_curves
         from risingbandits.reports import replay_tables as tables
         from risingbandits.simulation.replay import replay as play
 
         check_choice("objective", objective, _DEFAULTS)
         outcome = play(
-            read_curves(curves),
+            load_curves(curves),
             parse_policies(_DEFAULTS[objective] if policies is None else policies),
             budget,
             orders=orders,

@@ -32,13 +32,13 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     ) -> None:
         """List what happened in a run, one line each, the oldest first."""
         from risingbandits.allocation.events import KINDS
-        from risingbandits.allocation.stores.reader import open_history
+        from risingbandits.allocation.stores.reader import open_reader
 
         if kind is not None:
             check_choice("kind", kind, KINDS)
         check_positive_int("last", last, minimum=0)
-        with open_history(store) as history:
-            events = (event for event in history.events() if arm in (None, event.arm) and kind in (None, event.kind))
+        with open_reader(store) as reader:
+            events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))
             for event in events if last == 0 else deque(events, maxlen=last):
                 typer.echo(_line(event))
 
@@ -46,14 +46,14 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     def show_store(store: Store) -> None:
         """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
         from risingbandits.allocation.status import arms_table, flights_table, standing
-        from risingbandits.allocation.stores.reader import open_history
+        from risingbandits.allocation.stores.reader import open_reader
 
-        with open_history(store) as history:
-            state = history.allocator_state()
-            show(arms_table(state))
-            if state.in_flight:
-                show(flights_table(state))
-            typer.echo(standing(state))
+        with open_reader(store) as reader:
+            ledger = reader.ledger()
+            show(arms_table(ledger))
+            if ledger.in_flight:
+                show(flights_table(ledger))
+            typer.echo(standing(ledger))
 
     @app.command()
     def export(
@@ -66,16 +66,16 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
         from risingbandits._core.files import write_whole
         from risingbandits.allocation.stores import export as exports
-        from risingbandits.allocation.stores.reader import open_history
+        from risingbandits.allocation.stores.reader import open_reader
 
         ending = ".csv" if out is None else out.suffix.lower()
         if ending not in (".csv", ".json"):
             raise RisingBanditsError(f"out must end in .csv or .json, got {str(out)!r}.")
-        with open_history(store) as history:
+        with open_reader(store) as reader:
             if events:
-                text = exports.events_csv(history) if ending == ".csv" else exports.events_json(history)
+                text = exports.events_csv(reader) if ending == ".csv" else exports.events_json(reader)
             else:
-                text = exports.curves_csv(history) if ending == ".csv" else exports.curves_json(history)
+                text = exports.curves_csv(reader) if ending == ".csv" else exports.curves_json(reader)
         if out is None:
             typer.echo(text, nl=False)
         else:

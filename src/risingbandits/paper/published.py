@@ -2,7 +2,7 @@
 
 The program published with the 2022 version of the paper deviates from the definitions in several places. Those about
 R-ed-UCB are here, so that the reproduction can show what they change; its noise, Beta(2 mu/(1 - mu), 2), is
-`risingbandits.Beta()`.
+`risingbandits.problems.Beta()`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from risingbandits.paper.panels import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import Study
 from risingbandits.simulation import Result
 
 __all__ = [
@@ -163,10 +163,9 @@ class RegretStudy:
         write_regret(folder, self.name, results, rows)
         noises = {spec.name: spec.noise for spec in self.specs}
         for panel, result in results.items():
-            result.save(folder / self.name / panel)
             noise = noises[panel]
             played = problem if noise is None else problem.with_noise(noise)
-            StudyFile.of(played, horizon).save(folder / self.name / panel)
+            Study(played, result).save(folder / self.name / panel)
 
     def draw(self, folder: Path) -> list[str]:
         data = RegretData.read(folder, self.name)

@@ -13,7 +13,7 @@ from risingbandits._version import __version__
 from risingbandits.paper import claims, lower_bounds, rates
 from risingbandits.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
-from risingbandits.reports.folder import prepare_folder
+from risingbandits.reports.markdown_report import prepare_folder
 from risingbandits.simulation.backends.base import Backend, backend_for
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]

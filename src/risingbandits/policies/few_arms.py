@@ -6,7 +6,6 @@ has all fields of the inner state, sized for the few arms, and beside them which
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
@@ -20,12 +19,13 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order
-from risingbandits.policies.base import Kernels, Policy, policy_class, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.recommended import few_of
+from risingbandits.policies.registry import policy_class, register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_ENOUGH = 20  # rounds for each arm above which max_arms="auto" means all of them
 
 # Fields beside those of the inner state: all arms, first the few; the number that each arm has for the inner policy, -1
 # for the others; whether the few are available, and their pulls, while a kernel runs; counters (below).
@@ -145,19 +145,6 @@ def _state_class(inner: type) -> type:
     return made
 
 
-def few_of(n_arms: int, horizon: int | None) -> int:
-    """How many arms to open by default: all if there are more than 20 rounds for each, else sqrt(T) / 3.
-
-    Without a horizon all.
-
-    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
-    (8, 50, 2, 50)
-    """
-    if horizon is None or horizon > _ENOUGH * n_arms:
-        return n_arms
-    return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
-
-
 @register
 class FewArms(Policy):
     r"""Any policy on some of the arms: at random, or the first ones.
@@ -196,6 +183,7 @@ class FewArms(Policy):
     name = "few-arms"
     summary = "any policy on some of the arms"
     randomised = True
+    draws_on_tell = True
 
     def __init__(
         self,
@@ -214,7 +202,7 @@ class FewArms(Policy):
     @classmethod
     def of(cls, policy: Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
         """A policy object, on few arms."""
-        return cls(policy.name, max_arms, order, policy.params())
+        return cls(policy.name, max_arms, order, policy.get_params())
 
     def inner(self) -> Policy:
         """The inner policy, as it would be on its own."""
@@ -224,18 +212,14 @@ class FewArms(Policy):
             made = known(**settings)
         except TypeError as error:
             raise RisingBanditsError(f"settings must be those of {known.__name__}, got {shown(settings)}.") from error
-        return made.with_params(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
+        return made.replace(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
 
     @property
     def draws(self) -> bool:
         return self.order == "random" or self.inner().draws
 
     @property
-    def draws_on_tell(self) -> bool:  # type: ignore[override]
-        return self.inner().draws_on_tell
-
-    @property
-    def scratch(self) -> frozenset[str]:  # type: ignore[override]
+    def scratch(self) -> frozenset[str]:
         return self.inner().scratch | {"inner_available", "inner_pulls"}
 
     def validate(self) -> None:
@@ -249,7 +233,7 @@ class FewArms(Policy):
         self.inner().validate()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        return self.with_params(settings=self.inner().for_problem(problem, horizon).params())
+        return self.replace(settings=self.inner().for_problem(problem, horizon).get_params())
 
     def kernels_for(self, n_arms: int) -> Kernels:
         inner = self.inner()
@@ -257,7 +241,7 @@ class FewArms(Policy):
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         inner = self.inner()
-        if horizon is None and inner.needs_horizon:
+        if horizon is None and inner.requires_horizon():
             raise RisingBanditsError(f"{type(inner).__name__} needs horizon, the number of rounds, got None.")
         few = self._few(n_arms, horizon)
         state = inner.new_state(few, horizon, capacity)
@@ -295,4 +279,4 @@ class FewArms(Policy):
 
 
 def _lacks_sigma(policy: Policy) -> bool:
-    return policy.params().get("sigma", 0.0) is None
+    return policy.get_params().get("sigma", 0.0) is None

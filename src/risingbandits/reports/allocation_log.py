@@ -1,8 +1,4 @@
-"""An allocation as its events tell it: what a page, a live view and a terminal show, folded as the events come.
-
-`AllocationLog.take` can be called with a few events at a time for ever; what is kept of a told pull is its arm, cost
-and time. The explanation of the last decision is made from the policy as it was just before it.
-"""
+"""What the page of a store, its live view and its terminal view show, folded from the events as they come."""
 
 from __future__ import annotations
 
@@ -14,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.explained import AllocationTable, allocation_table
 from risingbandits.allocation.ledger import ArmState, Ledger
 from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.status import arms_table
 
 __all__ = ["AllocationLog", "Decision", "Outlook"]
 
@@ -29,7 +26,7 @@ class Decision(NamedTuple):
     """A pull that was given out, and what was known about the arms when it was decided."""
 
     event: Event
-    known: AllocationTable
+    known: TextTable
 
 
 class Outlook(NamedTuple):
@@ -71,7 +68,6 @@ class AllocationLog:
         self.first_time: float | None = None
         self.last_time: float | None = None
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
-        self.failed: dict[str, int] = {}
         self.n_failures = 0
         self.decision: Decision | None = None
         self._costs = array("d")
@@ -83,12 +79,16 @@ class AllocationLog:
         return self.ledger.last_id
 
     def take(self, events: Iterable[Event]) -> int:
-        """Take in the next events; return how many. Only the last decision among them is explained."""
+        """Take in the next events; return how many.
+
+        What is kept of a told pull is its arm, cost and time. Only the last decision among the events is explained, by
+        the policy as it was just before it.
+        """
         batch = list(events)
         asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
         for at, event in enumerate(batch):
             if at == asked:
-                self.decision = Decision(event, allocation_table(self.ledger))
+                self.decision = Decision(event, arms_table(self.ledger))
             self.ledger.apply(event)
             self._note(event)
         return len(batch)
@@ -102,7 +102,6 @@ class AllocationLog:
             self._times.append(event.time)
         elif event.kind in ("fail", "expire"):
             self.failures.append(event)
-            self.failed[event.arm] = self.failed.get(event.arm, 0) + 1
             self.n_failures += 1
 
     # -- views --------------------------------------------------------------------------------------------------
@@ -119,7 +118,7 @@ class AllocationLog:
 
     def tells(self) -> tuple[Ints, Floats, Floats]:
         """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""
-        arms = np.array(self.ledger.order, dtype=np.int64)
+        arms = np.array(self.ledger.told_arms, dtype=np.int64)
         amounts = np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
         return arms, amounts, np.array(self._times)
 
@@ -129,13 +128,11 @@ class AllocationLog:
             return np.array([len(arm.rewards) - arm.warm for arm in self.arms], dtype=float)
         return np.array([arm.cost for arm in self.arms], dtype=float)
 
-    def table(self) -> AllocationTable:
-        """What is known about the arms now."""
-        return allocation_table(self.ledger)
-
-    def recommendation(self) -> str | None:
-        """The arm to keep; None while nothing was told."""
-        return self.ledger.recommend() if self.ledger.told else None
+    def arms_table(self, most: int, known: TextTable | None = None) -> TextTable:
+        """What is ``known`` about the arms, by default now: those that got most first, and at most so many."""
+        table = arms_table(self.ledger) if known is None else known
+        order = np.argsort(-self.spent_by_arm(), kind="stable")
+        return table._replace(rows=[table.rows[arm] for arm in order if arm < len(table.rows)][:most])
 
     def outlooks(self) -> dict[str, Outlook]:
         """What the policy expects of each opened arm, where it expects anything."""
@@ -143,9 +140,8 @@ class AllocationLog:
         if not ledger.opened or not ledger.told:
             return {}
         columns = ledger.policy.explain().columns
-        nothing = np.full(len(ledger.opened), np.nan)
+        nothing, slope = np.full(len(ledger.opened), np.nan), np.zeros(len(ledger.opened))
         level, width = columns.get("level", nothing), columns.get("width", nothing)
-        slope = np.zeros(len(ledger.opened))
         if "line" in columns:  # CommitUCB: its level is what an arm surely has
             high, low, slope = columns["line"], level, columns["slope"].astype(float)
         elif "upper" in columns:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
@@ -129,7 +127,7 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
     """Type and meaning of each parameter in the "Parameters" section of a numpydoc docstring."""
     found: dict[str, tuple[str, list[str]]] = {}
     current: list[str] = []
-    for line in _section(inspect.getdoc(policy) or "", "Parameters"):
+    for line in _sections(policy).get("Parameters", ()):
         if line and not line.startswith(" "):
             name, _, kind = line.partition(" : ")
             current = []
@@ -139,24 +137,19 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
     return {name: (kind, " ".join(text)) for name, (kind, text) in found.items()}
 
 
-def _section(text: str, title: str) -> Sequence[str]:
-    """The lines between a title underlined with dashes and the next such title."""
-    lines = text.splitlines()
-    ruled = [i for i, line in enumerate(lines) if i and line and set(line) == {"-"}]
-    for number, i in enumerate(ruled):
-        if lines[i - 1] == title:
-            end = ruled[number + 1] - 1 if number + 1 < len(ruled) else len(lines)
-            return lines[i + 1 : end]
-    return []
-
-
-def docstring_head(policy: Any) -> str:
-    """A docstring up to its first section, without the paragraphs of formulas, which a terminal cannot show."""
-    lines: list[str] = []
+def _sections(policy: type[Policy]) -> dict[str, list[str]]:
+    """The lines of a docstring by the titles above them, which are underlined with dashes; "" for the first ones."""
+    sections: dict[str, list[str]] = {"": []}
+    lines = sections[""]
     for line in (inspect.getdoc(policy) or "").splitlines():
         if line and set(line) == {"-"}:
-            lines.pop()
-            break
-        lines.append(line)
-    paragraphs = "\n".join(lines).split("\n\n")
+            lines = sections.setdefault(lines.pop(), [])
+        else:
+            lines.append(line)
+    return sections
+
+
+def docstring_head(policy: type[Policy]) -> str:
+    """A docstring up to its first section, without the paragraphs of formulas, which a terminal cannot show."""
+    paragraphs = "\n".join(_sections(policy)[""]).split("\n\n")
     return "\n\n".join(part.strip() for part in paragraphs if "math:" not in part).replace("``", "").strip()

@@ -98,7 +98,7 @@ def simulate(
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
     problem.environment(horizon)  # built once, before the threads start
 
-    fresh = {label: policy.with_params() for label, policy in labelled.items()}
+    fresh = {label: policy.replace() for label, policy in labelled.items()}
     begin = partial(_begin, fresh, problem, horizon, rounds, seed, after_end, arms)
     with ExitStack() as stack:
         players = stack.enter_context(backend_for(backend, jobs, address))

@@ -1,6 +1,6 @@
 """`check_policy`: the whole contract of a policy as one call, for the policies of this package and for yours.
 
->>> from risingbandits import RoundRobin
+>>> from risingbandits.policies import RoundRobin
 >>> from risingbandits.testing import check_policy
 >>> check_policy(RoundRobin())
 """
@@ -31,7 +31,7 @@ _ROUNDS = 60
 def check_policy(policy: Policy, rounds: int = 150) -> None:
     """Raise AssertionError, with a sentence, if ``policy`` breaks the contract.
 
-    Checked are: settings (params, clone, repr), arms in range and respect of masks for 1, 2 and 5 arms, runs of one
+    Checked are: settings (get_params, clone, repr), arms in range and respect of masks for 1, 2 and 5 arms, runs of one
     round and runs that go on past the horizon, ties, seeds, copies and saved files that continue identically, refusal
     of bad input without a change, independence of policies from each other and from NumPy's global generator, and
     equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds`` rounds.
@@ -99,8 +99,8 @@ def _problem(n_arms: int) -> RisingBandit:
 
 def _fit(policy: Policy, n_arms: int) -> Policy:
     """A fresh copy; a policy that is given an arm gets one that exists."""
-    arm = policy.params().get("arm", 0)
-    return policy.clone() if arm < n_arms else policy.with_params(arm=n_arms - 1)
+    arm = policy.get_params().get("arm", 0)
+    return policy.clone() if arm < n_arms else policy.replace(arm=n_arms - 1)
 
 
 def _play(policy: Policy, rounds: int, rng: np.random.Generator, mask: bool = False) -> list[int]:
@@ -126,7 +126,7 @@ def _check_settings(policy: Policy) -> None:
     copy = policy.clone()
     assert copy is not policy, f"{policy!r}: clone returned the policy itself."
     assert repr(copy) == repr(policy), f"{policy!r}: clone has other settings: {copy!r}."
-    for name, value in policy.params().items():
+    for name, value in policy.get_params().items():
         assert getattr(copy, name) is value or np.all(getattr(copy, name) == value), f"{policy!r}: clone lost {name}."
     for verb in (policy.clone().ask, policy.clone().recommend, policy.clone().explain):
         _must_refuse(verb, what=f"{policy!r}: {verb.__name__} before reset")
@@ -180,7 +180,7 @@ def _check_copies(policy: Policy) -> None:
 def _check_refusals(policy: Policy) -> None:
     _must_refuse(lambda: policy.clone().reset(0, _ROUNDS), what=f"{policy!r}: reset with no arms")
     _must_refuse(lambda: policy.clone().reset(5, 0), what=f"{policy!r}: reset with horizon 0")
-    if policy.needs_horizon:
+    if policy.requires_horizon():
         _must_refuse(lambda: policy.clone().reset(5), what=f"{policy!r}: reset without the horizon that it needs")
     running = policy.clone().reset(5, _ROUNDS, seed=9)
     _play(running, 20, np.random.default_rng(10))

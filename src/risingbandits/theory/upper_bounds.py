@@ -174,7 +174,8 @@ def predicted_regret(
 
     Examples
     --------
-    >>> from risingbandits import NoNoise, PowerLaw, ConstantCurve, RisingBandit
+    >>> from risingbandits import RisingBandit
+    >>> from risingbandits.problems import NoNoise, PowerLaw, ConstantCurve
     >>> easy = RisingBandit([PowerLaw(0.8, 0.8, 2), ConstantCurve(0.5)], NoNoise(), horizon=1_000_000)
     >>> bound = predicted_regret(easy)
     >>> round(bound.value), round(bound.q, 2), bound.vacuous
@@ -184,7 +185,7 @@ def predicted_regret(
     if not isinstance(known, REdUCB):
         raise RisingBanditsError(f"policy must be red-ucb, the one with a regret theorem, got {known!r}.")
     last = horizon_of(problem, horizon)
-    settings = known.for_problem(problem, last).params()
+    settings = known.for_problem(problem, last).get_params()
     if settings["sigma"] == 0.0:
         return deterministic_bound(problem, last, q)
     return stochastic_bound(problem, last, settings["eps"], settings["alpha"], settings["sigma"], q)

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.stores.reader import History
+from risingbandits.allocation.stores.reader import StoreReader
 
 __all__ = ["curves_csv", "curves_json", "events_csv", "events_json", "read_back_names"]
 
 
-def curves_csv(history: History) -> str:
+def curves_csv(reader: StoreReader) -> str:
     """The learning curves: a header with the names of the arms that were pulled, one row per pull."""
-    curves = _curves(history)
+    curves = _curves(reader)
     longest = max(len(rewards) for rewards in curves.values())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -28,31 +28,31 @@ def curves_csv(history: History) -> str:
     return text.getvalue()
 
 
-def curves_json(history: History) -> str:
+def curves_json(reader: StoreReader) -> str:
     """Settings, what is spent, the recommended arm, and the rewards of every arm that was pulled."""
-    state = history.allocator_state()
+    ledger = reader.ledger()
     content = {
-        "settings": history.settings,
-        "spent": state.spent,
-        "recommended": state.recommend(),
-        "curves": _curves(history),
+        "settings": reader.settings.to_dict(),
+        "spent": ledger.spent,
+        "recommended": ledger.recommend(),
+        "curves": _curves(reader),
     }
     return json.dumps(content, indent=1) + "\n"
 
 
-def events_csv(history: History) -> str:
+def events_csv(reader: StoreReader) -> str:
     """Every event in one row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Event._fields)
-    for event in history.events():
+    for event in reader.events():
         writer.writerow(["" if value is None else value for value in event])
     return text.getvalue()
 
 
-def events_json(history: History) -> str:
+def events_json(reader: StoreReader) -> str:
     """Every event as an object."""
-    return json.dumps([event._asdict() for event in history.events()], indent=1) + "\n"
+    return json.dumps([event._asdict() for event in reader.events()], indent=1) + "\n"
 
 
 def read_back_names(names: Sequence[str]) -> list[str]:
@@ -66,9 +66,9 @@ def read_back_names(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _curves(history: History) -> dict[str, list[float]]:
-    state = history.allocator_state()
-    curves = {arm.name: state.rewards(arm.name) for arm in state.arms if len(arm.rewards)}
+def _curves(reader: StoreReader) -> dict[str, list[float]]:
+    ledger = reader.ledger()
+    curves = {arm.name: ledger.rewards(arm.name) for arm in ledger.arms if len(arm.rewards)}
     if not curves:
         raise RisingBanditsError("the store has no told pull yet, so there are no curves to export.")
     return curves

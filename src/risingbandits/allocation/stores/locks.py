@@ -1,4 +1,4 @@
-"""Whose turn it is to write: a queue beside the database.
+"""The queue of processes that want to write to an SQLite store: a lock file beside it.
 
 SQLite lets waiting processes sleep and try again, so that some wait long while others go ahead. A lock of the operating
 system wakes the next one at once. It only orders the waiting: that one process writes at a time is SQLite's business.
@@ -14,11 +14,11 @@ try:
 except ImportError:  # pragma: no cover - a system without flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Turns"]
+__all__ = ["WriteLock"]
 
 
-class Turns:
-    """A lock file. Where it cannot be made, `take` returns at once."""
+class WriteLock:
+    """A lock file. Where it cannot be made, `acquire` returns at once."""
 
     def __init__(self, path: Path) -> None:
         self._file = -1
@@ -28,18 +28,18 @@ class Turns:
             except OSError:
                 self._file = -1
 
-    def take(self) -> None:
-        """Wait for the turn."""
+    def acquire(self) -> None:
+        """Wait until this process may write."""
         if self._file >= 0:
             fcntl.flock(self._file, fcntl.LOCK_EX)
 
-    def give(self) -> None:
-        """Let the next one."""
+    def release(self) -> None:
+        """Let the next process write."""
         if self._file >= 0:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close the file, which also gives the turn."""
+        """Close the file, which also releases the lock."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

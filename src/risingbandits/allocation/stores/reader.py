@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
@@ -13,16 +13,16 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, open_store
 
-__all__ = ["Event", "History", "open_history"]
+__all__ = ["Event", "StoreReader", "open_reader"]
 
 
-class History:
+class StoreReader:
     """What happened in an allocation. Reads never keep writers waiting.
 
     Attributes
     ----------
-    settings : dict
-        objective, policy, direction, budget, arms, version and all other settings, as plain values.
+    settings : Settings
+        What the allocation was made with.
     """
 
     def __init__(self, store: Store) -> None:
@@ -30,9 +30,8 @@ class History:
         if text is None:
             raise RisingBanditsError(f"{store.name} does not exist.")
         self._store = store
-        self._settings = Settings.from_json(text)
         self._ledger: Ledger | None = None
-        self.settings: dict[str, Any] = self._settings.to_dict()
+        self.settings = Settings.from_json(text)
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
         """The events later than number ``after``, at most ``limit``."""
@@ -42,9 +41,9 @@ class History:
         """The number of the last event, 0 if there is none."""
         return self._store.last_id()
 
-    def allocator_state(self) -> Ledger:
+    def ledger(self) -> Ledger:
         """The ledger as of now. Later calls only read what is new."""
-        self._ledger = load_ledger(self._store, self._settings, self._ledger)
+        self._ledger = load_ledger(self._store, self.settings, self._ledger)
         return self._ledger
 
     def close(self) -> None:
@@ -58,24 +57,24 @@ class History:
         self.close()
 
 
-def open_history(store: str | Path | Store) -> History:
+def open_reader(store: str | Path | Store) -> StoreReader:
     """Open a store to read it.
 
     Examples
     --------
     >>> import tempfile
-    >>> from risingbandits.allocation import Allocator, open_history
+    >>> from risingbandits.allocation import Allocator, open_reader
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Allocator(["a", "b"], budget=2, store=f"{folder}/run.db") as allocator:
     ...         for pull in allocator:
     ...             _ = allocator.tell(pull, 0.5)
-    ...     with open_history(f"{folder}/run.db") as history:
-    ...         [(event.kind, event.arm) for event in history.events()]
+    ...     with open_reader(f"{folder}/run.db") as reader:
+    ...         [(event.kind, event.arm) for event in reader.events()]
     [('ask', 'a'), ('tell', 'a'), ('ask', 'b'), ('tell', 'b')]
     """
     opened = open_store(store, readonly=True)
     try:
-        return History(opened)
+        return StoreReader(opened)
     except BaseException:
         opened.close()
         raise

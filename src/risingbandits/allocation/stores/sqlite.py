@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.stores.locks import Turns
+from risingbandits.allocation.stores.locks import WriteLock
 from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, check_file, check_file_system
 
 __all__ = ["MIGRATIONS", "SqliteStore"]
@@ -76,7 +76,7 @@ class SqliteStore:
         self._pid = os.getpid()
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
-        self._turns: Turns | None = None
+        self._write_lock: WriteLock | None = None
         self._left: list[Any] = []  # connections of the process that this one was forked from: not to be closed here
         check_file_system(self.path)
         if self.path.exists():
@@ -193,7 +193,7 @@ class SqliteStore:
         writer.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         writer.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         self._migrate(writer)
-        self._turns = Turns(self.path.with_name(self.path.name + "-lock"))
+        self._write_lock = WriteLock(self.path.with_name(self.path.name + "-lock"))
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -217,8 +217,8 @@ class SqliteStore:
 
     def _after_fork(self) -> None:
         """SQLite's connections must not be used, nor closed, in a child process."""
-        self._left += [self._reader, self._writer, self._turns]
-        self._reader = self._writer = self._turns = None
+        self._left += [self._reader, self._writer, self._write_lock]
+        self._reader = self._writer = self._write_lock = None
         self._pid = os.getpid()
 
     def _complain(self, error: Exception) -> NoReturn:
@@ -237,8 +237,8 @@ class SqliteStore:
         try:
             if self._writer is None:
                 self._writer = self._write_connection()
-            if self._turns is not None:
-                self._turns.take()
+            if self._write_lock is not None:
+                self._write_lock.acquire()
             if self._writer.in_transaction:  # left open by an interrupt
                 self._writer.execute("ROLLBACK")
             self._writer.execute("BEGIN IMMEDIATE")
@@ -263,15 +263,15 @@ class SqliteStore:
             self._writer.execute("COMMIT")
         except _TROUBLE as error:
             self._complain(error)
-        if self._turns is not None:
-            self._turns.give()
+        if self._write_lock is not None:
+            self._write_lock.release()
 
     def rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
             with contextlib.suppress(*_TROUBLE):
                 self._writer.execute("ROLLBACK")
-        if self._turns is not None:
-            self._turns.give()
+        if self._write_lock is not None:
+            self._write_lock.release()
 
     def keep_snapshot(self, id: int, data: bytes) -> None:
         self.begin(id)
@@ -318,6 +318,6 @@ class SqliteStore:
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()
-        if self._turns is not None:
-            self._turns.close()
-        self._reader = self._writer = self._turns = None
+        if self._write_lock is not None:
+            self._write_lock.close()
+        self._reader = self._writer = self._write_lock = None

@@ -109,7 +109,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb import study as experiment
         from risingbandits.policies.text import parse_policies
-        from risingbandits.reports.folder import write_report
+        from risingbandits.reports.markdown_report import write_report
         from risingbandits.simulation.backends.base import backend_for
 
         numbers = _numbers(arms, len(experiment.ARMS))
@@ -144,7 +144,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits.paper.imdb.averages import measure_curves
         from risingbandits.paper.imdb.study import ARMS
         from risingbandits.reports.figures import plot_curves, save_figure
-        from risingbandits.reports.folder import prepare_folder
+        from risingbandits.reports.markdown_report import prepare_folder
 
         prepare_folder(out)
         with progress_bar("curves", runs) as advance:

@@ -31,7 +31,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
     ) -> None:
         """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
-        from risingbandits.policies.text import parse_noise
+        from risingbandits.cli.arguments import parse_noise
         from risingbandits.problems import RisingBandit, get_problem
         from risingbandits.reports import theory as tables
         from risingbandits.theory.complexity import horizon_of
@@ -60,19 +60,20 @@ def add_commands(app: typer.Typer, show: Show) -> None:
     ) -> None:
         """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
         from risingbandits._core.files import write_whole
+        from risingbandits.cli.arguments import parse_noise
         from risingbandits.paper import pair_tables as tables
         from risingbandits.paper.pair_study import learning_policies, play_pairs
         from risingbandits.paper.tables_on_disk import write_rows
-        from risingbandits.policies import text
+        from risingbandits.policies.text import parse_policies
         from risingbandits.problems import PAIRS
         from risingbandits.reports.figures import save_figure
-        from risingbandits.reports.folder import prepare_folder
+        from risingbandits.reports.markdown_report import prepare_folder
 
-        chosen = text.parse_policies(",".join(learning_policies()) if policies is None else policies)
+        chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (
             list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
         )
-        scatter = None if noise is None else text.parse_noise(noise)
+        scatter = None if noise is None else parse_noise(noise)
         if out is not None:
             prepare_folder(out)
         with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:

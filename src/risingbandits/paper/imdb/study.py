@@ -25,8 +25,9 @@ from risingbandits.paper.imdb import Learner, LiveArms, LogisticRegression, Netw
 from risingbandits.paper.imdb.averages import Averages
 from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import REdUCB
-from risingbandits.policies.base import Policy, get_policy
-from risingbandits.reports.folder import Study
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import get_policy
+from risingbandits.reports.study import Study
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Backend
 

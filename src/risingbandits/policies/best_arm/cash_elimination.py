@@ -11,7 +11,8 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, check_p
 from risingbandits._core.jit import kernel, plain
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import sweeps
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):
@@ -105,7 +106,7 @@ class CashElimination(Policy):
     Parameters
     ----------
     window : int
-        C, the pulls between the two results of the slope. Default 7 (recalled).
+        C, the pulls between the two results of the slope: more smooth the noise, fewer see a bend sooner. Default 7.
     costs : sequence of float or None
         Mean cost of a pull of each arm, above 0. None: all cost the same, and the budget is in pulls.
     budget : float or None
@@ -130,6 +131,8 @@ class CashElimination(Policy):
 
     name = "cash-elimination"
     summary = "drops arms whose best result, extrapolated, stays below another's; knows costs"
+    needs_horizon = True
+    from_horizon = ("budget",)
     kernels = Kernels(select=select, update=update, recommend=recommend)
     objective = "best-arm"
 
@@ -144,10 +147,6 @@ class CashElimination(Policy):
         self.costs = tuple(costs) if isinstance(costs, list) else costs
         self.budget = budget
         self.ceiling = ceiling
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.budget is None
 
     def validate(self) -> None:
         check_positive_int("window", self.window)

@@ -15,7 +15,8 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.registry import register
 
 _LARGEST = 2.0**200
 _SMALLER = 2.0**-200
@@ -116,6 +117,8 @@ class DUCB(reward_scale.BoundedRewards):
 
     name = "d-ucb"
     summary = "UCB with fading rewards"
+    needs_horizon = True
+    from_horizon = ("discount",)
     kernels = Kernels(select=select, update=update)
 
     def __init__(
@@ -135,10 +138,6 @@ class DUCB(reward_scale.BoundedRewards):
     @property
     def draws(self) -> bool:
         return self.ties == "random"
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.discount is None
 
     def validate(self) -> None:
         super().validate()

@@ -10,8 +10,9 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _thompson, _windows
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):
@@ -84,6 +85,8 @@ class SWTS(reward_scale.BoundedRewards):
 
     name = "sw-ts"
     summary = "Thompson sampling on the last tau rounds"
+    needs_horizon = True
+    from_horizon = ("tau",)
     randomised = True
     draws_on_tell = True
     kernels = Kernels(select=select, update=update)
@@ -95,10 +98,6 @@ class SWTS(reward_scale.BoundedRewards):
         self.tau = tau
         self.beta = beta
         self.reward_range = reward_range
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.tau is None
 
     def validate(self) -> None:
         super().validate()

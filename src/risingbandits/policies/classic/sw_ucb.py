@@ -16,8 +16,9 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _windows
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):
@@ -108,6 +109,8 @@ class SWUCB(reward_scale.BoundedRewards):
 
     name = "sw-ucb"
     summary = "UCB on the last tau rounds"
+    needs_horizon = True
+    from_horizon = ("tau",)
     kernels = Kernels(select=select, update=update)
 
     def __init__(
@@ -127,10 +130,6 @@ class SWUCB(reward_scale.BoundedRewards):
     @property
     def draws(self) -> bool:
         return self.ties == "random"
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.tau is None
 
     def validate(self) -> None:
         super().validate()

@@ -18,8 +18,9 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables, _widths
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -360,7 +361,7 @@ class CommitEnsemble(Policy):
             changes["sigma"] = problem.sigma
         if self.widths == "auto" and problem.noise.mean_range is not None:
             changes["widths"] = "kl"
-        return self.with_params(**changes) if changes else self
+        return self.replace(**changes) if changes else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _families.paces(horizon)

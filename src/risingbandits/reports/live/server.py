@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.reports.live.feed import Feed
+from risingbandits.reports.live.page_updates import PageUpdates
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -36,7 +36,7 @@ _HEADERS = {
 }
 
 
-def make_app(feed: Feed, port: int, ended: Callable[[], bool] = lambda: False) -> Starlette:
+def make_app(updates: PageUpdates, port: int, ended: Callable[[], bool] = lambda: False) -> Starlette:
     """The application: ``/`` is the page and ``/events`` its server-sent events, which stop when ``ended``."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -44,15 +44,15 @@ def make_app(feed: Feed, port: int, ended: Callable[[], bool] = lambda: False) -
     from starlette.routing import Route
 
     async def page(request: Request) -> Response:
-        return HTMLResponse(await feed.whole_page(), headers=_HEADERS)
+        return HTMLResponse(await updates.whole_page(), headers=_HEADERS)
 
     async def events(request: Request) -> Response:
-        messages = feed.messages(_seen(request), ended)
+        messages = updates.messages(_seen(request), ended)
         return StreamingResponse(messages, media_type="text/event-stream", headers=_HEADERS)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(feed.run())
+        task = asyncio.create_task(updates.run())
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -117,12 +117,12 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
         raise RisingBanditsError(f"port must be free to listen on, got {port} ({error.strerror}).") from error
     with listening:
         port = listening.getsockname()[1]
-        feed = Feed(store)
+        updates = PageUpdates(store)
         try:
-            app = make_app(feed, port, ended=lambda: server.should_exit)
+            app = make_app(updates, port, ended=lambda: server.should_exit)
             config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
             server = uvicorn.Server(config)
             ready(f"http://{_ADDRESS}:{port}/")
             server.run(sockets=[listening])
         finally:
-            feed.close()
+            updates.close()

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.ledger import recent_mean
+from risingbandits.allocation.status import spent, standing
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.pages.budget_figures import shown_arms, spent_by_block, spent_over_time
-from risingbandits.reports.pages.curve_figures import learning_curves
-from risingbandits.reports.pages.elements import Block, Facts, Section, Table, Text
-from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.page import Block, Facts, Page, Section, Table, Text
+from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
+from risingbandits.reports.store_follower import Follower
 
 __all__ = ["allocation_page", "store_page"]
 
@@ -28,8 +25,6 @@ _HOW_TO_READ = (
 
 def store_page(store: str | Path) -> Page:
     """The page of the allocation in ``store``, as it is now."""
-    from risingbandits.reports.live.follower import Follower
-
     with Follower(store) as follower:
         follower.read_all()
         return allocation_page(follower.log, follower.shown_store)
@@ -46,37 +41,27 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
     event = log.last_id if live else None
     if brief:
-        return Page(title, _lead(log), [summary, failures], event)
-    arms = shown_arms(log)
+        return Page(title, standing(log.ledger), [summary, failures], event)
+    arms, best = shown_arms(log), log.ledger.recommend() if log.ledger.told else None
+    table = log.arms_table(_MOST_ROWS)._replace(title="Arms, most spent first")
     sections = [
         summary,
         Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
         Section("decision", "The last decision", _decision(log)),
-        Section("arms", "Arms", [_arms_table(log)]),
+        Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended")]),
         failures,
         Section("settings", "Settings", _settings(log, shown)),
     ]
-    return Page(title, _lead(log), sections, event)
-
-
-def _lead(log: AllocationLog) -> str:
-    best = log.recommendation()
-    budget = log.settings.budget
-    spent = f"{_amount(log.ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
-    if best is None:
-        return f"No reward has been told yet; the budget is {_amount(budget.amount)} {budget.unit}."
-    ended = "The budget is spent" if log.ledger.spent >= budget.amount else "No pull can follow"
-    state = f"{ended} ({spent})." if log.ledger.finished else f"Spent so far: {spent}."
-    return f"Recommended: {best}. {state}"
+    return Page(title, standing(log.ledger), sections, event)
 
 
 def _tiles(log: AllocationLog) -> list[tuple[str, str]]:
-    ledger, budget = log.ledger, log.settings.budget
+    ledger = log.ledger
     retired = sum(arm.retired is not None for arm in log.arms)
     return [
-        ("recommended", log.recommendation() or "nothing told yet"),
-        (f"spent ({budget.unit})", f"{_amount(ledger.spent)} of {_amount(budget.amount)}"),
+        ("recommended", ledger.recommend() if ledger.told else "nothing told yet"),
+        (f"spent ({log.unit})", spent(ledger).removesuffix(f" {log.unit}")),
         ("pulls told", f"{ledger.told:,}"),
         ("pulls in flight", f"{len(ledger.in_flight):,}"),
         ("failed or expired", f"{log.n_failures:,}"),
@@ -91,53 +76,16 @@ def _decision(log: AllocationLog) -> list[Block]:
     if decision is None:
         empty = TextTable((), (), frozenset(), "What the policy knew")
         return [Text("chosen", ["No pull has been given out yet."]), Table("known", empty, "There is nothing yet.")]
-    event, known = decision.event, decision.known
-    rows = sorted(known.rows, key=lambda row: row.arm != event.arm)[:_MOST_ROWS]
-    table = TextTable(
-        ("arm", "level", "trend", "width", "value", "pulls", "status", "why"),
-        [
-            (
-                row.arm + (" (chosen)" if row.arm == event.arm else ""),
-                *map(_part, (row.level, row.trend, row.width, row.value)),
-                f"{row.pulls:,}",
-                row.status,
-                row.why,
-            )
-            for row in rows
-        ],
-        frozenset(range(1, 6)),
-        f"What was known before it: {known.title}",
-    )
+    event, known = decision
     said = f"{event.arm} got its pull number {event.n:,} (event {event.id:,}) on {clock(event.time)} UTC."
-    return [Text("chosen", [said]), Table("known", table, note=_cut(len(known.rows), len(rows), "arms"))]
+    table = log.arms_table(_MOST_ROWS, known)._replace(title=f"What was known before it: {known.title}")
+    return [Text("chosen", [said]), _arms("known", table, len(log.arms), event.arm, "chosen")]
 
 
-def _arms_table(log: AllocationLog) -> Table:
-    spent = log.spent_by_arm()
-    total = float(spent.sum()) or 1.0
-    best = log.recommendation()
-    known = log.table().rows
-    order = np.argsort(-spent, kind="stable")[:_MOST_ROWS]
-    rows: list[tuple[str, ...]] = []
-    for index in order:
-        arm, row = log.arms[index], known[index]
-        cost = () if log.unit == "pulls" else (_amount(float(spent[index])),)
-        rows.append(
-            (
-                arm.name + (" (recommended)" if arm.name == best else ""),
-                f"{len(arm.rewards) - arm.warm:,}",
-                *cost,
-                f"{100 * spent[index] / total:.1f} %",
-                f"{recent_mean(arm):.4g}" if arm.rewards else "-",
-                f"{log.failed.get(arm.name, 0):,}",
-                row.status,
-                row.why,
-            )
-        )
-    unit = () if log.unit == "pulls" else (log.unit,)
-    header = ("arm", "pulls", *unit, "share", "mean of the last quarter", "failures", "status", "why")
-    table = TextTable(header, rows, frozenset(range(1, len(header) - 2)), "Arms, most spent first")
-    return Table("arms-table", table, note=_cut(len(log.arms), len(rows), "arms"))
+def _arms(key: str, table: TextTable, there: int, marked: str | None, mark: str) -> Table:
+    """A table of arms in which the ``marked`` one says so."""
+    rows = [(f"{arm} ({mark})" if arm == marked else arm, *others) for arm, *others in table.rows]
+    return Table(key, table._replace(rows=rows), note=_cut(there, len(rows), "arms"))
 
 
 def _failures(log: AllocationLog) -> Table:
@@ -157,11 +105,11 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
     hidden = ("arms", "budget", "policy", "history", "version")
     rows = [
         ("policy", repr(settings.policy)),
-        ("budget", f"{_amount(settings.budget.amount)} {settings.budget.unit}"),
+        ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
         *((key, _setting(value)) for key, value in plain.items() if key not in hidden),
     ]
-    if settings.history:
-        rows.append(("rewards of earlier runs", f"{sum(map(len, settings.history.values())):,}"))
+    if settings.warm_start:
+        rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
     return [Table("settings-table", table), Text("how-to-read", [_HOW_TO_READ])]
@@ -174,14 +122,6 @@ def clock(time: float | None) -> str:
     ('1970-01-01 00:00:00', '-')
     """
     return "-" if time is None else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.5g}" if abs(value) < 1000 else f"{value:,.1f}"
-
-
-def _part(value: float) -> str:
-    return "-" if np.isnan(value) else "\N{INFINITY}" if np.isinf(value) else f"{value:.4g}"
 
 
 def _setting(value: object) -> str:

@@ -1,15 +1,13 @@
-"""Follow a store while others write to it: read what is new, and wait where the store cannot be read now."""
+"""Follows a store while others write to it: reads what is new, and waits where the store cannot be read now."""
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.stores.reader import History, open_history
+from risingbandits.allocation.stores.reader import StoreReader, open_reader
 from risingbandits.reports.allocation_log import AllocationLog
 
 __all__ = ["Follower"]
@@ -40,56 +38,45 @@ class Follower:
         self.store = str(store)
         self.shown_store = _without_password(self.store)
         self.trouble = ""
-        self._history: History | None = open_history(self.store)
-        self.log = _new_log(self._history)
+        self._reader: StoreReader | None = open_reader(self.store)
+        self.log = AllocationLog(self._reader.settings)
 
     def poll(self) -> int:
         """Read what is new, at most some thousand events; return how many. Never raises: see ``trouble``."""
         try:
-            if self._history is None:
-                self._history = open_history(self.store)
-            taken = self._read(self._history)
+            if self._reader is None:
+                self._reader = open_reader(self.store)
+            taken = self._read(self._reader)
         except Exception as error:  # busy, locked, moved away, a server that restarts: all of them may pass
             self.trouble = f"The store cannot be read now ({_first_line(error)}); trying again."
-            self._let_go()
+            self.close()
             return 0
         self.trouble = ""
         return taken
 
     def read_all(self) -> None:
         """Read all events that there are; raises what `poll` endures."""
-        assert self._history is not None
-        while self._read(self._history):
+        assert self._reader is not None
+        while self._read(self._reader):
             pass
 
-    def _read(self, history: History) -> int:
-        if history.last_id() < self.log.last_id:  # another store was put in its place
-            self.log = _new_log(history)
-        return self.log.take(islice(history.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
-
-    def _let_go(self) -> None:
-        history, self._history = self._history, None
-        if history is not None:
-            try:
-                history.close()
-            except Exception:  # it is broken already, which `trouble` says
-                return
+    def _read(self, reader: StoreReader) -> int:
+        if reader.last_id() < self.log.last_id:  # another store was put in its place
+            self.log = AllocationLog(reader.settings)
+        return self.log.take(islice(reader.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
 
     def close(self) -> None:
         """Let go of the store."""
-        self._let_go()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            with suppress(Exception):  # it may be broken already, which `trouble` says
+                reader.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _new_log(history: History) -> AllocationLog:
-    return AllocationLog(Settings.from_json(json.dumps(history.settings)))
 
 
 def _first_line(error: Exception) -> str:

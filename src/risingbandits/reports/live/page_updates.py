@@ -1,8 +1,7 @@
-"""The newest state of an allocation's page, kept up to date for any number of readers.
+"""Updates of a store's page for any number of readers: the newest state, never a backlog.
 
 One thread reads the store, folds what is new and makes the blocks of the page, counts and failures at most five times a
-second and everything else once a second, however many pulls are told. Readers get the newest state and never a backlog:
-one that is slow skips states.
+second and everything else once a second, however many pulls are told. A reader that is slow skips states.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from risingbandits.reports.live.follower import Follower
-from risingbandits.reports.pages.elements import Figure, table_html
-from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.escaping import name
+from risingbandits.reports.pages.page import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
-from risingbandits.reports.pages.text import name
+from risingbandits.reports.store_follower import Follower
 
-__all__ = ["Feed", "State"]
+__all__ = ["PageUpdates", "State"]
 
 _POLL = 0.2
 _WHOLE = 1.0
@@ -57,7 +55,7 @@ class State:
     trouble: str = ""
 
 
-class Feed:
+class PageUpdates:
     """Reads a store in a thread of its own and hands the newest `State` to readers."""
 
     def __init__(self, store: str | Path) -> None:
@@ -67,11 +65,7 @@ class Feed:
         self._whole_at = 0.0
         self._whole_of = -1
         self.state = State(0, 0)
-        self._thread.submit(self._first).result()
-
-    def _first(self) -> None:
-        self._follower.poll()
-        self.state = self._next(whole=True)
+        self.state = self._thread.submit(self._poll).result() or self.state
 
     async def run(self) -> None:
         """Keep the state up to date until cancelled."""

@@ -16,7 +16,7 @@ def page_of(source: str | Path) -> Page:
     if not str(source).startswith(("postgresql://", "postgres://")):
         path = Path(source)
         if path.is_dir():
-            from risingbandits.reports.pages.study_folder import folder_page
+            from risingbandits.reports.pages.study_page import folder_page
 
             return folder_page(path)
         if not path.exists():

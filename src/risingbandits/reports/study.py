@@ -1,4 +1,4 @@
-"""What a report says about a study beyond its result: the command, the arms and their curves, in ``study.json``."""
+"""A study, policies played on a problem in some runs: in memory, and as a report reads it from a folder."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
+from risingbandits.reports.pictures import Curves
+from risingbandits.simulation.result import Result
 
-__all__ = ["Curves", "StudyFile"]
+__all__ = ["SavedStudy", "Study", "StudyNotes"]
 
 _FORMAT = 1
 _FILE = "study.json"
@@ -20,23 +20,37 @@ _POINTS = 120  # of a curve on each of two scales
 _MOST_ARMS = 40  # whose curves are kept: those with the largest sums
 
 
-class Curves(NamedTuple):
-    """True means of some arms at some pulls.
+class Study(NamedTuple):
+    """A simulated problem and what came out."""
 
-    Attributes
-    ----------
-    pulls : list of int
-        The pulls (of a restless problem: rounds).
-    means : dict
-        By the arm's number, its mean rewards at these pulls; the arm with the largest sum first.
-    """
+    problem: RisingBandit
+    result: Result
 
-    pulls: list[int]
-    means: dict[int, list[float]]
+    def save(self, folder: Path, command: str | None = None) -> None:
+        """Write the result and ``study.json``, for `risingbandits report`; ``command`` makes the study again."""
+        self.result.save(folder)
+        StudyNotes.of(self.problem, self.result.horizon, command).save(folder)
 
 
-class StudyFile(NamedTuple):
-    """A problem and the command that played it.
+class SavedStudy(NamedTuple):
+    """A study in a folder; ``notes`` is None where only the result was saved."""
+
+    title: str
+    result: Result
+    notes: StudyNotes | None
+
+    @staticmethod
+    def load(folder: Path, below: tuple[str, ...] = ()) -> SavedStudy:
+        """Read the study in ``folder``; ``below`` are the names of the folders that lead to it, for its title."""
+        result, notes = Result.load(folder), StudyNotes.load(folder)
+        if notes is not None and len(notes.arms) != result.final_means.size:
+            raise RisingBanditsError(f"{folder} holds a study.json that does not belong to its result.json.")
+        itself = not below or below[-1] == result.problem
+        return SavedStudy(result.problem if itself else f"{result.problem}: {' / '.join(below)}", result, notes)
+
+
+class StudyNotes(NamedTuple):
+    """What a report says about a study beyond its result, kept in ``study.json``.
 
     Attributes
     ----------
@@ -62,19 +76,16 @@ class StudyFile(NamedTuple):
     curves: Curves
 
     @staticmethod
-    def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyFile:
+    def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
         """What is known about ``problem`` up to ``horizon``."""
-        even = np.linspace(1, horizon, _POINTS).round().astype(np.int64)
-        pulls = np.union1d(even, np.geomspace(1, horizon, _POINTS).round().astype(np.int64))
-        ranked = np.argsort(-problem.mean_sums(horizon), kind="stable")[:_MOST_ARMS]
-        means = problem.means(pulls)
-        return StudyFile(
+        pulls, means = Curves.of(problem, horizon, _POINTS, _MOST_ARMS)
+        return StudyNotes(
             command=command,
             noise=repr(problem.noise),
             restless=problem.restless,
             arms=list(problem.arm_names),
             best=None if problem.restless else problem.oracle_arm(horizon),
-            curves=Curves(pulls.tolist(), {int(arm): [float(f"{mean:.6g}") for mean in means[arm]] for arm in ranked}),
+            curves=Curves(pulls, {arm: [float(f"{mean:.6g}") for mean in values] for arm, values in means.items()}),
         )
 
     def save(self, folder: Path) -> None:
@@ -83,7 +94,7 @@ class StudyFile(NamedTuple):
         write_whole(folder / _FILE, (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode())
 
     @staticmethod
-    def load(folder: Path) -> StudyFile | None:
+    def load(folder: Path) -> StudyNotes | None:
         """Read what `save` wrote; None where there is no such file."""
         path = folder / _FILE
         try:
@@ -92,7 +103,7 @@ class StudyFile(NamedTuple):
                 raise RisingBanditsError(f"{path} has another format than this version reads ({_FORMAT}).")
             curves = content.pop("curves")
             means = {int(arm): values for arm, values in curves["means"].items()}
-            return StudyFile(**content, curves=Curves(curves["pulls"], means))
+            return StudyNotes(**content, curves=Curves(curves["pulls"], means))
         except FileNotFoundError:
             return None
         except RisingBanditsError:

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import Result, RisingBandit, RisingBanditsError, RoundRobin, get_policy, simulate
+from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
-from risingbandits.reports.folder import Study
-from risingbandits.reports.pages import text as page_text
+from risingbandits.policies import RoundRobin
+from risingbandits.reports.html_report import write_html
+from risingbandits.reports.pages import escaping
 from risingbandits.reports.pages.page import plotly_script
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import Study, StudyNotes
 from sample_stores import WICKED
 
 
@@ -69,7 +69,7 @@ def study() -> Study:
 
 def save(problem: RisingBandit, result: Result, folder: Path, command: str = "cmd") -> Path:
     """What `write_report` writes, without its figures."""
-    StudyFile.of(problem, result.horizon, command).save(result.save(folder))
+    Study(problem, result).save(folder, command)
     return folder
 
 
@@ -109,7 +109,7 @@ def test_texts_of_users_are_texts(folder: Path) -> None:
     text = "".join(reader.text)
     assert all(name in text for name in (*WICKED, "<i>mine</i>"))
     names = {trace.get("name") for figure in figures(without_plotly).values() for trace in figure["data"]}
-    assert page_text.label(WICKED[0]) in names
+    assert escaping.label(WICKED[0]) in names
     assert not any("<" in str(name) for name in names)
 
 
@@ -127,16 +127,16 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     np.testing.assert_allclose(np.array(heat["z"], float) ** 2, shares, rtol=1e-3)
     curve = drawn["study-1-curves"]["data"][0]
     arm = study.problem.oracle_arm(40)
-    assert curve["legendgroup"] == WICKED[arm] + "*"
+    assert curve["legendgroup"] == WICKED[arm] + " (best)"
     np.testing.assert_allclose(np.array(curve["y"], float), study.problem.means(np.array(curve["x"]))[arm], rtol=1e-5)
 
 
 def test_equal_studies_give_equal_bytes_and_the_command_is_there(folder: Path) -> None:
     first = write_html(folder, folder / "a.html").read_bytes()
     assert write_html(folder, folder / "b.html").read_bytes() == first
-    about = StudyFile.load(folder)
-    assert about is not None
-    assert f"<code>{html.escape(str(about.command))}</code>" in first.decode()
+    notes = StudyNotes.load(folder)
+    assert notes is not None
+    assert f"<code>{html.escape(str(notes.command))}</code>" in first.decode()
 
 
 def test_several_studies_and_one_without_curves(study: Study, tmp_path: Path) -> None:
@@ -216,18 +216,18 @@ def test_without_plotly_the_extra_is_named(folder: Path) -> None:
 
 @given(st.text())
 def test_any_text_is_escaped_everywhere(text: str) -> None:
-    assert not {"<", ">", '"', "'"} & set(page_text.escape(text))
-    assert not {"<", ">"} & set(page_text.label(text))
-    assert len(html.unescape(page_text.label(text))) <= 28
-    script = page_text.json_for_script(text)
+    assert not {"<", ">", '"', "'"} & set(escaping.escape(text))
+    assert not {"<", ">"} & set(escaping.label(text))
+    assert len(html.unescape(escaping.label(text))) <= 28
+    script = escaping.json_for_script(text)
     assert not {"<", ">", "&"} & set(script)
     assert json.loads(script) == text
-    page_text.escape(text).encode()  # also with halves of surrogate pairs
+    escaping.escape(text).encode()  # also with halves of surrogate pairs
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))
 def test_numbers_are_json_and_near(value: float) -> None:
-    number = page_text.number(value)
+    number = escaping.number(value)
     json.dumps(number, allow_nan=False)
     assert number is None or number == pytest.approx(value, rel=1e-5)
     assert (number is None) == (not np.isfinite(value))

@@ -1,21 +1,18 @@
-"""A folder with everything about a simulation: results, figures and a page that shows them."""
+"""A folder with studies as files: results, figures and a Markdown page that shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
-from risingbandits.problems import RisingBandit
 from risingbandits.reports import figures
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import Study
 from risingbandits.reports.tables import summary_table
-from risingbandits.simulation.result import Result
 
-__all__ = ["Study", "prepare_folder", "write_report"]
+__all__ = ["prepare_folder", "write_report"]
 
 _HOW_TO_READ = {
     "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "
@@ -24,13 +21,6 @@ _HOW_TO_READ = {
     "confidence interval of the mean (Student t); beside it the share of the runs that do not recommend a best arm, "
     "with its 95 % interval (Wilson).",
 }
-
-
-class Study(NamedTuple):
-    """A simulated problem and what came out."""
-
-    problem: RisingBandit
-    result: Result
 
 
 def prepare_folder(folder: Path) -> Path:
@@ -69,8 +59,7 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
     for study in studies:
         below = "" if len(studies) == 1 else f"{study.result.problem}/"
         target = folder / below
-        study.result.save(target)
-        StudyFile.of(study.problem, study.result.horizon, command).save(target)
+        study.save(target, command)
         drawn = {
             "regret": figures.plot_regret(study.result),
             "pulls": figures.plot_pulls(study.result, problem=study.problem),

@@ -1,4 +1,4 @@
-"""Texts of users on a page: escaped for HTML, for JSON inside a script, and for the labels of Plotly.
+"""Texts of users on a page, escaped for HTML, for JSON inside a script, and for the labels of Plotly.
 
 Names of arms, policies and commands are whatever somebody typed. Each of the three places has its own language in
 which a text could say something; here they become plain texts.
@@ -12,12 +12,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Number", "code", "escape", "json_for_script", "label", "name", "number", "numbers"]
-
-Number = int | float | None
+__all__ = ["escape", "json_for_script", "label", "name", "number", "numbers"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
-_LONGEST_LABEL = 28
 
 
 def escape(text: object) -> str:
@@ -34,12 +31,7 @@ def name(text: object) -> str:
     return f"<bdi>{escape(text)}</bdi>"
 
 
-def code(text: object) -> str:
-    """``text`` for HTML as code, line by line."""
-    return f"<code>{escape(text)}</code>"
-
-
-def label(text: object, longest: int = _LONGEST_LABEL) -> str:
+def label(text: str, longest: int = 28) -> str:
     """``text`` for a label of Plotly, which knows a few tags and entities; cut to ``longest`` characters.
 
     >>> label("<b>bold</b> & more")
@@ -47,7 +39,7 @@ def label(text: object, longest: int = _LONGEST_LABEL) -> str:
     >>> label("a name that is much too long for a label")
     'a name that is much too lon…'
     """
-    plain = " ".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)).split())
+    plain = " ".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).split())
     if len(plain) > longest:
         plain = plain[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
     return html.escape(plain, quote=False)
@@ -63,7 +55,7 @@ def json_for_script(value: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def number(value: float, digits: int = 6) -> Number:
+def number(value: float, digits: int = 6) -> float | None:
     """A number with as many digits as a picture shows; None where there is none.
 
     >>> number(0.123456789), number(20_000.0), number(float("nan"))
@@ -75,6 +67,6 @@ def number(value: float, digits: int = 6) -> Number:
     return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
 
 
-def numbers(values: Iterable[float], digits: int = 6) -> list[Number]:
+def numbers(values: Iterable[float], digits: int = 6) -> list[float | None]:
     """`number` of each value."""
     return [number(float(value), digits) for value in values]

@@ -1,0 +1,136 @@
+"""What the tests of the golden files share: rewards, ways to play, and how files are read.
+
+The golden files hold what version 0.1.0 wrote and decided before its modules were rearranged. Everything here uses the
+public surface; the few names that are not public are imported in `hidden.py`, the one place to adapt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import risingbandits as rb
+
+FOLDER = Path(__file__).parent
+
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+_MASK = (1 << 64) - 1
+
+
+def load(name: str) -> Any:
+    """The content of a golden JSON file."""
+    return json.loads((FOLDER / name).read_text())
+
+
+def unpack(archive: str, member: str, place: Path) -> Path:
+    """Copy the file or folder ``member`` of a golden archive into the folder ``place``; its path there."""
+    with zipfile.ZipFile(FOLDER / archive) as file:
+        names = [name for name in file.namelist() if name == member or name.startswith(f"{member}/")]
+        if not names:
+            raise KeyError(member)
+        file.extractall(place, names)
+    return place / member
+
+
+# -- rewards --------------------------------------------------------------------------------------------------------
+
+
+def mix(*numbers: int) -> int:
+    """A hash of some numbers, 64 bits (splitmix64): noise that is the same everywhere and needs no state."""
+    value = 0
+    for number in numbers:
+        value = (value + number + 0x9E3779B97F4A7C15) & _MASK
+        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+        value ^= value >> 31
+    return value
+
+
+def reward(arm: int, n: int) -> float:
+    """The reward of pull n of an arm, in [0, 1]: a rising curve and noise, by +, -, * and / alone."""
+    limit = 0.3 + 0.6 * ((7 * arm + 3) % 11) / 10.0
+    slow = 4.0 + 9.0 * ((5 * arm + 2) % 7)
+    noise = 0.16 * (mix(arm, n) / 2.0**64 - 0.5)
+    return min(1.0, max(0.0, limit * n / (n + slow) + noise))
+
+
+def write_curves(path: Path) -> Path:
+    """Recorded curves of six arms as a CSV file; they differ in length."""
+    lengths = [120, 40, 200, 75, 160, 90]
+    rows = [",".join(f"arm {arm}" for arm in range(len(lengths)))]
+    for n in range(1, max(lengths) + 1):
+        rows.append(",".join(repr(reward(arm, n)) if n <= length else "" for arm, length in enumerate(lengths)))
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+# -- policies -------------------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """How a policy is played."""
+
+    policy: str
+    params: dict[str, Any]
+    n_arms: int
+    horizon: int | None
+    pattern: str = "plain"  # "masked": not all arms on some rounds; "foreign": now and then another arm is told
+
+    def begin(self) -> rb.Policy:
+        """The policy before its first round."""
+        params = {name: tuple(value) if isinstance(value, list) else value for name, value in self.params.items()}
+        return rb.get_policy(self.policy, **params).reset(self.n_arms, self.horizon, seed=5)
+
+    def play(self, policy: rb.Policy, rounds: int) -> list[int]:
+        """The arms that ``policy`` asks for in so many further rounds."""
+        asked = []
+        for t in range(policy.rounds + 1, policy.rounds + rounds + 1):
+            arm = policy.ask(self._available(t) if self.pattern == "masked" else None)
+            asked.append(arm)
+            if self.pattern == "foreign" and t % 7 == 5:
+                arm = mix(t, 1) % self.n_arms
+            policy.tell(arm, reward(arm, int(policy.pulls[arm]) + 1))
+        return asked
+
+    def _available(self, t: int) -> npt.NDArray[np.bool_] | None:
+        if t % 5 < 3:
+            return None
+        mask = np.array([mix(t, arm) % 3 > 0 for arm in range(self.n_arms)])
+        mask[mix(t) % self.n_arms] = True
+        return mask
+
+
+def encode(arms: list[int], n_arms: int) -> str:
+    """Arms as text: a letter each, or two hexadecimal digits where there are too many."""
+    return "".join(_LETTERS[arm] for arm in arms) if n_arms <= len(_LETTERS) else bytes(arms).hex()
+
+
+# -- simulations ----------------------------------------------------------------------------------------------------
+
+
+def problem(name: str) -> rb.RisingBandit:
+    """A problem of the golden simulations."""
+    if name == "15 arms":
+        return rb.problems.random_problem(15, 2_000, seed=3)
+    if name == "150 arms":
+        return rb.problems.random_problem(150, 2_000, seed=4)
+    if name == "bernoulli":
+        return rb.problems.random_problem(5, 2_000, seed=6, noise=rb.problems.Bernoulli())
+    if name == "ending":
+        curves = rb.problems.random_problem(6, 2_000, seed=8)
+        return rb.RisingBandit(curves.curves, curves.noise, 2_000, name, max_pulls=[150, 900, 400, 250, 700, 333])
+    return rb.get_problem(name)
+
+
+def rounding() -> str:
+    """Tells machines apart whose exp, log and powers differ in the last bit; sums of rewards then do too."""
+    grid = np.linspace(0.01, 5.0, 999)
+    values = np.concatenate([np.exp(-grid), np.log(grid), grid**-0.4, [math.exp(-x) for x in grid]])
+    return hashlib.sha256(values.tobytes()).hexdigest()[:16]

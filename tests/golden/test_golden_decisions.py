@@ -1,0 +1,50 @@
+"""Every policy decides as version 0.1.0 did, asked and told from Python and in simulations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from frozen import Case, encode, load, problem, rounding
+
+from risingbandits import get_policy, policy_names, simulate
+
+_RUNS = load("decisions.json")
+_SIMULATIONS = load("simulations.json")
+
+_BY_POLICY: dict[str, list[dict[str, Any]]] = defaultdict(list)
+for _run in _RUNS["runs"]:
+    _BY_POLICY[_run["case"][0]].append(_run)
+
+
+def test_no_policy_was_lost() -> None:
+    assert set(_BY_POLICY) <= set(policy_names())
+
+
+@pytest.mark.parametrize("name", sorted(_BY_POLICY))
+def test_ask_and_tell(name: str) -> None:
+    for run in _BY_POLICY[name]:
+        case = Case(*run["case"])
+        policy = case.begin()
+        asked = encode(case.play(policy, _RUNS["rounds"]), case.n_arms)
+        assert (case, asked, policy.recommend()) == (case, run["asked"], run["recommended"])
+
+
+@pytest.mark.parametrize("study", _SIMULATIONS["studies"], ids=lambda study: f"{study['problem']} {study['finished']}")
+def test_simulate(study: dict[str, Any]) -> None:
+    expected = study["results"]
+    policies = {label: get_policy(result["policy"], **result["params"]) for label, result in expected.items()}
+    settings = {key: _SIMULATIONS[key] for key in ("horizon", "runs", "seed")}
+    after_end = {"paying": "hold", "masked": "stop"}[study["finished"]]  # in the words of today
+    result = simulate(policies, problem(study["problem"]), **settings, jobs=1, record_at=1, after_end=after_end)
+    pulls = {label: runs.tolist() for label, runs in result.pulls.items()}
+    assert pulls == {label: one["pulls"] for label, one in expected.items()}
+    recommended = {label: runs.tolist() for label, runs in result.recommended.items()}
+    assert recommended == {label: one["recommended"] for label, one in expected.items()}
+    for label, one in expected.items():
+        regret = np.array([float.fromhex(text) for text in one["regret"]])
+        # Bit for bit where exp and log are those of the machine that wrote the file.
+        exact = rounding() == _SIMULATIONS["rounding"]
+        assert np.allclose(result.final_regret[label], regret, rtol=0.0 if exact else 1e-9, atol=0.0 if exact else 1e-7)
