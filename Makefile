@@ -6,7 +6,9 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
-CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary
+# import-linter says nothing while all layers hold
+LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
+CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
 .PHONY: help demo test test-all bench docs clean
 .DEFAULT_GOAL := help
@@ -16,7 +18,7 @@ help:  ## this list
 
 demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute
 	@$(BIN)/risingbandits demo
-	@$(BIN)/risingbandits imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
+	@$(BIN)/risingbandits paper imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
 		--out risingbandits-demo/digits
 
 test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones

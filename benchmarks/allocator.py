@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from risingbandits import Allocator, CommitUCB
+from risingbandits import Allocator
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.snapshot import fold, pack
+from risingbandits.policies import CommitUCB
 
 ARMS = [f"arm{i}" for i in range(8)]
 BUDGET = 10**8

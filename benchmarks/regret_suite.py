@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from regret_curves import CurveTask, budgets_of, in_order, load_families
-from risingbandits import Policy, RisingBandit, get_problem, random_problem
+from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.problems import (
     Bernoulli,
@@ -24,6 +24,7 @@ from risingbandits.problems import (
     exponential_problem,
     power_law_problem,
     problem_pair,
+    random_problem,
 )
 from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 

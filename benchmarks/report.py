@@ -25,9 +25,9 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits.problems import get_problem
+from risingbandits.reports.html_report import write_html
 from risingbandits.reports.pages.page import plotly_script
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.study import Study
 
 POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4", "round-robin")
 WRITER = """
@@ -60,7 +60,7 @@ def opening(folder: Path, runs: int) -> None:
 
     instance = get_problem("paper-15arms")
     result = simulate(list(POLICIES), instance, horizon=20_000, runs=runs)
-    StudyFile.of(instance, 20_000, "benchmarks/report.py").save(result.save(folder / "study"))
+    Study(instance, result).save(folder / "study", "benchmarks/report.py")
     page = write_html(folder / "study", folder / "report.html")
     beyond = page.stat().st_size - len(plotly_script().encode())
     print(f"report beyond Plotly's script   {beyond / 1e6:8.3f} MB   (bar: 1 MB)")
@@ -110,7 +110,7 @@ def following(folder: Path, rate: float, seconds: float) -> None:
                 time.sleep(0.05)
             ended = time.time()
             last = f"{int(rate * seconds) + 1:,}"
-            tab.wait_for_function(f"document.querySelectorAll('#tiles dd')[2].textContent === '{last}'")
+            tab.locator("#tiles dd").nth(2).filter(has_text=last).wait_for()
             caught_up = time.time() - ended
             browser.close()
             server.terminate()

@@ -20,20 +20,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from risingbandits import (
-    ConstantCurve,
-    Curve,
-    Exponential,
-    Gaussian,
-    NoNoise,
-    PowerLaw,
-    RisingBandit,
-    Tabulated,
-    policy_names,
-    simulate,
-)
+from risingbandits import RisingBandit, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
+from risingbandits.problems import ConstantCurve, Curve, Exponential, Gaussian, NoNoise, PowerLaw, Tabulated
 from risingbandits.reports.figures import save_figure
 from risingbandits.reports.style import look, styled
 from risingbandits.theory import regret_rate

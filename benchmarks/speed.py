@@ -20,7 +20,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from risingbandits import Policy, REdUCB, RisingBandit, get_policy, get_problem, policy_names, random_problem
+from risingbandits import Policy, RisingBandit, get_policy, get_problem, policy_names
+from risingbandits.policies import REdUCB
+from risingbandits.problems import random_problem
 from risingbandits.simulation.engine import Runner
 from yardstick import c_loop
 

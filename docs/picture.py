@@ -11,14 +11,17 @@ import risingbandits as rb
 from risingbandits.reports.style import look, styled, tidy
 
 PICTURE = Path(__file__).parent / "readme.png"
-_LEARNERS = {"fast": rb.Exponential(limit=0.4, rate=0.02), "slow": rb.LinearCapped(slope=1 / 1_000, cap=0.9)}
+_LEARNERS = {
+    "fast": rb.problems.Exponential(limit=0.4, rate=0.02),
+    "slow": rb.problems.LinearCapped(slope=1 / 1_000, cap=0.9),
+}
 _POLICIES = {"kl-ucb": "KL-UCB", "red-ucb": "R-ed-UCB", "commit-ucb": "CommitUCB"}
 _PLACES = {"kl-ucb": (-22, -6), "red-ucb": (-4, 5), "commit-ucb": (-4, -10)}  # of the names, beside the end of the line
 
 
 def picture() -> Figure:
     """Learning curves on the left, regret on the right."""
-    problem = rb.RisingBandit(list(_LEARNERS.values()), noise=rb.Gaussian(0.02), horizon=20_000)
+    problem = rb.RisingBandit(list(_LEARNERS.values()), noise=rb.problems.Gaussian(0.02), horizon=20_000)
     result = rb.simulate(list(_POLICIES), problem, runs=20)
     with styled():
         figure = Figure(figsize=(7.2, 2.6), layout="constrained")

@@ -11,13 +11,16 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+
+from programs import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
@@ -98,6 +101,21 @@ class Watched:
         self.problems.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
+    def until(self, expression: str) -> None:
+        """Wait until the script ``expression`` is true.
+
+        Playwright's own wait_for_function evaluates inside the page, which a Content-Security-Policy forbids after
+        the first time; evaluating from outside is always allowed.
+        """
+        self.wait(lambda: self.page.evaluate(expression), expression)
+
+    def wait(self, condition: Callable[[], object], what: str = "what was waited for") -> None:
+        """Wait until ``condition`` holds, while the page goes on."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, f"{what} has not come true; problems: {self.problems}"
+            self.page.wait_for_timeout(20)
+
     def left_this_machine(self) -> list[str]:
         """The addresses asked for that are not of this machine."""
         parts = [(url, urlsplit(url)) for url in self.requests]
@@ -113,6 +131,7 @@ class Watched:
 def watched_page(browser: Browser, width: int = 1200, height: int = 900, dark: bool = False) -> Iterator[Watched]:
     """A new page in a context of its own. No request leaves this machine: those that try are aborted and noted."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
+    context.set_default_timeout(PATIENCE * 1_000)
     try:
         watched = Watched(context.new_page())
         context.route(

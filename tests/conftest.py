@@ -26,6 +26,13 @@ settings.load_profile("repeatable")
 _schemas = itertools.count(1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests get an hour each."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3_600))
+
+
 @pytest.fixture(scope="session")
 def postgres_address() -> Iterator[str]:
     """The address of a database in a server of our own."""

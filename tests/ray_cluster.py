@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from programs import until
 
 ray: Any = pytest.importorskip("ray", reason="Ray is not installed: pip install 'risingbandits[ray]'")
 
@@ -77,10 +78,7 @@ class Nodes:
 
     def wait_for(self, alive: int) -> None:
         """Until so many nodes are known to be alive."""
-        deadline = time.monotonic() + 60
-        while self.alive != alive and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert self.alive == alive
+        until(lambda: self.alive == alive)
 
     def heal(self, workers: int) -> None:
         """As many nodes as at the start."""
@@ -127,8 +125,10 @@ def children(process: int) -> list[int]:
 def nodes(workers: int = 2, cpus: int = 2) -> Iterator[Nodes]:
     """A head node and ``workers`` more."""
     folder = tempfile.mkdtemp(prefix="rb-ray-")  # short: paths of sockets end at 107 characters
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update(_ENVIRONMENT)
+    Path(folder, "ray").mkdir()  # where Ray notes, without making the folder, which cluster it has started last
+    environment = {**_ENVIRONMENT, "RAY_TMPDIR": folder}
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     made: Nodes | None = None
     try:
         made = Nodes(workers, cpus, folder)

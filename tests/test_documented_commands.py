@@ -27,10 +27,10 @@ EXCEPT = re.compile(r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatc
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
     "risingbandits simulate": "--runs 2 --horizon 400",
-    "risingbandits reproduce": "--quick",
-    "risingbandits imdb curves": "--quick --horizon 400 --runs 2",
-    "risingbandits imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
-    "risingbandits lower-bounds": "--runs 2 --horizon 500",
+    "risingbandits paper reproduce": "--quick",
+    "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
+    "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
+    "risingbandits paper lower-bounds": "--runs 2 --horizon 500",
     "risingbandits replay": "--orders 2",
     "risingbandits watch": "--terminal --once",
     "python benchmarks/learners.py": "--steps 20",
@@ -41,7 +41,9 @@ SHORTER = {
 # Places of names that a reader fills in.
 FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway.
-SLOW = re.compile(r".*(--backend ray|--on ray)|python |risingbandits (reproduce all --|imdb (curves|run .*--seed))")
+SLOW = re.compile(
+    r".*(--backend ray|--on ray)|python |risingbandits paper (reproduce all --|imdb (curves|run .*--seed))"
+)
 
 
 def commands() -> Iterator[str]:
@@ -113,7 +115,7 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("command", parameters())
 def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: Path) -> None:
-    if command.startswith("risingbandits imdb"):  # by default all write to one folder, which holds one setting
+    if command.startswith("risingbandits paper imdb"):  # by default all write to one folder, which holds one setting
         if "digits" not in command and not os.environ.get("RISINGBANDITS_DATA"):
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         workplace = tmp_path

@@ -11,8 +11,9 @@ import numba
 import numpy as np
 import pytest
 
-from risingbandits import Policy, REdUCB, RoundRobin, get_problem
+from risingbandits import Policy, get_problem
 from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
+from risingbandits.policies import REdUCB, RoundRobin
 from risingbandits.simulation.engine import Runner, compiled_loop
 
 HELPER = """

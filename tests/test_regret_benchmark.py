@@ -25,7 +25,8 @@ from regret_curves import noise_of, with_final
 from regret_report import Outcome, Report, ratio_interval, task_stats
 from regret_suite import GROUPS, Problem, Sizes, Task, suite
 from regret_yardstick import FewArmsGaussianUCB
-from risingbandits import KLUCB, RSR, SWTS, Policy, REdUCB, RisingBandit, RoundRobin, get_policy, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_policy, get_problem, simulate
+from risingbandits.policies import KLUCB, RSR, SWTS, REdUCB, RoundRobin
 from risingbandits.problems import NoNoise
 
 FILES = ("results.csv", "summary.json", "summary.md")
@@ -268,7 +269,7 @@ def test_stamps_tell_code_apart() -> None:
     [
         (["--groups", "pars"], "groups must be one of"),
         (["--groups", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
-        (["--policies", "kl-uc"], "Did you mean 'kl-ucb'?"),
+        (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["--seed", "-1"], "seed must be an integer >= 0, got -1."),
     ],

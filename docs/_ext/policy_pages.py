@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from risingbandits.policies import policy_names
-from risingbandits.policies.base import policy_class
+from risingbandits.policies import policy_class, policy_names
 
 _FOLDER = "policy"
 

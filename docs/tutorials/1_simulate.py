@@ -14,10 +14,10 @@ import matplotlib.pyplot as plt
 
 import risingbandits as rb
 
-small = rb.Exponential(limit=0.55, rate=0.02)
-large = rb.LinearCapped(slope=1 / 2_500, cap=0.9)
-weak = rb.Exponential(limit=0.3, rate=0.005)
-problem = rb.RisingBandit([small, large, weak], noise=rb.Gaussian(0.05), horizon=20_000, name="three learners")
+small = rb.problems.Exponential(limit=0.55, rate=0.02)
+large = rb.problems.LinearCapped(slope=1 / 2_500, cap=0.9)
+weak = rb.problems.Exponential(limit=0.3, rate=0.005)
+problem = rb.RisingBandit([small, large, weak], noise=rb.problems.Gaussian(0.05), horizon=20_000, name="three learners")
 print(problem.arm_names[problem.oracle_arm()], "is the arm that pays most over 20,000 pulls")
 
 # %%

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import risingbandits as rb
-from risingbandits._core.jit import kernel
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies import Kernels, Policy, kernel, register
 
 
 class State(NamedTuple):
@@ -56,7 +55,7 @@ def update(state, t, arm, reward, rng):
 # saved files.
 
 
-@rb.register
+@register
 class LastBest(Policy):
     """The arm whose last reward was best; every tenth round the one used least."""
 

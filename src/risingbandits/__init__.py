@@ -9,168 +9,105 @@ Arms improve the more they are used. Policies decide which one is used next; `si
 >>> result.final_regret["oracle"].round(6).tolist()
 [0.0, 0.0, 0.0, 0.0]
 
-and they decide for real, one pull at a time:
+and an `Allocator` decides for real, one pull at a time:
 
->>> policy = rb.REdUCB(eps=0.25, sigma=0.1).reset(n_arms=3)
->>> arm = policy.ask()
->>> policy.tell(arm, reward=0.7)
+>>> allocator = rb.Allocator(["small", "large"], budget=10)
+>>> for pull in allocator:
+...     _ = allocator.tell(pull, reward={"small": 0.3, "large": pull.n / (pull.n + 2)}[pull.arm])
+>>> allocator.recommend()
+'large'
+
+Everything else has a room of its own, loaded when it is first used: ``rb.policies``, ``rb.problems`` (curves, noise),
+``rb.theory``, ``rb.allocation``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
-from risingbandits.policies import (
-    ASHA,
-    DUCB,
-    ETTS,
-    KLUCB,
-    RSR,
-    RUCBE,
-    SWKLUCB,
-    SWTS,
-    SWUCB,
-    UCB1,
-    BetaThompson,
-    CashElimination,
-    CommitEnsemble,
-    CommitUCB,
-    Constant,
-    EpsilonGreedy,
-    Exp3,
-    Exp3S,
-    Explanation,
-    ExploreThenCommit,
-    FewArms,
-    GaussianThompson,
-    GaussianUCB,
-    Hyperband,
-    ImprovingElimination,
-    OpenArms,
-    OracleConstant,
-    Policy,
-    REdUCB,
-    Rexp3,
-    RLessUCB,
-    RoundRobin,
-    SelectiveRace,
-    SequentialHalving,
-    Ser4,
-    SuccessiveHalving,
-    SuccessiveRejects,
-    TsallisINF,
-    WindowGreedy,
-    get_policy,
-    policy_names,
-    recommended_policy,
-    register,
-)
-from risingbandits.problems import (
-    Bernoulli,
-    Beta,
-    ConstantCurve,
-    Curve,
-    Exponential,
-    Gaussian,
-    LinearCapped,
-    NoNoise,
-    Polynomial,
-    PowerLaw,
-    ProblemPair,
-    RisingBandit,
-    ShapeCheck,
-    Tabulated,
-    exponential_problem,
-    get_problem,
-    power_law_problem,
-    problem_names,
-    problem_pair,
-    random_problem,
-)
-from risingbandits.simulation import Result, simulate
 
 if TYPE_CHECKING:
+    from risingbandits import (
+        allocation,
+        integrations,
+        paper,
+        policies,
+        problems,
+        reports,
+        simulation,
+        testing,
+        theory,
+    )
+    from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
+    from risingbandits.policies import Policy, get_policy, policy_names, recommended_policy
+    from risingbandits.problems import RisingBandit, get_problem, load_curves, problem_names
+    from risingbandits.simulation import Result, simulate
+    from risingbandits.simulation.replay import replay
 
 __all__ = [
-    "ASHA",
-    "DUCB",
-    "ETTS",
-    "KLUCB",
-    "RSR",
-    "RUCBE",
-    "SWKLUCB",
-    "SWTS",
-    "SWUCB",
-    "UCB1",
     "Allocator",
-    "Bernoulli",
-    "Beta",
-    "BetaThompson",
     "Budget",
-    "CashElimination",
-    "CommitEnsemble",
-    "CommitUCB",
-    "Constant",
-    "ConstantCurve",
-    "Curve",
-    "EpsilonGreedy",
-    "Exp3",
-    "Exp3S",
-    "Explanation",
-    "ExploreThenCommit",
-    "Exponential",
-    "FewArms",
-    "Gaussian",
-    "GaussianThompson",
-    "GaussianUCB",
-    "Hyperband",
-    "ImprovingElimination",
-    "LinearCapped",
     "NoArmFree",
-    "NoNoise",
-    "OpenArms",
-    "OracleConstant",
     "Policy",
-    "Polynomial",
-    "PowerLaw",
-    "ProblemPair",
     "Pull",
-    "REdUCB",
-    "RLessUCB",
     "Result",
-    "Rexp3",
     "RisingBandit",
     "RisingBanditsError",
-    "RoundRobin",
-    "SelectiveRace",
-    "SequentialHalving",
-    "Ser4",
-    "ShapeCheck",
-    "SuccessiveHalving",
-    "SuccessiveRejects",
-    "Tabulated",
-    "TsallisINF",
-    "WindowGreedy",
     "__version__",
-    "exponential_problem",
+    "allocation",
     "get_policy",
     "get_problem",
+    "integrations",
+    "load_curves",
+    "paper",
+    "policies",
     "policy_names",
-    "power_law_problem",
     "problem_names",
-    "problem_pair",
-    "random_problem",
+    "problems",
     "recommended_policy",
-    "register",
+    "replay",
+    "reports",
     "simulate",
+    "simulation",
+    "testing",
+    "theory",
 ]
 
+_ROOMS = ("allocation", "integrations", "paper", "policies", "problems", "reports", "simulation", "testing", "theory")
+_MODULES = {
+    "_core.errors": ("RisingBanditsError",),
+    "allocation": ("Allocator", "Budget", "NoArmFree", "Pull"),
+    "policies": ("Policy", "get_policy", "policy_names", "recommended_policy"),
+    "problems": ("RisingBandit", "get_problem", "load_curves", "problem_names"),
+    "simulation": ("Result", "simulate"),
+    "simulation.replay": ("replay",),
+}
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
-def __getattr__(name: str) -> Any:
-    """The allocator's names, loaded when they are first used."""
-    if name in ("Allocator", "Budget", "NoArmFree", "Pull"):
-        from risingbandits import allocation
 
-        return getattr(allocation, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # or every name would be known to a type checker
+
+    def __getattr__(name: str) -> Any:
+        """Rooms and their names, loaded when they are first used."""
+        if name in _ROOMS:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
+        value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value  # found at once the next time
+        return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+def _hint(name: str) -> str:
+    """Where a name is that was looked for at the top."""
+    if name.startswith("_"):
+        return ""
+    for room in ("policies", "problems"):
+        if name in getattr(importlib.import_module(f"{__name__}.{room}"), "__all__", ()):
+            return f"; it is risingbandits.{room}.{name}"
+    return ""

@@ -38,10 +38,19 @@ def work(store: str, diary: str) -> None:
             os.write(file, f"{pull.id} {pull.arm} {pull.n}\n".encode())
 
 
+def warm_up(allocator: Allocator) -> None:
+    """Compile and load all that the workers use, before they are forked: a kill is to hit an ask or a tell."""
+    trial = Allocator(allocator.arms, 10, policy=allocator.settings.policy.replace())
+    for pull in [trial.ask(), trial.ask()]:  # the second one while an arm is busy
+        assert pull is not None
+        trial.tell(pull, 0.5)
+    allocator.explain()
+
+
 def main(store: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are not waited for
     with Allocator.open(store) as allocator:
-        allocator.explain()  # whatever is compiled or loaded at first use
+        warm_up(allocator)
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

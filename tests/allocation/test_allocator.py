@@ -7,25 +7,16 @@ import logging
 import math
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from risingbandits import (
-    UCB1,
-    Allocator,
-    Budget,
-    CommitUCB,
-    NoArmFree,
-    Pull,
-    RisingBanditsError,
-    get_policy,
-    policy_names,
-)
+from programs import PATIENCE
+from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError, get_policy, policy_names
 from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.policies import UCB1, CommitUCB
 
 
 def curve(pull: Pull) -> float:
@@ -381,7 +372,7 @@ def test_warm_start() -> None:
         ({"arms": ["a", "x\ny"]}, "name must be a printable text"),
         ({"arms": "abc"}, "arms must be names"),
         ({"objective": "best"}, "did you mean 'best-arm'"),
-        ({"policy": "comit-ucb"}, "Did you mean 'commit-ucb'"),
+        ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),
         ({"direction": "up"}, "direction must be one of"),
         ({"reward_range": (1.0, 0.0)}, "two numbers, the lower one first"),
         ({"reward_range": 3}, "reward_range must be two numbers"),
@@ -497,7 +488,7 @@ def test_a_fork_is_a_worker_of_its_own(place: str, tmp_path: Path) -> None:
                 os._exit(0)
         os.waitpid(child, 0)
         assert (tmp_path / "child").read_text() != pull.arm
-        time.sleep(1.1)  # how often dead processes are looked for
-        again = asked(allocator)
+        again = allocator.ask(wait=PATIENCE)  # dead processes are looked for from time to time
+        assert again is not None
         assert (again.arm, again.attempt) == ((tmp_path / "child").read_text(), 2), "the child has ended"
         assert allocator.tell(pull, 0.5)

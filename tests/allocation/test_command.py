@@ -9,21 +9,19 @@ import os
 import queue
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from programs import PATIENCE, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Pull
 from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.commands.command import Command, Reported, read_reward
 from risingbandits.allocation.commands.folders import ArmFolder, ArmInUse, folder_name
 from risingbandits.allocation.commands.plan import CommandArm
-
-PATIENCE = 60.0  # seconds before a test gives up; none depends on less
 
 
 def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> CommandArm:
@@ -44,13 +42,6 @@ def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Comma
     command, ended = begin(arm, tmp_path, n, attempt)
     assert ended.get(timeout=PATIENCE) is command
     return command
-
-
-def until(condition: object) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def alive(pid: int) -> bool:

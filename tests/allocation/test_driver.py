@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import until
 from risingbandits import Allocator, Budget, Pull, RisingBanditsError
 from risingbandits.allocation import Outcome, as_arm
 
@@ -117,12 +118,13 @@ def test_learners_continue_where_their_last_counted_pull_left_them(tmp_path: Pat
 def test_long_pulls_keep_their_lease() -> None:
     calls = []
 
-    def slow(pull: Pull) -> float:
+    def long(pull: Pull) -> float:
         calls.append(pull)
-        time.sleep(2.0)
+        first = allocator.ledger.in_flight[pull.id].deadline
+        until(lambda: time.time() > first)
         return 0.5
 
-    allocator = Allocator({"a": slow}, 1, lease=1.0)
+    allocator = Allocator({"a": long}, 1, lease=3.0)
     allocator.run(jobs=2, progress=False)
     assert [pull.attempt for pull in calls] == [1]
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from kill_worker import reward
 
+from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Event, open_reader
 
@@ -53,17 +53,23 @@ class Crew:
 
     def kill(self, i: int) -> None:
         pid, diary = self.workers.pop(i)
-        wait_until(lambda: b"ready" in text(diary))
-        time.sleep(float(np.random.default_rng(len(self.diaries)).exponential(0.01)))
-        with suppress(ProcessLookupError):  # it has ended by itself: the budget is spent
-            os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: is_dead(pid))
+        rng = np.random.default_rng(len(self.diaries))
+        tells = int(rng.integers(8))
+        until(lambda: text(diary).count(b"\n") > tells or text(diary).endswith(b"end\n"))
+        time.sleep(float(rng.exponential(0.002)))  # then at any moment of the next ask or tell
+        end(pid)
 
     def close(self) -> None:
-        while self.workers:
-            self.kill(0)
+        for pid, _ in self.workers:
+            end(pid)
         self.parent.kill()
         self.parent.communicate()
+
+
+def end(pid: int) -> None:
+    with suppress(ProcessLookupError):  # it has ended by itself: the budget is spent
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: is_dead(pid))
 
 
 def text(diary: Path) -> bytes:
@@ -76,13 +82,6 @@ def is_dead(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120.0
-    while not condition():
-        assert time.monotonic() < end, "nothing happened for two minutes"
-        time.sleep(0.001)
 
 
 def survive(place: str, folder: Path, kills: int) -> None:
@@ -152,9 +151,8 @@ def test_the_budget_is_exact_when_workers_die(place: str, tmp_path: Path) -> Non
             crew.start()
         crew.kill(0)
         crew.kill(0)
-        wait_until(lambda: all(text(diary).endswith(b"end\n") for _, diary in crew.workers))
+        until(lambda: all(text(diary).endswith(b"end\n") for _, diary in crew.workers))
     finally:
-        crew.workers.clear()
         crew.close()
     with Allocator.open(place) as allocator:
         assert allocator.finished

@@ -7,18 +7,17 @@ import pty
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from programs import PATIENCE, program, until
 from risingbandits.allocation import Event, open_reader
 from risingbandits.cli import run
 
-PATIENCE = 120.0  # seconds before a test gives up; none depends on less
 LEARNERS = """\
 [defaults]
 command = ["sh", "-c", "awk -v n={n} -v c=$C -v r=$R 'BEGIN {print c * n / (n + r)}'"]
@@ -64,13 +63,6 @@ def kinds(store: Path, kind: str) -> list[tuple[str, int]]:
     return [(event.arm, event.n) for event in events(store) if event.kind == kind] if store.exists() else []
 
 
-def until(condition: Callable[[], object], shown: Path | None = None) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, shown and shown.read_text()
-        time.sleep(0.02)
-
-
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -82,14 +74,11 @@ def alive(pid: int) -> bool:
 def started(plan: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, which never outlives the test."""
     command = [sys.executable, "-m", "risingbandits", "run", str(plan), *options]
-    output = (plan.parent / "shown").open("a")
-    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
-    try:
+    with (
+        (plan.parent / "shown").open("a") as output,
+        program(command, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
         yield process
-    finally:
-        process.kill()
-        process.wait()
-        output.close()
 
 
 @pytest.fixture
@@ -106,7 +95,7 @@ def pids(tmp_path: Path, attempt: int) -> list[int]:
 
 
 def both_wait(tmp_path: Path, attempt: int = 1) -> list[int]:
-    until(lambda: len(pids(tmp_path, attempt)) == 2, tmp_path / "shown")
+    until(lambda: len(pids(tmp_path, attempt)) == 2, (tmp_path / "shown").read_text)
     return pids(tmp_path, attempt)
 
 
@@ -140,7 +129,7 @@ def test_a_table_on_a_terminal(tmp_path: Path) -> None:
     plan = write(tmp_path, text, "budget = 3\n")
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "risingbandits", "run", str(plan)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+    with program(command, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
         with suppress(OSError):  # the other end is closed when the command has ended

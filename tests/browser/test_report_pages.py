@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chromium import Watched
-from risingbandits import RisingBandit, RoundRobin, get_policy, simulate
-from risingbandits.reports.pages.write import write_html
-from risingbandits.reports.study_file import StudyFile
+from risingbandits import RisingBandit, get_policy, simulate
+from risingbandits.policies import RoundRobin
+from risingbandits.reports.html_report import write_html
+from risingbandits.reports.study import Study
 from sample_stores import WICKED, make_store
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     problem = RisingBandit.from_array(curves, name=WICKED[1], arm_names=WICKED)
     policies = {WICKED[0]: get_policy("commit-ucb"), WICKED[2]: RoundRobin(), WICKED[3]: get_policy("red-ucb")}
     result = simulate(policies, problem, 200, runs=4)
-    StudyFile.of(problem, 200, f"risingbandits simulate '{WICKED[0]}'").save(result.save(folder))
+    Study(problem, result).save(folder, f"risingbandits simulate '{WICKED[0]}'")
     return write_html(folder, folder / "report.html").as_uri()
 
 
@@ -115,14 +116,14 @@ def test_the_legend_hides_and_shows_by_mouse_and_keyboard(new_page: NewPage, stu
     page = opened(watched, study)
     first = page.locator("#study-1-regret .legend button").first
     first.click()
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 4")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 4")
     assert first.get_attribute("aria-pressed") == "false"
     assert first.evaluate("button => button === document.activeElement")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 6")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 6")
     assert first.get_attribute("aria-pressed") == "true"
     first.dblclick()
-    page.wait_for_function("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 2")
+    watched.until("document.querySelectorAll('#study-1-regret .scatterlayer .trace').length === 2")
     watched.check()
 
 
@@ -135,7 +136,7 @@ def test_light_and_dark(new_page: NewPage, study: str) -> None:
     button = page.get_by_role("button", name="Dark colours")
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
-    page.wait_for_function(f"({colours})().every((now, at) => now !== {dark}[at])")
+    watched.until(f"({colours})().every((now, at) => now !== {dark}[at])")
     assert page.evaluate(colours)[0] == "rgb(255, 255, 255)"
     assert button.get_attribute("aria-pressed") == "false"
     page.reload()
@@ -183,7 +184,7 @@ def test_the_page_refuses_other_scripts_and_addresses(new_page: NewPage, study: 
             document.body.append(image);
         }"""
     )
-    page.wait_for_timeout(200)
+    watched.wait(lambda: failures and len(watched.problems) == 2)
     assert page.evaluate("window.intruder") is None
     assert failures == ["csp"]  # tried by the test, refused by the page before anything was sent
     assert len(watched.problems) == 2

@@ -118,15 +118,15 @@ def encode(arms: list[int], n_arms: int) -> str:
 def problem(name: str) -> rb.RisingBandit:
     """A problem of the golden simulations."""
     if name == "15 arms":
-        return rb.random_instance(15, 2_000, seed=3)
+        return rb.problems.random_problem(15, 2_000, seed=3)
     if name == "150 arms":
-        return rb.random_instance(150, 2_000, seed=4)
+        return rb.problems.random_problem(150, 2_000, seed=4)
     if name == "bernoulli":
-        return rb.random_instance(5, 2_000, seed=6, noise=rb.Bernoulli())
+        return rb.problems.random_problem(5, 2_000, seed=6, noise=rb.problems.Bernoulli())
     if name == "ending":
-        curves = rb.random_instance(6, 2_000, seed=8)
+        curves = rb.problems.random_problem(6, 2_000, seed=8)
         return rb.RisingBandit(curves.curves, curves.noise, 2_000, name, max_pulls=[150, 900, 400, 250, 700, 333])
-    return rb.get_instance(name)
+    return rb.get_problem(name)
 
 
 def rounding() -> str:

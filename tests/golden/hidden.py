@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingbandits.allocation.restored import RestoredArm
+from risingbandits.allocation.arms.checkpointed import RestoredArm
 from risingbandits.cli import run as run_command
 
 __all__ = ["RestoredArm", "run_command"]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.problems.csv_files import read_curves
+from risingbandits.problems.csv_files import load_curves
 
 
 def test_columns_by_name_shorter_ones_end_early(tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
     path.write_bytes(b'\xef\xbb\xbf"a, b", 2 \r\n0.5,1e-3\r\n 0.75,\r\n1\r\n,,\r\n\r\n')
-    assert read_curves(path) == {"a, b": [0.5, 0.75, 1.0], "2": [0.001]}
+    assert load_curves(path) == {"a, b": [0.5, 0.75, 1.0], "2": [0.001]}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_errors_name_the_place(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "curves.csv"
     path.write_text(text)
     with pytest.raises(RisingBanditsError) as caught:
-        read_curves(path)
+        load_curves(path)
     assert message in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -46,8 +46,8 @@ def test_errors_name_the_place(tmp_path: Path, text: str, message: str) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match=r"missing.csv cannot be read: No such file or directory\."):
-        read_curves(tmp_path / "missing.csv")
+        load_curves(tmp_path / "missing.csv")
     binary = tmp_path / "binary.csv"
     binary.write_bytes(b"a\n\xff\xfe\n")
     with pytest.raises(RisingBanditsError, match="is not a CSV file in UTF-8"):
-        read_curves(binary)
+        load_curves(binary)

@@ -14,18 +14,10 @@ from scipy.stats import norm
 
 import reference_ensemble as ref
 from reference import play_policy
-from risingbandits import (
-    Bernoulli,
-    CommitEnsemble,
-    Gaussian,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    Tabulated,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import CommitEnsemble
 from risingbandits.policies.commit import _families, _members
+from risingbandits.problems import Bernoulli, Gaussian, Tabulated
 from risingbandits.testing import check_policy
 
 FAMILIES = range(_families.FAMILIES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits import Bernoulli, CommitEnsemble, CommitUCB, Gaussian, get_problem, simulate
-from risingbandits.problems import problem_pair
+from risingbandits import get_problem, simulate
+from risingbandits.policies import CommitEnsemble, CommitUCB
+from risingbandits.problems import Bernoulli, Gaussian, problem_pair
 
 LINES_ONLY = CommitUCB(risk="sunk-cost", recheck=0.0)
 

@@ -13,19 +13,11 @@ from hypothesis import strategies as st
 
 from reference import play_policy
 from reference_commit import Reference, commit_value, kl_width
-from risingbandits import (
-    Bernoulli,
-    CommitUCB,
-    Gaussian,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    Tabulated,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import CommitUCB
 from risingbandits.policies.commit import _lines, _tables, _widths
+from risingbandits.problems import Bernoulli, Gaussian, Tabulated
 from risingbandits.testing import check_policy
 
 RULES = (None, "sunk-cost", "shared")
@@ -128,6 +120,12 @@ def test_climb_counts_the_reward_lost_on_the_way(u: float, s: float, level: floa
 @settings(max_examples=200, deadline=None)
 def test_kl_width_solves_its_equation(mean: float, x: float) -> None:
     assert _widths.kl_above(mean, x) == pytest.approx(kl_width(mean, x), abs=1e-9)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.5, 0.738, 0.999])
+def test_kl_width_without_divergence_is_nothing(mean: float) -> None:
+    for kl_above in (_widths.kl_above, interpreted(_widths.kl_above)):
+        assert kl_above(mean, 0.0) == 0.0
 
 
 def test_widths_are_ordered() -> None:

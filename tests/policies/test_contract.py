@@ -9,20 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from risingbandits import (
-    Constant,
-    OracleConstant,
-    Policy,
-    REdUCB,
-    RisingBanditsError,
-    get_policy,
-    get_problem,
-    policy_names,
-    random_problem,
-    register,
-)
+from risingbandits import Policy, RisingBanditsError, get_policy, get_problem, policy_names
 from risingbandits._core.jit import kernel
-from risingbandits.policies import Kernels
+from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, register
+from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 
@@ -104,8 +94,12 @@ def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(RisingBanditsError, match="Did you mean 'red-ucb'"):
+    with pytest.raises(RisingBanditsError, match="did you mean 'red-ucb'"):
         get_policy("reducb")
+
+
+def test_a_policy_is_found_by_the_name_of_its_class_too() -> None:
+    assert [repr(get_policy(name)) for name in ("REdUCB", "red-ucb")] == ["REdUCB()"] * 2
 
 
 def test_a_name_belongs_to_one_class() -> None:
@@ -174,6 +168,25 @@ def test_a_file_of_a_newer_format_is_refused(tmp_path: Path) -> None:
     np.savez(path, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
     with pytest.raises(RisingBanditsError, match="format 99"):
         Policy.load(path)
+
+
+def test_a_run_of_another_policy_is_refused_and_changes_nothing() -> None:
+    running = REdUCB(sigma=0.1).reset(3)
+    running.tell(2, 0.5)
+    for run in (get_policy("ucb1").reset(3).state_dict(), {}, {**running.state_dict(), "pulls": [1]}):
+        with pytest.raises(RisingBanditsError, match=r"run must be what state_dict of REdUCB\(sigma=0.1\) gave"):
+            running.restore(run)
+    assert running.pulls.tolist() == [0, 0, 1]
+    with pytest.raises(RisingBanditsError, match="state_dict needs a run"):
+        REdUCB().state_dict()
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.Philox])
+def test_copies_and_files_keep_the_kind_of_generator(kind: Any, tmp_path: Path) -> None:
+    policy = get_policy("exp3").reset(4, horizon=100, seed=np.random.Generator(kind(3)))
+    copies = [policy.clone(), Policy.load(policy.save(tmp_path / "run.npz"))]
+    arms = [policy.ask() for _ in range(20)]
+    assert [[copy.ask() for _ in range(20)] for copy in copies] == [arms, arms]
 
 
 def test_explanation_reads_well() -> None:

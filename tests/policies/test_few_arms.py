@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import (
-    CommitUCB,
-    FewArms,
-    GaussianUCB,
-    NoNoise,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
-    get_problem,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import CommitUCB, FewArms, GaussianUCB
 from risingbandits.policies.recommended import few_of
+from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy
 
 
@@ -137,7 +129,7 @@ def test_explain_shows_the_few() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"policy": "gausian-ucb"}, "Did you mean 'gaussian-ucb'"),
+        ({"policy": "gausian-ucb"}, "did you mean 'gaussian-ucb'"),
         ({"policy": "few-arms"}, "policy must be another one"),
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "some"}, "max_arms must be"),

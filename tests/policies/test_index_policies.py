@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import reference_index as reference
-from risingbandits import (
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits._core.jit import compiled, interpreted
+from risingbandits.policies import (
     DUCB,
     ETTS,
     KLUCB,
@@ -25,18 +27,12 @@ from risingbandits import (
     EpsilonGreedy,
     GaussianThompson,
     GaussianUCB,
-    NoNoise,
-    Policy,
-    RisingBandit,
-    RisingBanditsError,
     RLessUCB,
     WindowGreedy,
-    get_problem,
-    simulate,
 )
-from risingbandits._core.jit import compiled, interpreted
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows
+from risingbandits.problems import NoNoise
 from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner, compiled_loop
 from risingbandits.testing import check_policy

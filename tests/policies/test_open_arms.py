@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_opening import SlowOpenArms
-from risingbandits import CommitUCB, NoNoise, OpenArms, RisingBandit, RisingBanditsError, simulate
+from risingbandits import RisingBandit, RisingBanditsError, simulate
+from risingbandits.policies import CommitUCB, OpenArms
+from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 Reward = Callable[[int, int], float]

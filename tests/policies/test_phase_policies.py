@@ -12,35 +12,29 @@ from hypothesis import strategies as st
 
 import reference_phases as slow
 from reference import play_policy
-from risingbandits import (
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import (
     ASHA,
     RSR,
     RUCBE,
     CashElimination,
-    ConstantCurve,
     Exp3,
     Exp3S,
     ExploreThenCommit,
     Hyperband,
     ImprovingElimination,
-    NoNoise,
-    Policy,
     Rexp3,
-    RisingBandit,
-    RisingBanditsError,
     SelectiveRace,
     SequentialHalving,
     Ser4,
     SuccessiveHalving,
     SuccessiveRejects,
     TsallisINF,
-    get_problem,
-    random_problem,
-    simulate,
 )
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets
 from risingbandits.policies.classic import _exp3
+from risingbandits.problems import ConstantCurve, NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)

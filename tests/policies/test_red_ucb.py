@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import play_index, play_policy, red_ucb_index
-from risingbandits import NoNoise, REdUCB, RisingBanditsError, get_problem, random_problem, simulate
+from risingbandits import RisingBanditsError, get_problem, simulate
+from risingbandits.policies import REdUCB
 from risingbandits.policies._kernels import pruning
+from risingbandits.problems import NoNoise, random_problem
 from risingbandits.simulation.engine import Runner
 
 EPSILONS = (1 / 32, 0.1, 1 / 4, 1 / 3, 0.49)

@@ -10,22 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_noise import Median, noise_levels
-from risingbandits import (
-    RUCBE,
-    GaussianThompson,
-    GaussianUCB,
-    Policy,
-    Polynomial,
-    REdUCB,
-    RisingBandit,
-    RisingBanditsError,
-    RLessUCB,
-    get_policy,
-    policy_names,
-    random_problem,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, policy_names
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import RUCBE, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
 from risingbandits.policies._kernels import noise_estimate
+from risingbandits.problems import Polynomial, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 ESTIMATES_ITSELF = "commit-ensemble"  # arm by arm, whatever it is told

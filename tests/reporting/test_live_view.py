@@ -17,12 +17,12 @@ from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_store(tmp_path_factory.mktemp("live") / "run.db", pulls=40, budget=1000)
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return make_store(tmp_path / "run.db", pulls=40, budget=1000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def port(store: Path) -> Iterator[int]:
     with watching(store) as port:
         yield port

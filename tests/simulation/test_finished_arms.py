@@ -9,21 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import (
-    CommitUCB,
-    ConstantCurve,
-    Gaussian,
-    NoNoise,
-    Policy,
-    Polynomial,
-    RisingBandit,
-    RisingBanditsError,
-    get_policy,
-    get_problem,
-    policy_names,
-    simulate,
-)
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, policy_names, simulate
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import CommitUCB
+from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, Polynomial
 from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, loop
 

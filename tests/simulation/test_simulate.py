@@ -13,20 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import (
-    Bernoulli,
-    Constant,
-    ConstantCurve,
-    NoNoise,
-    Polynomial,
-    REdUCB,
-    Result,
-    RisingBandit,
-    RisingBanditsError,
-    RoundRobin,
-    get_problem,
-    simulate,
-)
+from programs import PATIENCE, program
+from risingbandits import Result, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.policies import Constant, REdUCB, RoundRobin
+from risingbandits.problems import Bernoulli, ConstantCurve, NoNoise, Polynomial
 from risingbandits.simulation.run import checkpoint_rounds
 from risingbandits.testing import play_by_hand
 
@@ -163,9 +153,11 @@ def result() -> Result:
     return simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5)
 
 
-def test_saved_results_come_back_and_equal_results_give_equal_bytes(result: Result, tmp_path: Path) -> None:
+def test_saved_results_come_back_and_equal_results_give_equal_bytes(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result.save(tmp_path / "one")
-    time.sleep(1.1)
+    monkeypatch.setattr(time, "time", lambda: 1e9)  # at another time, which no file tells
     again = simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5, jobs=1)
     again.save(tmp_path / "two")
     for name in ("result.npz", "result.json"):
@@ -202,17 +194,16 @@ def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result
 def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
     script = (
         "from risingbandits import simulate\n"
-        "print('ready', flush=True)\n"
-        "simulate('red-ucb', 'paper-15arms', runs=10_000, seed=1).save('out')\n"
+        "say = lambda policy, runs: print('played', flush=True)\n"
+        "simulate('red-ucb', 'paper-15arms', runs=10_000, seed=1, progress=say).save('out')\n"
     )
     command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with program(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        ready = process.stdout.readline()
-        time.sleep(3)
+        played = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert ready == b"ready\n"
+        process.communicate(timeout=PATIENCE)
+    assert played == "played\n"
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []
 

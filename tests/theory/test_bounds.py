@@ -7,26 +7,23 @@ import math
 import numpy as np
 import pytest
 
-from risingbandits import (
+from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.paper.pair_study import learning_policies, play_pairs
+from risingbandits.problems import (
+    PAIRS,
     ConstantCurve,
     Exponential,
     Gaussian,
     NoNoise,
     PowerLaw,
-    RisingBandit,
-    RisingBanditsError,
-    get_problem,
+    problem_pair,
     random_problem,
-    simulate,
 )
-from risingbandits.problems import PAIRS, problem_pair
 from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,
     game_value,
-    learning_policies,
     lower_bound,
-    play_pairs,
     predicted_regret,
     stochastic_bound,
     trivial_bound,

@@ -16,7 +16,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 def test_theory_of_the_papers_instance(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = outcome(capsys, "theory", "paper-15arms")
+    code, out, err = outcome(capsys, "paper", "theory", "paper-15arms")
     assert (code, err) == (0, "")
     assert "200,025" in out
     assert "1,706,331" in out
@@ -28,16 +28,27 @@ def test_theory_of_the_papers_instance(capsys: pytest.CaptureFixture[str]) -> No
 def test_theory_of_a_file_and_of_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("small,large\n0.3,0.1\n0.35,0.3\n0.36,0.5\n,0.6\n,0.65\n")
-    code, out, _ = outcome(capsys, "theory", str(path), "--noise", "none", "--horizon", "50")
+    code, out, _ = outcome(capsys, "paper", "theory", str(path), "--noise", "none", "--horizon", "50")
     assert code == 0
     assert "large, 31.4" in out
-    code, out, _ = outcome(capsys, "theory", "lower-bound-concave-b", "--horizon", "1000")
+    code, out, _ = outcome(capsys, "paper", "theory", "lower-bound-concave-b", "--horizon", "1000")
     assert code == 0
     assert "straight lines" in out
 
 
 def test_lower_bounds_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    small = ["lower-bounds", "--policies", "red-ucb,round-robin", "--horizon", "600", "--runs", "2", "--jobs", "1"]
+    small = [
+        "paper",
+        "lower-bounds",
+        "--policies",
+        "red-ucb,round-robin",
+        "--horizon",
+        "600",
+        "--runs",
+        "2",
+        "--jobs",
+        "1",
+    ]
     code, out, err = outcome(capsys, *small, "--out", str(tmp_path / "first"))
     assert (code, err) == (0, "")
     assert "bound as proved" in out
@@ -55,7 +66,17 @@ def test_lower_bounds_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_
 
 def test_lower_bounds_tells_when_a_bound_is_beaten(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(
-        capsys, "lower-bounds", "--policies", "oracle", "--pairs", "concave,beta", "--horizon", "600", "--runs", "1"
+        capsys,
+        "paper",
+        "lower-bounds",
+        "--policies",
+        "oracle",
+        "--pairs",
+        "concave,beta",
+        "--horizon",
+        "600",
+        "--runs",
+        "1",
     )
     assert code == 0
     assert "Below the bound: oracle on concave, oracle on beta" in out
@@ -76,10 +97,10 @@ def test_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("theory", "paper-15arm"), "did you mean 'paper-15arms'?"),
-        (("lower-bounds", "--pairs", "convex"), "pairs must be one of concave"),
+        (("paper", "theory", "paper-15arm"), "did you mean 'paper-15arms'?"),
+        (("paper", "lower-bounds", "--pairs", "convex"), "pairs must be one of concave"),
         (("check", "nowhere.csv"), "nowhere.csv cannot be read"),
-        (("theory", "paper-2arms", "--eps", "0.5"), "eps must be a finite number"),
+        (("paper", "theory", "paper-2arms", "--eps", "0.5"), "eps must be a finite number"),
     ],
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import (
+from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits.problems import (
     ConstantCurve,
     Exponential,
     LinearCapped,
     Polynomial,
     PowerLaw,
-    RisingBandit,
-    RisingBanditsError,
     Tabulated,
-    get_problem,
     random_problem,
-    simulate,
 )
 from risingbandits.theory import (
     average_rewards,
@@ -34,6 +30,7 @@ from risingbandits.theory import (
     regret_rate,
     total_variation,
 )
+from risingbandits.theory._envelope import envelope
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 1.0)
 
@@ -83,12 +80,10 @@ def test_increments_below_the_smallest_float_count() -> None:
     assert cumulative_increment(bandit, 1_000_000, 0.001) == pytest.approx(geometric, rel=1e-12)
 
 
-def test_ten_million_pulls_of_fifteen_arms_in_under_a_second() -> None:
+def test_ten_million_pulls_of_fifteen_arms_need_a_few_thousand_numbers() -> None:
     bandit = get_problem("paper-15arms")
-    start = time.perf_counter()
-    value = cumulative_increment(bandit, 10_000_000, 0.5)
-    assert time.perf_counter() - start < 1.0
-    assert value == pytest.approx(385.29615021, rel=1e-9)
+    assert envelope(bandit, 10_000_000).log.size < 10_000
+    assert cumulative_increment(bandit, 10_000_000, 0.5) == pytest.approx(385.29615021, rel=1e-9)
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingbandits import Curve, Exponential, LinearCapped, Polynomial, PowerLaw, RisingBandit
+from risingbandits import RisingBandit
+from risingbandits.problems import Curve, Exponential, LinearCapped, Polynomial, PowerLaw
 from risingbandits.theory import (
     bretagnolle_huber,
     concentration_width,

@@ -25,7 +25,19 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["bound_kernel", "compiled", "interpreted", "kernel", "plain", "rare_kernel", "source_stamp"]
+from risingbandits._core.interrupts import interruptible
+
+__all__ = [
+    "bound_kernel",
+    "compiled",
+    "instructions",
+    "interpreted",
+    "is_in_disk_cache",
+    "kernel",
+    "plain",
+    "rare_kernel",
+    "source_stamp",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,22 +79,49 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     classes = [value for value in names.values() if isinstance(value, type)]
     bound = _rebind(plain(function), names)
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
-    return numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)  # type: ignore[no-any-return]
+    return interruptible(numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound))  # type: ignore[no-any-return]
 
 
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:
     """The same function in plain Python, with every kernel below it in plain Python too: slow and debuggable."""
-    function = _rebind(plain(function), names)
+    return _interpreted(_rebind(plain(function), names), {})
+
+
+def _interpreted(function: types.FunctionType, made: dict[int, Any]) -> types.FunctionType:
+    """``made``: what was made on the way, by the kernel, which two others may call."""
     below: dict[str, Any] = {}
     for name, value in _used_globals(function):
         if _is_kernel(value):
+            if id(value) not in made:
+                made[id(value)] = _interpreted(_rebind(plain(value), {}), made)
             module, _, attribute = name.rpartition(".")
             if module:  # called as module.kernel(...)
                 below.setdefault(module, types.SimpleNamespace(**vars(function.__globals__[module])))
-                setattr(below[module], attribute, interpreted(value))
+                setattr(below[module], attribute, made[id(value)])
             else:
-                below[name] = interpreted(value)
+                below[name] = made[id(value)]
     return _rebind(function, below)
+
+
+def instructions(function: Any) -> int:
+    """How much there is to compile: instructions of byte code of the function and of every kernel below it."""
+    return sum(len(reached.__code__.co_code) // 2 for reached, _ in _reachable(function))
+
+
+def is_in_disk_cache(function: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether Numba would load the machine code of a `compiled` function for such ``arguments`` instead of making it.
+
+    Numba has no public question for this, so where its inner parts have other names the answer is no.
+    """
+    try:
+        cache = function._cache
+        overloads = cache._cache_file._load_index()
+        if not overloads:  # before the next line, which starts the code generator
+            return False
+        types_of = tuple(map(function.typeof_pyval, arguments))
+        return cache._index_key(types_of, function.targetctx.codegen()) in overloads
+    except Exception:  # also a damaged index, which Numba itself will complain about
+        return False
 
 
 def source_stamp(function: Any, *classes: type) -> str:

@@ -1,4 +1,4 @@
-"""The command ``risingbandits``: demo, simulate, policies, problems; those about theory are in ``cli_theory``.
+"""The command ``risingbandits``: demo, simulate, policies and problems; the modules beside this one add the others.
 
 A command takes its arguments, calls the library and prints. Errors of the user end in one sentence on standard error
 and exit code 2. What takes long to load is loaded inside the commands, so that ``--help`` is quick.
@@ -6,7 +6,6 @@ and exit code 2. What takes long to load is loaded inside the commands, so that 
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +16,14 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curves, paper_imdb, paper_reproduce, paper_theory, plans, reports, stores
+from risingbandits.cli import curves, paper, plans, reports, stores
 from risingbandits.cli.backend import Address, Backend
+from risingbandits.cli.given import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
-    from risingbandits.reports.folder import Study
+    from risingbandits.reports.study import Study
 
 __all__ = ["app", "main", "run"]
 
@@ -90,6 +90,7 @@ def _top(
 
 @app.command()
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
     runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
@@ -98,7 +99,8 @@ def demo(
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -108,12 +110,12 @@ def demo(
         problem = get_problem(name)
         with progress_bar(name, runs * len(policies)) as advance:
             studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
-    command = ["risingbandits", "demo", "--runs", str(runs), *([] if horizon is None else ["--horizon", str(horizon)])]
-    _present(studies, out, shlex.join(command), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
+    _present(studies, out, given_command(context), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
 def simulate(
+    context: typer.Context,
     problem: Annotated[
         str | None, typer.Option(help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.")
     ] = None,
@@ -149,14 +151,16 @@ def simulate(
     ] = "paying",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.policies import text
-    from risingbandits.reports.folder import Study, prepare_folder
+    from risingbandits.cli.arguments import parse_checkpoints
+    from risingbandits.policies.text import parse_policies
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
-    chosen = text.parse_policies(policies)
-    rounds = text.parse_checkpoints(checkpoints)
+    chosen = parse_policies(policies)
+    rounds = parse_checkpoints(checkpoints)
     played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
@@ -164,20 +168,8 @@ def simulate(
         result = play(
             chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
         )
-    options = {
-        "problem": problem,
-        "curves": curves,
-        "policies": policies,
-        "runs": runs,
-        "horizon": result.horizon,
-        "noise": noise,
-        "seed": seed,
-        "checkpoints": checkpoints,
-        "objective": None if objective == "cumulative" else objective,
-        "finished": None if finished == "paying" else finished,
-    }
-    given = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-    _present([Study(played, result)], out, " ".join(["risingbandits simulate", *given]), objective=objective)
+    command = given_command(context, policies=policies, horizon=result.horizon)
+    _present([Study(played, result)], out, command, objective=objective)
 
 
 @app.command()
@@ -229,7 +221,7 @@ def _fail(sentence: str) -> int:
 
 
 def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
-    from risingbandits.policies.text import parse_noise
+    from risingbandits.cli.arguments import parse_noise
     from risingbandits.problems import RisingBandit, get_problem
 
     if name is not None and curves is not None:
@@ -249,9 +241,9 @@ def _present(
 
     page = None
     if out is not None:
-        from risingbandits.reports.folder import write_report
+        from risingbandits.reports.markdown_report import write_report
 
-        page = write_report(studies, out, f"{command} --out {shlex.quote(str(out))}", objective)
+        page = write_report(studies, out, command, objective)
     for study in studies:
         _show(summary_table(study.result, objective))
     if note:
@@ -267,10 +259,8 @@ def _show(table: TextTable) -> None:
     console.print(table.rich())
 
 
-paper_theory.add_commands(app, _show)
-paper_imdb.add_commands(app, _show)
-paper_reproduce.add_commands(app, _show)
 curves.add_commands(app, _show)
 plans.add_commands(app, _show)
 stores.add_commands(app, _show)
 reports.add_commands(app)
+paper.add_commands(app, _show)

@@ -1,4 +1,4 @@
-"""The command replay: what policies would have done with recorded learning curves."""
+"""The commands about a user's own learning curves: check their shape, replay policies on them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,45 @@ _DEFAULTS = {
     "cumulative": "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
     "best-arm": "selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
 }
-_EPILOG = """\
+_REPLAY_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
 store. Regret per pull: what the best single arm has beyond the policy. Final value: mean of the last 5 % of a curve.
 """
 
 
-def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
-    """Register the command on ``app``; ``show`` prints a table."""
+_CHECK_EPILOG = """\
+The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant
+(rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
+"""
 
-    @app.command(epilog=_EPILOG)
+
+def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
+    """Register the commands on ``app``; ``show`` prints a table."""
+
+    @app.command(epilog=_CHECK_EPILOG)
+    def check(
+        curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
+        noise: Annotated[
+            float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
+        ] = None,
+        simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
+        seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+    ) -> None:
+        """Tell whether measured curves look rising and concave, as the theory wants them."""
+        from risingbandits.problems.csv_files import load_curves
+        from risingbandits.reports.theory import check_table
+        from risingbandits.theory.measured import check_curve
+
+        reports = []
+        for name, values in load_curves(curves).items():
+            if len(values) < 3:
+                raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
+            reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
+        show(check_table(reports))
+        for report in reports:
+            typer.echo(f"{report.name} {report.verdict}.")
+
+    @app.command(epilog=_REPLAY_EPILOG)
     def replay(
         curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
         budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
@@ -54,13 +83,13 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
         from risingbandits.policies.text import parse_policies
-        from risingbandits.problems.csv_files import read_curves
+        from risingbandits.problems.csv_files import load_curves
         from risingbandits.reports import replay_tables as tables
         from risingbandits.simulation.replay import replay as play
 
         check_choice("objective", objective, _DEFAULTS)
         outcome = play(
-            read_curves(curves),
+            load_curves(curves),
             parse_policies(_DEFAULTS[objective] if policies is None else policies),
             budget,
             orders=orders,

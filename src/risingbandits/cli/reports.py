@@ -37,7 +37,7 @@ def add_commands(app: typer.Typer) -> None:
         out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     ) -> None:
         """Write one page with pictures and tables about a study or an allocation; it needs no network."""
-        from risingbandits.reports.pages.write import write_html
+        from risingbandits.reports.html_report import write_html
 
         typer.echo(f"Report: {write_html(source, out)}")
 

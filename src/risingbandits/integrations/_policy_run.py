@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.policies import Policy
@@ -62,24 +60,9 @@ class PolicyRun:
             "arm": self._arm,
             "policy": type(policy),
             "params": policy.get_params(),
-            "n_arms": policy.n_arms,
-            "horizon": policy.horizon,
-            "state": policy._state,
-            "capacity": policy._capacity,
-            "pulls": policy._pulls,
-            "generator": policy._rng,
+            "run": policy.state_dict(),
         }
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self._arm = saved["arm"]
-        self.policy = saved["policy"](**saved["params"])
-        # Copies own their memory, which buffers that grow need; arrays straight from a pickle do not.
-        owned = {k: v.copy() for k, v in saved["state"]._asdict().items() if isinstance(v, np.ndarray)}
-        self.policy._begin(
-            saved["n_arms"],
-            saved["horizon"],
-            saved["state"]._replace(**owned),
-            saved["capacity"],
-            saved["pulls"],
-            saved["generator"],
-        )
+        self.policy = saved["policy"](**saved["params"]).restore(saved["run"])

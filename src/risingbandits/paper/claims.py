@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from risingbandits.paper.study import PAPER_POLICIES
+from risingbandits.paper.regret_study import PAPER_POLICIES
 from risingbandits.paper.tables_on_disk import Line, RegretData, write_rows
 
 __all__ = ["CLAIMS", "Claim", "Judgement", "Tables", "judged", "write"]

@@ -9,19 +9,16 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator
 
-from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
-from risingbandits.paper import drawing
-from risingbandits.paper.kept_runs import Panel
+from risingbandits.paper import drawing, pair_tables
 from risingbandits.paper.pair_study import PairStudy
-from risingbandits.paper.study import POLICIES, Size
+from risingbandits.paper.panels import Panel
+from risingbandits.paper.regret_study import POLICIES, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.problems import PAIRS, problem_pair
-from risingbandits.reports.style import look, styled, thousands, tidy
-from risingbandits.reports.theory import pairs_csv
+from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
 from risingbandits.theory.lower_bounds import lower_bound
 
@@ -47,7 +44,7 @@ class LowerBoundStudy:
             pair = problem_pair(kind, horizon)
             for side, problem in zip("ab", pair.sides, strict=True):
                 policies = {name: get_policy(name) for name in POLICIES}
-                found.append(Panel(f"{kind}-{side}", kind, problem, policies, horizon, runs, size.seed, 1))
+                found.append(Panel(f"{kind}-{side}", problem, policies, horizon, runs, size.seed, 1))
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:
@@ -66,11 +63,13 @@ class LowerBoundStudy:
                         for n, value in zip(pulls, values, strict=True)
                         if arm > 0 or n in (pulls[0], pulls[-1])  # arm 1 is constant
                     ]
-        write_whole(folder / f"{self.name}.csv", pairs_csv(studies).encode())
+        rows = pair_tables.pair_rows(studies)
+        write_rows(folder / f"{self.name}.csv", list(rows[0]), [list(row.values()) for row in rows])
         write_rows(folder / f"{self.name}-instances.csv", ("pair", "side", "arm", "pull", "mean"), curves)
 
     def draw(self, folder: Path) -> list[str]:
-        figures = {"problems": self._instances(folder), "multiples": self._multiples(folder)}
+        multiples = pair_tables.plot_pairs(read_rows(folder / f"{self.name}.csv"))
+        figures = {"problems": self._instances(folder), "multiples": multiples}
         return drawing.save_all(figures, folder, self.name)
 
     def _instances(self, folder: Path) -> Figure:
@@ -101,53 +100,8 @@ class LowerBoundStudy:
             figure.supylabel("mean reward", fontsize=8)
         return figure
 
-    def _multiples(self, folder: Path) -> Figure:
-        rows = read_rows(folder / f"{self.name}.csv")
-        kinds = list(dict.fromkeys(row["pair"] for row in rows))
-        labels = list(dict.fromkeys(row["policy"] for row in rows))[::-1]
-        with styled():
-            size = 1.0 + 1.25 * len(kinds), 1.2 + 0.17 * len(labels)
-            figure, axes = drawing.figure_with_axes(len(kinds), *size, share_y=True)
-            for ax, kind in zip(axes, kinds, strict=True):
-                of = {row["policy"]: row for row in rows if row["pair"] == kind}
-                proved = float(of[labels[0]]["proved"])
-                values = [float(of[label]["worse_regret"]) / proved for label in labels]
-                errors = [float(of[label]["standard_error"]) / proved for label in labels]
-                ax.errorbar(values, range(len(labels)), xerr=errors, fmt="o", markersize=3, color=look(0).color)
-                ax.axvline(1.0, color=look(1).color)
-                sharp = float(of[labels[0]]["sharp"]) / proved
-                ax.axvline(sharp, color=look(2).color, linestyle=(0, (4, 2)))
-                ax.set_xscale("log")
-                ax.set_xlim(0.7, 1.6 * max(*values, sharp))
-                if ax.get_xlim()[1] < 12:  # too short for powers of ten alone
-                    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                ax.xaxis.set_major_formatter(lambda value, _place: thousands(value))
-                ax.xaxis.set_minor_formatter("")
-                ax.grid(True, color="0.9", linewidth=0.5)
-                ax.set_title(f"{kind}\nproved {_short(proved)}")
-            axes[0].set_yticks(range(len(labels)), labels)
-            axes[0].set_ylim(-0.7, len(labels) - 0.3)
-            text = "worse mean regret of the pair / proved bound (solid: proved, dashed: best known for the pair)"
-            figure.supxlabel(text, fontsize=8)
-        return figure
-
     def tables(self, folder: Path) -> list[TextTable]:
-        rows = read_rows(folder / f"{self.name}.csv")
-        kinds = list(dict.fromkeys(row["pair"] for row in rows))
-        cells = {(row["pair"], row["policy"]): row for row in rows}
-        labels = list(dict.fromkeys(row["policy"] for row in rows))
-        table = []
-        for key, text in (("printed", "bound as printed"), ("proved", "bound as proved"), ("sharp", "best known")):
-            table.append((text, *(_short(float(cells[kind, labels[0]][key])) for kind in kinds)))
-        for label in labels:
-            found = [cells[kind, label] for kind in kinds]
-            table.append((label, *(f"{_short(float(row['worse_regret']))} ({row['side']})" for row in found)))
-        title = f"{self.title}: worse mean regret (side), T = {int(rows[0]['horizon']):,}, {rows[0]['runs']} runs"
-        return [TextTable(("policy", *kinds), table, frozenset(range(1, len(kinds) + 1)), title)]
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        return [pair_tables.pairs_table(read_rows(folder / f"{self.name}.csv"))]
 
 
 STUDY = LowerBoundStudy()

@@ -10,17 +10,16 @@ from typing import Any
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.paper import claims, fifteen_arms, lower_bounds, rates, two_arms
-from risingbandits.paper.kept_runs import Blocks, Progress, remove_leftovers
-from risingbandits.paper.study import Experiment, Size
+from risingbandits.paper import claims, lower_bounds, rates
+from risingbandits.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
-from risingbandits.reports.folder import prepare_folder
+from risingbandits.reports.markdown_report import prepare_folder
 from risingbandits.simulation.backends.base import Backend, opened
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    study.name: study for study in (fifteen_arms.STUDY, two_arms.STUDY, lower_bounds.STUDY, rates.STUDY)
+    study.name: study for study in (FIFTEEN_ARMS, TWO_ARMS, lower_bounds.STUDY, rates.STUDY)
 }
 QUICK = Size(runs=12, horizon=2_000, checkpoints=20)
 
@@ -31,29 +30,29 @@ def reproduce(
     size: Size,
     jobs: int | None,
     command: str,
-    progress: Progress | None = None,
+    progress: bool = False,
     backend: str | Backend = "threads",
     address: str | None = None,
 ) -> int:
     """Play the named experiments and write tables, figures and the summary to ``folder``.
 
-    Blocks of runs that an earlier call with the same settings finished, wherever it was stopped, are not played again.
-    Equal settings give equal bytes.
+    Panels that an earlier call with the same settings finished, wherever it was stopped, are not played again. Equal
+    settings give equal bytes.
 
     Parameters
     ----------
     names : sequence of str
         Keys of ``EXPERIMENTS``.
     folder : path
-        Made if needed; blocks are kept in ``blocks`` below it.
+        Made if needed.
     size : Size
         How much is played.
     jobs : int, optional
         As for `simulate`; the files do not depend on it.
     command : str
         How to get the same files again, for the reader.
-    progress : callable, optional
-        As for `Blocks`.
+    progress : bool
+        Whether a bar shows how far each panel is.
     backend, address
         As for `simulate`; the files do not depend on them either.
 
@@ -63,15 +62,19 @@ def reproduce(
         The number of runs that were played now.
     """
     folder = prepare_folder(Path(folder))
-    remove_leftovers(folder)
+    played = 0
     with opened(backend, jobs, address) as players:
-        blocks = Blocks(folder / "blocks", jobs, progress, players)
         for name in names:
             study = EXPERIMENTS[name]
-            study.write(blocks.play(study.panels(size)), size, folder)
+            results = {}
+            for panel in study.panels(size):
+                kept = panel.kept(folder)
+                played += 0 if kept else panel.runs * len(panel.policies)
+                results[panel.name] = kept or panel.play(folder, players, progress)
+            study.write(results, size, folder)
     header = {"version": __version__, "command": command, "seed": size.seed, "runs": size.runs, "horizon": size.horizon}
     _sum_up(names, folder, header, size.extra)
-    return blocks.played
+    return played
 
 
 def redraw(names: Sequence[str], folder: str | Path) -> None:

@@ -4,8 +4,14 @@ Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, 
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.
 """
 
-from risingbandits.policies.base import Kernels, Policy, get_policy, policy_class, policy_names, register
-from risingbandits.policies.baselines import Constant, OracleConstant
+# Before the policies, so that a policy file has the same imports inside this package as outside of it.
+from risingbandits._core.jit import kernel
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
+
+# isort: split
+
+from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
 from risingbandits.policies.best_arm.hyperband import Hyperband
@@ -42,7 +48,6 @@ from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
 from risingbandits.policies.rising.red_ucb import REdUCB
-from risingbandits.policies.round_robin import RoundRobin
 
 __all__ = [
     "ASHA",
@@ -86,6 +91,7 @@ __all__ = [
     "TsallisINF",
     "WindowGreedy",
     "get_policy",
+    "kernel",
     "policy_class",
     "policy_names",
     "recommended_policy",

@@ -13,13 +13,14 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.entry_points import EntryPoint
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
 
@@ -72,23 +73,39 @@ def _recommend(fields: tuple[Any, ...], t: int, pulls: Ints) -> int:
 
 
 class _Calls(NamedTuple):
-    ask: Callable[..., int]
-    tell: Callable[..., None]
-    recommend: Callable[..., int]
+    ask: EntryPoint
+    ask_some: EntryPoint  # with a mask: another type, thus other machine code
+    tell: EntryPoint
+    recommend: EntryPoint
 
 
 @cache
-def _calls(kernels: Kernels, state_class: type) -> _Calls:
+def _calls(kernels: Kernels, state_class: type, draws: bool) -> _Calls:
+    """The calls that all policies with these kernels share, so that one need not pay again what another has paid."""
     names = {**kernels._asdict(), "State": state_class}
-    return _Calls(compiled(_ask, **names), compiled(_tell, **names), compiled(_recommend, **names))
+    return _Calls(*(EntryPoint(template, **names) for template in (_ask, _ask, _tell, _recommend)))
 
 
 class Policy:
-    """Base class of all policies. Subclasses say what follows; everything public is here.
+    """Base class of all policies: what users call, and what authors of policies write.
 
-    A subclass has a constructor that only stores its arguments under their own names, ``name``, ``kernels``,
-    ``validate`` (checks the settings) and ``new_state``. State fields in ``scratch`` keep their contents from run to
-    run of a simulation because a run never reads what it has not written, or because they are constants.
+    Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
+    ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
+
+    Authors write a constructor that only stores its arguments under their own names, and
+
+    - ``name``, ``summary`` and the other tags below;
+    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms)`` where they depend on the settings or on the number of
+      arms;
+    - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
+      ``make_room(state, capacity)`` where arrays grow with the pulls;
+    - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
+      simulation may know;
+    - ``parts(state, t)``, the columns of `explain`;
+    - ``draws``, a property, where settings decide whether the generator is used, and ``draws_on_tell`` where ``update``
+      uses it;
+    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, because a run
+      never reads what it has not written or because they are constants.
     """
 
     name: ClassVar[str]
@@ -156,12 +173,8 @@ class Policy:
 
     def clone(self) -> Self:
         """An exact copy: settings and, in the middle of a run, the run. Both continue independently."""
-        copy = type(self)(**self.get_params())
-        if self._state is not None:
-            copy._begin(
-                self.n_arms, self.horizon, _copy_state(self._state), self._capacity, self._pulls, self._copy_generator()
-            )
-        return copy
+        copy = self.replace()
+        return copy if self._state is None else copy.restore(self.state_dict())
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
@@ -202,13 +215,24 @@ class Policy:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
-        self._calls = _calls(self.kernels_for(n_arms), state.__class__)
+        self._find_calls()
+
+    def _find_calls(self) -> None:
+        self._calls = _calls(self.kernels_for(self.n_arms), self._state.__class__, self._rng is not None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_calls"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        self.__dict__.update(stored)
+        if self._state is not None:
+            self._find_calls()
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         """The arm to pull next, among the ``available`` ones (one boolean per arm; None: all)."""
         self._check_begun("ask")
         if available is None:
-            return int(self._calls.ask(self._fields, self.rounds + 1, None, self._rng))
+            return int(self._calls.ask.call(self._fields, self.rounds + 1, None, self._rng))
         mask = np.asarray(available)
         if mask.shape != (self.n_arms,) or mask.dtype != np.bool_:
             raise RisingBanditsError(
@@ -216,7 +240,7 @@ class Policy:
             )
         if not mask.any():
             raise RisingBanditsError("available must leave at least one arm, got none.")
-        return int(self._calls.ask(self._fields, self.rounds + 1, np.ascontiguousarray(mask), self._rng))
+        return int(self._calls.ask_some.call(self._fields, self.rounds + 1, np.ascontiguousarray(mask), self._rng))
 
     def tell(self, arm: int, reward: float) -> None:
         """Report the reward of one pull of ``arm``, whether it was asked for or not."""
@@ -235,7 +259,7 @@ class Policy:
             self.make_room(self._state, self._capacity)
         self.rounds += 1
         self._pulls[arm] += 1
-        self._calls.tell(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
+        self._calls.tell.call(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
 
     @property
     def pulls(self) -> npt.NDArray[np.int64]:
@@ -246,7 +270,7 @@ class Policy:
     def recommend(self) -> int:
         """The arm to keep if the run ended now."""
         self._check_begun("recommend")
-        return int(self._calls.recommend(self._fields, self.rounds, self.pulls))
+        return int(self._calls.recommend.call(self._fields, self.rounds, self.pulls))
 
     def explain(self) -> Explanation:
         """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
@@ -254,6 +278,30 @@ class Policy:
         return Explanation(
             repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
         )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
+        from risingbandits.policies import state
+
+        self._check_begun("state_dict")
+        return state.state_dict(self)
+
+    def restore(self, run: dict[str, Any]) -> Self:
+        """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
+
+        >>> from risingbandits.policies import RoundRobin
+        >>> policy = RoundRobin().reset(n_arms=3)
+        >>> policy.tell(0, 0.5)
+        >>> RoundRobin().restore(policy.state_dict()).ask()
+        1
+        """
+        from risingbandits.policies import state
+
+        try:
+            state.restore(self, run)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RisingBanditsError(f"run must be what state_dict of {self!r} gave, and is not ({error}).") from error
+        return self
 
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
@@ -272,76 +320,6 @@ class Policy:
         if self._state is None:
             raise RisingBanditsError(f"{verb} needs a run: call reset(n_arms) first.")
 
-    def _copy_generator(self) -> np.random.Generator | None:
-        if self._rng is None:
-            return None
-        copy = np.random.Generator(type(self._rng.bit_generator)())
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
-
-
-def _copy_state(state: Any) -> Any:
-    return state._replace(**{k: v.copy() for k, v in state._asdict().items() if isinstance(v, np.ndarray)})
-
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or bool(type(value) is type(default) and np.all(value == default))
-
-
-# -- registry ---------------------------------------------------------------------------------------------------
-
-P = TypeVar("P", bound=type[Policy])
-
-
-class _Registry:
-    """Policies by name."""
-
-    def __init__(self) -> None:
-        self.classes: dict[str, type[Policy]] = {}
-
-
-_registry = _Registry()
-
-
-def register(policy: P) -> P:
-    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
-    known = _registry.classes.get(policy.name)
-    if known is not None and known.__qualname__ != policy.__qualname__:
-        raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
-    _registry.classes[policy.name] = policy
-    return policy
-
-
-def policy_names(objective: str | None = None) -> list[str]:
-    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
-
-    Examples
-    --------
-    >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
-    (True, False)
-    """
-    if objective is not None:
-        check_choice("objective", objective, OBJECTIVES)
-    return sorted(name for name, known in _registry.classes.items() if objective in (None, known.objective))
-
-
-def get_policy(name: str, **params: Any) -> Policy:
-    """A new policy by its registered name.
-
-    Examples
-    --------
-    >>> get_policy("red-ucb", eps=0.1)
-    REdUCB(eps=0.1)
-    """
-    return policy_class(name)(**params)
-
-
-def policy_class(name: str) -> type[Policy]:
-    """The class registered under ``name``."""
-    import difflib
-
-    if name not in _registry.classes:
-        near = difflib.get_close_matches(str(name), policy_names(), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise RisingBanditsError(f"policy {name!r} is not known; known are {', '.join(policy_names())}.{hint}")
-    return _registry.classes[name]

@@ -1,13 +1,16 @@
-"""One arm for ever: a fixed one, or the one that an oracle knows to be best."""
+"""Yardsticks that learn nothing: one arm for ever, a given one or the best as an oracle knows it, and round robin."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+import numpy as np
+
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -107,3 +110,48 @@ class OracleConstant(Constant):
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         return self if self.arm is not None else self.replace(arm=problem.oracle_arm(horizon))
+
+
+class TurnState(NamedTuple):
+    """The arm whose turn it is."""
+
+    turn: np.ndarray  # (1,) int64
+    n_arms: int
+
+
+@kernel
+def select_turn(state: TurnState, t: int, available: Mask, rng: Rng) -> int:
+    arm = state.turn[0]
+    if available is not None:
+        while not available[arm]:
+            arm = (arm + 1) % state.n_arms
+    return arm
+
+
+@kernel
+def update_turn(state: TurnState, t: int, arm: int, reward: float, rng: Rng) -> None:
+    state.turn[0] = (arm + 1) % state.n_arms
+
+
+@register
+class RoundRobin(Policy):
+    """Pull the arms in turn: 0, 1, ..., K - 1, 0, ...
+
+    An arm that is not available loses its turn. A yardstick: a policy that does not beat it has learned nothing.
+
+    Examples
+    --------
+    >>> policy = RoundRobin().reset(n_arms=3)
+    >>> [(arm := policy.ask(), policy.tell(arm, 0.0))[0] for _ in range(5)]
+    [0, 1, 2, 0, 1]
+    """
+
+    name = "round-robin"
+    summary = "every arm in turn"
+    kernels = Kernels(select=select_turn, update=update_turn)
+
+    def __init__(self) -> None:
+        pass
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> TurnState:
+        return TurnState(turn=np.zeros(1, dtype=np.int64), n_arms=n_arms)

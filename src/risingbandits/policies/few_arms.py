@@ -19,8 +19,9 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order
-from risingbandits.policies.base import Kernels, Policy, policy_class, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.recommended import few_of
+from risingbandits.policies.registry import policy_class, register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

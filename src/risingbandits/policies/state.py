@@ -1,4 +1,7 @@
-"""Policies on disk: one npz file with a JSON header. No pickle, so a file from elsewhere cannot run code."""
+"""A policy in the middle of a run as plain numbers and arrays, and on disk: one npz file with a JSON header.
+
+No pickle, so a file from elsewhere cannot run code.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +15,68 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, whole
 from risingbandits._version import __version__
-from risingbandits.policies.base import Policy, policy_class
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import policy_class
 
 _FORMAT = 1
 _HEADER = "header"
 
 
+def state_dict(policy: Policy) -> dict[str, Any]:
+    """The run of ``policy``, with arrays of its own."""
+    fields = policy._state._asdict()
+    return {
+        "n_arms": policy.n_arms,
+        "horizon": policy.horizon,
+        "capacity": policy._capacity,
+        "pulls": list(policy._pulls),
+        "numbers": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
+        "generator": None if policy._rng is None else policy._rng.bit_generator.state,
+        "arrays": {k: v.copy() for k, v in fields.items() if isinstance(v, np.ndarray)},
+    }
+
+
+def restore(policy: Policy, run: dict[str, Any]) -> None:
+    """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
+    begun = policy.replace().reset(run["n_arms"], run["horizon"])
+    fields = begun._state._asdict()
+    if set(run["arrays"]) | set(run["numbers"]) != set(fields):
+        raise KeyError("fields")
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            stored = run["arrays"][name]
+            if stored.dtype != value.dtype or stored.ndim != value.ndim:
+                raise TypeError(name)
+            fields[name] = np.array(stored, order="C")  # a copy owns its memory, which buffers that grow need
+        else:
+            fields[name] = type(value)(run["numbers"][name])
+    pulls = [int(n) for n in run["pulls"]]
+    if len(pulls) != begun.n_arms:
+        raise ValueError("pulls")
+    rng = None if begun._rng is None else _generator(run["generator"])
+    policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng)
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    kind = getattr(np.random, state["bit_generator"])
+    if not issubclass(kind, np.random.BitGenerator):
+        raise TypeError("generator")
+    bits = kind()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
 def save(policy: Policy, path: Path) -> Path:
     """Write ``policy`` to ``path``, all or nothing."""
+    run = None if policy._state is None else state_dict(policy)
+    arrays = {} if run is None else {f"state.{name}": array for name, array in run.pop("arrays").items()}
     header: dict[str, Any] = {
         "format": _FORMAT,
         "version": __version__,
         "policy": policy.name,
         "params": policy.get_params(),
-        "run": None,
+        "run": run,
     }
-    arrays: dict[str, Any] = {}
-    if policy._state is not None:
-        fields = policy._state._asdict()
-        arrays = {f"state.{k}": v for k, v in fields.items() if isinstance(v, np.ndarray)}
-        header["run"] = {
-            "n_arms": policy.n_arms,
-            "horizon": policy.horizon,
-            "capacity": policy._capacity,
-            "pulls": policy._pulls,
-            "numbers": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
-            "generator": None if policy._rng is None else policy._rng.bit_generator.state,
-        }
     try:
         arrays[_HEADER] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
     except TypeError as error:
@@ -55,13 +93,13 @@ def load(path: Path) -> Policy:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(file[_HEADER].tobytes().decode())
-            arrays = {name: file[name] for name in file.files if name != _HEADER}
+            arrays = {name.removeprefix("state."): file[name] for name in file.files if name.startswith("state.")}
         if header["format"] != _FORMAT:
             raise RisingBanditsError(f"{path} has format {header['format']}, this version reads format {_FORMAT}.")
         params = {name: _with_tuples(value) for name, value in header["params"].items()}
         policy = policy_class(header["policy"])(**params)
         if header["run"] is not None:
-            _restore(policy, header["run"], arrays)
+            restore(policy, {**header["run"], "arrays": arrays})
     except FileNotFoundError:
         raise RisingBanditsError(f"{path} does not exist.") from None
     except RisingBanditsError:
@@ -69,29 +107,6 @@ def load(path: Path) -> Policy:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
         raise RisingBanditsError(f"{path} is not a saved policy, or is damaged ({type(error).__name__}).") from error
     return policy
-
-
-def _restore(policy: Policy, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
-    policy.reset(run["n_arms"], run["horizon"])
-    fresh = policy._state._asdict()
-    stored = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-    if set(stored) | set(run["numbers"]) != set(fresh):
-        raise KeyError("fields")
-    for name, value in fresh.items():
-        if isinstance(value, np.ndarray):
-            if stored[name].dtype != value.dtype or stored[name].ndim != value.ndim:
-                raise TypeError(name)
-            fresh[name] = np.array(stored[name], order="C")
-        else:
-            fresh[name] = type(value)(run["numbers"][name])
-    if policy._rng is not None:
-        policy._rng.bit_generator.state = run["generator"]
-    pulls = [int(n) for n in run["pulls"]]
-    if len(pulls) != policy.n_arms:
-        raise ValueError("pulls")
-    state = type(policy._state)(**fresh)
-    policy._begin(policy.n_arms, policy.horizon, state, int(run["capacity"]), pulls, policy._rng)
 
 
 def _with_tuples(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is written on the command line, as objects: policies with settings, noise, checkpoints.
+"""Policies from text, as on the command line and in plans: names with settings, separated by commas.
 
 Values are read as Python literals and never run.
 """
@@ -9,11 +9,10 @@ import ast
 import inspect
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.policies import Policy, policy_class
-from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
 
-__all__ = ["parse_checkpoints", "parse_noise", "parse_policies"]
+__all__ = ["parse_policies"]
 
 
 def parse_policies(text: str) -> dict[str, Policy]:
@@ -27,44 +26,6 @@ def parse_policies(text: str) -> dict[str, Policy]:
         if parts.count(part) > 1:
             raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
     return {part: _policy(part) for part in parts}
-
-
-def parse_noise(text: str) -> Noise:
-    """Noise from its name and, after a colon, its number.
-
-    >>> parse_noise("gaussian:0.2"), parse_noise("beta:2"), parse_noise("none")
-    (Gaussian(sigma=0.2), Beta(b=2.0), NoNoise())
-    """
-    name, colon, number = text.strip().partition(":")
-    check_choice("noise", name, ("gaussian", "bernoulli", "beta", "none"))
-    if colon and name in ("bernoulli", "none"):
-        raise RisingBanditsError(f"noise {name} takes no number, got {text!r}.")
-    try:
-        value = float(number) if colon else None
-    except ValueError:
-        raise RisingBanditsError(
-            f"noise must be like gaussian:0.1, with a number after the colon, got {text!r}."
-        ) from None
-    if name == "gaussian":
-        return Gaussian(0.1 if value is None else value)
-    if name == "beta":
-        return Beta(b=value)
-    return Bernoulli() if name == "bernoulli" else NoNoise()
-
-
-def parse_checkpoints(text: str) -> int | list[int]:
-    """A number of checkpoints, or the rounds themselves, separated by commas.
-
-    >>> parse_checkpoints("100"), parse_checkpoints("10, 1_000")
-    (100, [10, 1000])
-    """
-    try:
-        rounds = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise RisingBanditsError(
-            f"checkpoints must be a number of them or rounds separated by commas, got {text!r}."
-        ) from None
-    return rounds[0] if len(rounds) == 1 else rounds
 
 
 def _split(text: str) -> list[str]:

@@ -10,9 +10,11 @@ reads (`Environment`). `get_problem` has the named problems of the literature; `
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.base import Curve
+from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import (
     ConstantCurve,
     Exponential,
+    FunctionCurve,
     LinearCapped,
     Polynomial,
     PowerLaw,
@@ -32,6 +34,7 @@ __all__ = [
     "Curve",
     "Environment",
     "Exponential",
+    "FunctionCurve",
     "Gaussian",
     "LinearCapped",
     "NoNoise",
@@ -44,6 +47,7 @@ __all__ = [
     "Tabulated",
     "exponential_problem",
     "get_problem",
+    "load_curves",
     "power_law_problem",
     "problem_description",
     "problem_names",

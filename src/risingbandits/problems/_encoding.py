@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.jit import compiled
+from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.types import Floats
 from risingbandits.problems import _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
@@ -30,13 +30,15 @@ __all__ = [
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20
 
-_fill_curves = compiled(_sums.fill_curves)
-_fill_increments = compiled(_sums.fill_increments)
-_fill_means = compiled(_sums.fill_means)
-_fill_sums = compiled(_sums.fill_sums)
-_cumulate_data = compiled(_sums.cumulate_data)
-_cumulate_means = compiled(_sums.cumulate_means)
-_cumulate_best = compiled(_sums.cumulate_best)
+_fill_curves = EntryPoint(_sums.fill_curves)
+_fill_increments = EntryPoint(_sums.fill_increments)
+_fill_means = EntryPoint(_sums.fill_means)
+_fill_sums = EntryPoint(_sums.fill_sums)
+_cumulate_data = EntryPoint(_sums.cumulate_data)
+_cumulate_means = EntryPoint(_sums.cumulate_means)
+_cumulate_best = EntryPoint(_sums.cumulate_best)
+
+_WORK = 2e-6  # seconds that one value takes in plain Python
 
 Integers = npt.NDArray[np.int64]
 
@@ -87,9 +89,9 @@ def with_table(env: Environment, horizon: int) -> Environment:
     return env._replace(table=means_at(env, np.arange(1, n_columns + 1)))
 
 
-def _filled(fill: Callable[..., Any], env: Environment, pulls: Integers) -> Floats:
+def _filled(fill: EntryPoint, env: Environment, pulls: Integers) -> Floats:
     out = np.empty((env.family.size, pulls.size))
-    fill(env, pulls, out)
+    fill.run(_WORK * out.size, env, pulls, out)
     return out
 
 
@@ -111,26 +113,26 @@ def means_at(env: Environment, pulls: Integers) -> Floats:
 def data_sums(env: Environment) -> Floats:
     """Running sums of the tabulated curves, in the layout of ``env.data``."""
     out = np.zeros(env.data.size)
-    _cumulate_data(env, out)
+    _cumulate_data.run(_WORK * out.size, env, out)
     return out
 
 
 def curve_sums(env: Environment, sums: Floats, counts: Integers) -> Floats:
     """Sums of the first ``counts`` values of the curves; ``counts`` is (any, K), ``sums`` is ``data_sums(env)``."""
     out = np.empty(counts.shape)
-    _fill_sums(env, sums, counts, out)
+    _fill_sums.run(_WORK * out.size, env, sums, counts, out)
     return out
 
 
 def clipped_sums(env: Environment, arm: int, n: int) -> Floats:
     """Sums of the first 1..n effective means of one arm."""
     out = np.empty(n)
-    _cumulate_means(env, arm, out)
+    _cumulate_means.run(_WORK * out.size, env, arm, out)
     return out
 
 
 def best_sums(env: Environment, n: int) -> Floats:
     """Sums of the best effective means of rounds 1..n, where all arms move with the round."""
     out = np.empty(n)
-    _cumulate_best(env, out)
+    _cumulate_best.run(_WORK * env.family.size * n, env, out)
     return out

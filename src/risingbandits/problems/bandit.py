@@ -15,8 +15,8 @@ from risingbandits._core.errors import RisingBanditsError, check_counts, check_p
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import Curve, Floats, Pull, Pulls
-from risingbandits.problems.csv_files import read_curves
-from risingbandits.problems.curves import Tabulated
+from risingbandits.problems.csv_files import load_curves
+from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
@@ -147,7 +147,7 @@ class RisingBandit:
         The first row holds the names of the arms, every further row one pull; shorter columns end in empty cells.
         Horizon as in `from_array`; the name is by default that of the file.
         """
-        columns = read_curves(path)
+        columns = load_curves(path)
         if name is None:
             name = os.path.splitext(os.path.basename(path))[0]
         return cls.from_array(list(columns.values()), noise, horizon, name, restless, list(columns))
@@ -175,10 +175,10 @@ class RisingBandit:
         """
         if self.max_pulls is not None:
             return np.array(self.max_pulls, dtype=np.int64)
-        tables = [curve.table for curve in self.curves]
-        if all(table is None for table in tables):
+        lengths = [curve.length for curve in self.curves]
+        if all(length is None for length in lengths):
             return None
-        return np.array([_ENDLESS if table is None else table.size for table in tables], dtype=np.int64)
+        return np.array([_ENDLESS if length is None else length for length in lengths], dtype=np.int64)
 
     @property
     def longest(self) -> int | None:
@@ -288,7 +288,11 @@ class RisingBandit:
     def _horizon(self, horizon: int | None) -> int:
         if horizon is None and self.horizon is None:
             raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
-        return check_positive_int("horizon", self.horizon if horizon is None else horizon)
+        checked = check_positive_int("horizon", self.horizon if horizon is None else horizon)
+        for curve in self.curves:
+            if isinstance(curve, FunctionCurve) and curve.horizon < checked:
+                raise RisingBanditsError(f"horizon must be at most that of {curve!r}, got {checked}.")
+        return checked
 
     def _only(self, arm: int) -> RisingBandit:
         limits = None if self.max_pulls is None else self.max_pulls[arm : arm + 1]

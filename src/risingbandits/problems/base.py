@@ -26,8 +26,9 @@ Pulls: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 class Curve(ABC):
     """A learning curve mu(n), n = 1 for the first pull; the families are in ``curves``.
 
-    All methods take one pull number or an array of them. Values come from the kernel that the simulation runs, so
-    they are equal to it in every bit.
+    For a curve of your own take `FunctionCurve`, for values that you have `Tabulated`. All methods take one pull
+    number or an array of them. Values come from the kernel that the simulation runs, so they are equal to it in every
+    bit.
     """
 
     code: ClassVar[int]
@@ -43,6 +44,11 @@ class Curve(ABC):
     def table(self) -> Floats | None:
         """Values of pulls 1, 2, ... of a tabulated curve, None for a closed form."""
         return None
+
+    @property
+    def length(self) -> int | None:
+        """Pulls after which the arm has nothing more to give, None if that is not known."""
+        return None if self.table is None else self.table.size
 
     @property
     def _rises(self) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from risingbandits._core.errors import RisingBanditsError, shown
 
-__all__ = ["read_curves"]
+__all__ = ["load_curves"]
 
 
-def read_curves(path: str | os.PathLike[str]) -> dict[str, list[float]]:
+def load_curves(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     """Columns of a CSV file by arm name, in the order of the file.
 
     Errors name the file, the row (the header is row 1), the column and the value.

@@ -1,19 +1,20 @@
 """Learning curves: the mean reward mu(n) of an arm's n-th pull, n = 1 for the first one.
 
 Families in closed form need no memory whatever the horizon, and know their sums, their increments and their shape
-exactly; ``Tabulated`` holds anything else. A curve may exceed 1 or fall: checks of the shape say so, constructors do
-not refuse it.
+exactly; ``Tabulated`` and ``FunctionCurve`` hold anything else. A curve may exceed 1 or fall: checks of the shape say
+so, constructors do not refuse it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits.problems._kernels import (
     CONSTANT,
     EXPONENTIAL,
@@ -24,7 +25,7 @@ from risingbandits.problems._kernels import (
 from risingbandits.problems.base import Curve, Floats, last_pull
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck, first_excess
 
-__all__ = ["ConstantCurve", "Exponential", "LinearCapped", "Polynomial", "PowerLaw", "Tabulated"]
+__all__ = ["ConstantCurve", "Exponential", "FunctionCurve", "LinearCapped", "Polynomial", "PowerLaw", "Tabulated"]
 
 # Beyond this the squares of n/scale leave the range of floats.
 _LARGEST_SCALE = 1e150
@@ -316,3 +317,57 @@ class Tabulated(Curve):
     def __repr__(self) -> str:
         ends = f"{self.values[0]:g}" if self.values.size == 1 else f"{self.values[0]:g} .. {self.values[-1]:g}"
         return f"Tabulated(<{self.values.size} values: {ends}>)"
+
+
+class FunctionCurve(Tabulated):
+    """A curve of your own: any function of the pull number, evaluated once for pulls 1 to ``horizon``.
+
+    Unlike the arm of a table, its arm does not end there; a problem with a longer horizon is refused.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(n)`` is the mean reward of pull n = 1, 2, ...: a finite number.
+    horizon : int
+        How many pulls it is needed for.
+
+    Examples
+    --------
+    >>> curve = FunctionCurve(lambda n: 1 - n**-0.5, horizon=10_000)
+    >>> curve([1, 4, 10_000]), bool(curve.is_concave())
+    (array([0.  , 0.5 , 0.99]), True)
+    """
+
+    def __init__(self, function: Callable[[int], float], horizon: int) -> None:
+        if not callable(function):
+            raise RisingBanditsError(f"function must be a function of the pull number, got {shown(function)}.")
+        self._keep(function, [function(n) for n in range(1, check_positive_int("horizon", horizon) + 1)])
+
+    def _keep(self, function: Any, values: Any) -> None:
+        super().__init__(values)
+        object.__setattr__(self, "function", function)
+
+    @property
+    def horizon(self) -> int:
+        """Pulls that the function was evaluated for."""
+        return self.values.size
+
+    @property
+    def length(self) -> None:
+        """None: the arm does not end with the values that are known."""
+        return
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The values travel, not the function, which need not be importable elsewhere.
+        return _restored, (self.values, repr(self))
+
+    def __repr__(self) -> str:
+        function: Any = getattr(self, "function", None)
+        name = function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
+        return f"FunctionCurve({name}, horizon={self.horizon})"
+
+
+def _restored(values: npt.ArrayLike, shown_as: str) -> FunctionCurve:
+    curve = FunctionCurve.__new__(FunctionCurve)
+    curve._keep(shown_as.removeprefix("FunctionCurve(").partition(", horizon=")[0], values)
+    return curve

@@ -56,11 +56,13 @@ class Look(NamedTuple):
 
 
 def look(position: int) -> Look:
-    """The look of line number ``position``, counted from 0.
+    """The look of line number ``position``, counted from 0; grey for -1.
 
     >>> len({look(position) for position in range(28)})
     28
     """
+    if position < 0:
+        return Look("0.75", "-")
     return Look(_COLOURS[position % len(_COLOURS)], _LINES[position // len(_COLOURS) % len(_LINES)])
 
 

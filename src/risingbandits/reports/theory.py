@@ -1,4 +1,4 @@
-"""Tables and figures about theory: bounds of a problem, policies on lower-bound pairs, checks of measured curves."""
+"""Tables about theory: complexity and bounds of a problem, checks of measured curves."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from risingbandits._core.tables import TextTable
-from risingbandits.paper.pair_study import PairStudy
 from risingbandits.problems import RisingBandit
-from risingbandits.reports.style import look, styled, thousands
 from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
 from risingbandits.theory.measured import CurveReport, ShapeTest
 from risingbandits.theory.rates import regret_rate
@@ -23,9 +18,6 @@ __all__ = [
     "bounds_table",
     "check_table",
     "complexity_table",
-    "pairs_csv",
-    "pairs_table",
-    "plot_pairs",
     "rates_table",
 ]
 
@@ -95,65 +87,6 @@ def rates_table(problem: RisingBandit, horizon: int) -> TextTable:
     return TextTable(header, rows, frozenset({3}), f"Rates, from the increments around pull T/K = {pulls:,}")
 
 
-def pairs_table(studies: Sequence[PairStudy]) -> TextTable:
-    """The worse of the two mean regrets of each policy on each pair, below the bounds."""
-    header = ["worse mean regret (side)", *(study.pair.kind for study in studies)]
-    rows: list[tuple[str, ...]] = []
-    for name in ("printed", "value", "sharp"):
-        shown = {"printed": "bound as printed", "value": "bound as proved", "sharp": "best bound for this pair"}[name]
-        rows.append((shown, *(_short(getattr(study.bound, name)) for study in studies)))
-    for label in studies[0].policies:
-        cells = []
-        for study in studies:
-            worse = study.worse(label)
-            mark = "" if study.holds(label) else " BELOW THE BOUND"
-            cells.append(f"{_short(worse.regret)} ± {_short(worse.error)} ({worse.side}){mark}")
-        rows.append((label, *cells))
-    first = studies[0]
-    title = f"Lower bounds, T = {first.pair.horizon:,}, {first.results[0].runs} runs; ± one standard error"
-    return TextTable(tuple(header), rows, frozenset(range(1, len(header))), title)
-
-
-def pairs_csv(studies: Sequence[PairStudy]) -> str:
-    """The same as text, one row for each pair and policy."""
-    lines = ["pair,horizon,runs,policy,side,worse_regret,standard_error,printed,proved,sharp,holds"]
-    for study in studies:
-        for label in study.policies:
-            worse, bound = study.worse(label), study.bound
-            numbers = (worse.regret, worse.error, bound.printed, bound.value, bound.sharp)
-            cells = (study.pair.kind, study.pair.horizon, study.results[0].runs, f'"{label}"', worse.side)
-            lines.append(",".join(map(str, (*cells, *(f"{x:.6g}" for x in numbers), study.holds(label)))))
-    return "\n".join(lines) + "\n"
-
-
-def plot_pairs(studies: Sequence[PairStudy]) -> Figure:
-    """Worse mean regret of every policy on every pair as a multiple of the proved bound."""
-    labels = sorted(studies[0].policies, key=lambda label: _mean_log(studies, label), reverse=True)
-    with styled():
-        figure = Figure(figsize=(1.3 + 1.25 * len(studies), 0.9 + 0.15 * len(labels)), layout="constrained")
-        axes: Sequence[Axes] = np.atleast_1d(figure.subplots(1, len(studies), sharey=True)).tolist()
-        for ax, study in zip(axes, studies, strict=True):
-            proved = study.bound.value
-            multiples = [study.worse(label).regret / proved for label in labels]
-            errors = [study.worse(label).error / proved for label in labels]
-            ax.errorbar(multiples, range(len(labels)), xerr=errors, fmt="o", markersize=3, color=look(0).color)
-            ax.axvline(1.0, color=look(1).color)
-            ax.axvline(study.bound.sharp / proved, color=look(2).color, linestyle=(0, (4, 2)))
-            ax.set_xscale("log")
-            ax.set_xlim(0.7, 1.6 * max([*multiples, study.bound.sharp / proved]))
-            ax.xaxis.set_major_formatter(FuncFormatter(thousands))
-            ax.xaxis.set_minor_formatter("")
-            ax.grid(True, color="0.9", linewidth=0.5)
-            ax.set_title(f"{study.pair.kind}\nbound {_short(proved)}")
-        axes[0].set_yticks(range(len(labels)), labels)
-        axes[0].set_ylim(-0.7, len(labels) - 0.3)
-        figure.supxlabel(
-            "worse mean regret of the pair / proved bound (solid line: proved, dashed: best known for the pair)",
-            fontsize=8,
-        )
-    return figure
-
-
 def check_table(reports: Sequence[CurveReport]) -> TextTable:
     """One row for each measured curve and shape."""
     rows = []
@@ -172,11 +105,3 @@ def _where(test: ShapeTest) -> str:
         return "none"
     word = "falls" if test.shape == "rising" else "sags"
     return f"{word} by {test.amount:.3g} between pulls {test.first:,} and {test.last:,}"
-
-
-def _mean_log(studies: Sequence[PairStudy], label: str) -> float:
-    return float(np.mean([math.log(max(study.worse(label).regret, 1e-9)) for study in studies]))
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

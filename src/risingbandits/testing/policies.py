@@ -1,6 +1,6 @@
 """`check_policy`: the whole contract of a policy as one call, for the policies of this package and for yours.
 
->>> from risingbandits import RoundRobin
+>>> from risingbandits.policies import RoundRobin
 >>> from risingbandits.testing import check_policy
 >>> check_policy(RoundRobin())
 """

@@ -5,7 +5,6 @@ docstrings name them; slips of the paper are corrected, and each correction is t
 documentation.
 """
 
-from risingbandits.paper.pair_study import PairStudy, learning_policies, play_pairs
 from risingbandits.theory.complexity import (
     average_rewards,
     cumulative_increment,
@@ -47,7 +46,6 @@ __all__ = [
     "Bound",
     "CurveReport",
     "LowerBound",
-    "PairStudy",
     "RegretRate",
     "ShapeTest",
     "average_rewards",
@@ -67,12 +65,10 @@ __all__ = [
     "increment_bound",
     "increment_lower_bound",
     "increment_rate",
-    "learning_policies",
     "lower_bound",
     "noise_level",
     "non_concave_lower_bound",
     "oracle",
-    "play_pairs",
     "predicted_regret",
     "regret_from_pulls",
     "regret_rate",

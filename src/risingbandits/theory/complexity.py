@@ -154,7 +154,8 @@ def decay_exponent(problem: RisingBandit, pulls: int) -> float:
 
     Examples
     --------
-    >>> from risingbandits import PowerLaw, RisingBandit
+    >>> from risingbandits import RisingBandit
+    >>> from risingbandits.problems import PowerLaw
     >>> round(decay_exponent(RisingBandit([PowerLaw(1.0, 0.5, 0.5)]), 100_000), 4)
     1.5
     """

@@ -32,7 +32,7 @@ def deterministic_estimate(curve: CurveLike, n: int, t: int) -> float:
 
     Examples
     --------
-    >>> from risingbandits import PowerLaw
+    >>> from risingbandits.problems import PowerLaw
     >>> curve = PowerLaw(1.0, 1.0, 1.0)
     >>> round(deterministic_estimate(curve, 10, 100), 6), curve(100)
     (1.9, 0.99)

@@ -174,7 +174,8 @@ def predicted_regret(
 
     Examples
     --------
-    >>> from risingbandits import NoNoise, PowerLaw, ConstantCurve, RisingBandit
+    >>> from risingbandits import RisingBandit
+    >>> from risingbandits.problems import NoNoise, PowerLaw, ConstantCurve
     >>> easy = RisingBandit([PowerLaw(0.8, 0.8, 2), ConstantCurve(0.5)], NoNoise(), horizon=1_000_000)
     >>> bound = predicted_regret(easy)
     >>> round(bound.value), round(bound.q, 2), bound.vacuous

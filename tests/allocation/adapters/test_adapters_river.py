@@ -15,10 +15,10 @@ pytest.importorskip("river")
 
 from river import bandit, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
 
-from risingbandits import CommitUCB, RisingBanditsError, policy_names
+from risingbandits import RisingBanditsError, policy_names
 from risingbandits.integrations._river_scores import SampleScore
 from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
-from risingbandits.policies import policy_class
+from risingbandits.policies import CommitUCB, policy_class
 
 SEGMENTS = list(datasets.ImageSegments().take(400))
 

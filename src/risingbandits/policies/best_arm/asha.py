@@ -10,7 +10,8 @@ from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 _NO_LIMIT = 1 << 40
 # Places of `marks`: the arm that is next, and the most rungs that an arm has done.

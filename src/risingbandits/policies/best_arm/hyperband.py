@@ -11,7 +11,8 @@ from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 # Columns of `rungs`: arms that enter here (0: the best of the last rung go on), arms in the rung, pulls of each.
 _ENTERING, _ARMS, _TARGET = 0, 1, 2

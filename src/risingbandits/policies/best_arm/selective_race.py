@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from risingbandits._core.errors import check_finite
-from risingbandits.policies.base import register
 from risingbandits.policies.best_arm import _phases
+from risingbandits.policies.registry import register
 
 
 @register

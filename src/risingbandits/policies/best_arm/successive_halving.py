@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from risingbandits._core.errors import check_finite, check_positive_int
-from risingbandits.policies.base import register
 from risingbandits.policies.best_arm import _phases
+from risingbandits.policies.registry import register
 
 
 @register

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from risingbandits.policies.base import register
 from risingbandits.policies.best_arm import _phases
+from risingbandits.policies.registry import register
 
 
 @register

@@ -20,12 +20,11 @@ solved to the last bit and compared, the lowest arm first. A bound above `TOP` c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
-from risingbandits._core.jit import compiled, interpreted, kernel, rare_kernel
+from risingbandits._core.entry_points import EntryPoint
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax
 
@@ -57,7 +56,7 @@ def threshold(t: int, c: float) -> float:
 def new_thresholds(rounds: int, c: float) -> Floats:
     """f of the rounds below ``rounds``, a table that all runs of a simulation share."""
     table = np.zeros(min(rounds, _LONGEST_TABLE))
-    _compiled_fill()(table, c)
+    _fill_thresholds.run(5e-7 * table.size, table, c)
     return table
 
 
@@ -66,9 +65,7 @@ def _fill(table: Floats, c: float) -> None:
         table[t] = threshold(t, c)
 
 
-@cache
-def _compiled_fill() -> Callable[..., None]:
-    return compiled(_fill)
+_fill_thresholds = EntryPoint(_fill)
 
 
 @kernel

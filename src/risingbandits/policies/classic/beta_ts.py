@@ -9,8 +9,9 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _thompson, _windows
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

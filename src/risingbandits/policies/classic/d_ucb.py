@@ -15,7 +15,8 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.registry import register
 
 _LARGEST = 2.0**200
 _SMALLER = 2.0**-200

@@ -10,7 +10,8 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

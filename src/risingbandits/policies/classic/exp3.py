@@ -7,8 +7,8 @@ from typing import Any
 from risingbandits._core.errors import check_finite
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import register
 from risingbandits.policies.classic import _exp3
+from risingbandits.policies.registry import register
 
 
 @register

@@ -11,7 +11,8 @@ from risingbandits._core.errors import check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import sweeps
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

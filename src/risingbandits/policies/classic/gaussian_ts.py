@@ -10,7 +10,8 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, noise_estimate, running_means
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

@@ -10,8 +10,9 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import ucb1
+from risingbandits.policies.registry import register
 
 SmoothState: Any = noise_estimate.extended(ucb1.State, __name__)
 

@@ -11,7 +11,8 @@ from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale, sweeps
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

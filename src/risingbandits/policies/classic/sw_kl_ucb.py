@@ -10,8 +10,9 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _kl, _windows
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

@@ -11,7 +11,8 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.registry import register
 
 _STEPS = 40  # Newton needs 3 to 6
 

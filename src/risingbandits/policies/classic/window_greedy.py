@@ -10,7 +10,8 @@ from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, histories
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
 _NO_LIMIT = 1 << 62

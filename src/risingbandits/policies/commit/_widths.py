@@ -40,6 +40,8 @@ def kl_above(mean: float, x: float) -> float:
     if constant - mean * math.log(_TOP) - rest * math.log(1.0 - _TOP) <= 0.0:
         return rest
     q = min(mean + math.sqrt(0.5 * x), _TOP)
+    if not q > mean:  # x = 0: nothing is divided by 0, which Python refuses
+        return 0.0
     for _ in range(_NEWTON_STEPS):
         step = (constant - mean * math.log(q) - rest * math.log(1.0 - q)) * q * (1.0 - q) / (q - mean)
         q -= step

@@ -18,8 +18,9 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables, _widths
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

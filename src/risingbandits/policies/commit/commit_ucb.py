@@ -17,8 +17,9 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _batches, _lines, _risk, _widths
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

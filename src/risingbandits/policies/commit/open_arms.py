@@ -17,9 +17,10 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order, noise_estimate
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _opening, commit_ucb
 from risingbandits.policies.commit.commit_ucb import CommitUCB
+from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

@@ -9,8 +9,9 @@ import numpy as np
 from risingbandits._core.errors import check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import sw_ts
+from risingbandits.policies.registry import register
 
 
 class State(NamedTuple):

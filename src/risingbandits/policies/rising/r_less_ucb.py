@@ -5,7 +5,8 @@ from __future__ import annotations
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import pruning
-from risingbandits.policies.base import Kernels, register
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
 
 State = red_ucb.State  # with sigma = 0 the first two sums of an arm are its last reward and the round of it

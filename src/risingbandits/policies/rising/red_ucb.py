@@ -11,17 +11,17 @@ computed once per pull, in O(1), and a round costs three multiplications per arm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
-from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
-from risingbandits.policies.base import Kernels, Policy, register
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
 
 _LONGEST_LOG_TABLE = 1 << 22
 
@@ -201,9 +201,7 @@ def _fill_root_log(root_log: Floats) -> None:
         root_log[t] = math.sqrt(math.log(float(t)))
 
 
-@cache
-def _compiled_fill() -> Callable[..., None]:
-    return compiled(_fill_root_log)
+_fill = EntryPoint(_fill_root_log)
 
 
 # -- noise level from second differences ------------------------------------------------------------------------------
@@ -323,7 +321,7 @@ class REdUCB(Policy):
         smooth = self.sigma == noise_estimate.SMOOTH
         sigma = 1.0 if smooth else noise_estimate.number(self.sigma)
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
-        _compiled_fill()(root_log)
+        _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
         block, bounds = pruning.new_block(n_arms, more_rows=5)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.reports.live.feed import Feed
+from risingbandits.reports.live.page_updates import Feed
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

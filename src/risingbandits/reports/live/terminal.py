@@ -10,7 +10,7 @@ import numpy as np
 
 from risingbandits.allocation.ledger import recent_mean
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.live.follower import Follower
+from risingbandits.reports.store_follower import Follower
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -1,7 +1,7 @@
-"""A page as one file: sections, navigation, style, Plotly's script and the figures' data, with nothing from elsewhere.
+"""A page as one HTML file: sections of texts, facts, tables and figures, style, and the scripts that draw them.
 
 The page forbids itself by a Content-Security-Policy to load anything and to run any script but its own two, which it
-names by their hashes. Equal contents give equal bytes.
+names by their hashes. Equal contents give equal bytes. Every figure has its numbers in a table too.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any, NamedTuple, Protocol
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.reports.pages.elements import Block, Figure, Section
-from risingbandits.reports.pages.text import escape, json_for_script, name
+from risingbandits.reports.pages.escaping import escape, json_for_script, name
 
-__all__ = ["Page", "plotly_script"]
+__all__ = ["Block", "Code", "Facts", "Figure", "Page", "Section", "Table", "Text", "plotly_script", "table_html"]
 
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -55,8 +55,143 @@ _TEMPLATE = """\
 """
 
 
-@dataclass(frozen=True)
-class Page:
+class Block(Protocol):
+    """A part of a section. ``key`` is its id in the page."""
+
+    @property
+    def key(self) -> str: ...
+
+    def html(self) -> str:
+        """What stands inside the block's element."""
+
+
+class Text(NamedTuple):
+    """Paragraphs of plain text."""
+
+    key: str
+    paragraphs: Sequence[str]
+
+    def html(self) -> str:
+        return "".join(f"<p>{name(paragraph)}</p>" for paragraph in self.paragraphs)
+
+
+class Code(NamedTuple):
+    """A command or a text that must be shown as it is."""
+
+    key: str
+    title: str
+    text: str
+
+    def html(self) -> str:
+        region = f'<pre tabindex="0" role="region" aria-label="{escape(self.title)}">'
+        return f"<h3>{escape(self.title)}</h3>{region}<code>{escape(self.text)}</code></pre>"
+
+
+class Facts(NamedTuple):
+    """Pairs of a word and its value; ``tone`` is their class in the style sheet."""
+
+    key: str
+    facts: Sequence[tuple[str, str]]
+    tone: str = "facts"
+
+    def html(self) -> str:
+        pairs = (f"<div><dt>{escape(word)}</dt><dd>{name(value)}</dd></div>" for word, value in self.facts)
+        return f'<dl class="{self.tone}">{"".join(pairs)}</dl>'
+
+
+class Table(NamedTuple):
+    """A table with a heading; ``empty`` is said where it has no rows."""
+
+    key: str
+    table: TextTable
+    empty: str = ""
+    note: str = ""
+
+    def html(self) -> str:
+        heading = f"<h3>{escape(self.table.title)}</h3>"
+        if not self.table.rows and self.empty:
+            return f"{heading}<p>{escape(self.empty)}</p>"
+        note = f'<p class="note">{escape(self.note)}</p>' if self.note else ""
+        return heading + note + table_html(self.table)
+
+
+class Figure(NamedTuple):
+    """A picture, what it shows, and its numbers.
+
+    Attributes
+    ----------
+    key, title : str
+        Its id and heading.
+    caption : str
+        What is to be seen, and how it was measured.
+    data, layout
+        Traces and layout of Plotly; see `plotly_figures`.
+    table : TextTable
+        The same numbers, or as many as one would read.
+    legend : sequence of dict
+        Entries of the page's own legend: ``group``, ``text`` and ``look``.
+    height : int
+        In pixels.
+    """
+
+    key: str
+    title: str
+    caption: str
+    data: Sequence[dict[str, Any]]
+    layout: dict[str, Any]
+    table: TextTable
+    legend: Sequence[dict[str, Any]] = ()
+    height: int = 400
+
+    def spec(self) -> dict[str, Any]:
+        """What the page's script needs to draw it."""
+        return {"data": list(self.data), "layout": self.layout, "legend": list(self.legend)}
+
+    def caption_html(self) -> str:
+        return f"<h3>{escape(self.title)}</h3><p>{name(self.caption)}</p>"
+
+    def html(self) -> str:
+        title = escape(self.title)
+        return (
+            f'<figcaption id="{self.key}-caption">{self.caption_html()}</figcaption>'
+            f'<div class="legend" role="group" aria-label="Show or hide: {title}"></div>'
+            f'<div class="plot" role="img" aria-label="{title}. The numbers are in the table below." '
+            f'style="height:{self.height}px"></div>'
+            f"<details><summary>The numbers of “{title}” as a table</summary>"
+            f'<div id="{self.key}-table">{table_html(self.table)}</div></details>'
+        )
+
+
+class Section(NamedTuple):
+    """A part of the page with a heading of its own, listed in the navigation."""
+
+    key: str
+    title: str
+    blocks: Sequence[Block]
+
+    def html(self) -> str:
+        heading = f'<h2 id="{self.key}-heading">{name(self.title)}</h2>'
+        tags = [("figure" if isinstance(block, Figure) else "div", block) for block in self.blocks]
+        blocks = "\n".join(f'<{tag} id="{block.key}" class="block">{block.html()}</{tag}>' for tag, block in tags)
+        return f'<section id="{self.key}" aria-labelledby="{self.key}-heading">{heading}\n{blocks}\n</section>'
+
+
+def table_html(table: TextTable) -> str:
+    """A table with a caption, in a frame that scrolls by keyboard too."""
+    title = escape(table.title)
+    classes = [' class="number"' if column in table.numeric else "" for column in range(len(table.header))]
+    head = "".join(f'<th scope="col"{c}>{escape(cell)}</th>' for c, cell in zip(classes, table.header, strict=True))
+    rows = []
+    for first, *others in table.rows:
+        cells = "".join(f"<td{c}>{name(cell)}</td>" for c, cell in zip(classes[1:], others, strict=True))
+        rows.append(f'<tr><th scope="row"{classes[0]}>{name(first)}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {title}"><table><caption>{title}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+class Page(NamedTuple):
     """A title, a sentence and sections.
 
     Attributes
@@ -95,7 +230,7 @@ class Page:
             heading=name(self.title),
             lead=name(self.lead),
             navigation="".join(f'<li><a href="#{s.key}">{name(s.title)}</a></li>' for s in self.sections),
-            sections="\n".join(map(_section, self.sections)),
+            sections="\n".join(section.html() for section in self.sections),
             version=escape(__version__),
             figures=json_for_script({b.key: b.spec() for b in self.blocks() if isinstance(b, Figure)}),
             plotly=plotly,
@@ -136,14 +271,3 @@ def _asset(file: str) -> str:
 
 def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-
-
-def _section(section: Section) -> str:
-    blocks = "\n".join(map(_block, section.blocks))
-    heading = f'<h2 id="{section.key}-heading">{name(section.title)}</h2>'
-    return f'<section id="{section.key}" aria-labelledby="{section.key}-heading">{heading}\n{blocks}\n</section>'
-
-
-def _block(block: Block) -> str:
-    tag = "figure" if isinstance(block, Figure) else "div"
-    return f'<{tag} id="{block.key}" class="block">{block.html()}</{tag}>'

@@ -11,10 +11,8 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.ledger import recent_mean
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.pages.budget_figures import shown_arms, spent_by_block, spent_over_time
-from risingbandits.reports.pages.curve_figures import learning_curves
-from risingbandits.reports.pages.elements import Block, Facts, Section, Table, Text
-from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.page import Block, Facts, Page, Section, Table, Text
+from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
 
 __all__ = ["allocation_page", "store_page"]
 
@@ -28,7 +26,7 @@ _HOW_TO_READ = (
 
 def store_page(store: str | Path) -> Page:
     """The page of the allocation in ``store``, as it is now."""
-    from risingbandits.reports.live.follower import Follower
+    from risingbandits.reports.store_follower import Follower
 
     with Follower(store) as follower:
         follower.read_all()

@@ -1,62 +1,81 @@
-"""The page of a study: regret over time, the ranking, pulls, the true curves, settings and the command."""
+"""The page of a folder with studies: regret over time, ranking, pulls, true curves, settings and the command."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
-from risingbandits._core.types import Floats
 from risingbandits._version import __version__
-from risingbandits.reports.pages import figures as draw
-from risingbandits.reports.pages.elements import Block, Code, Facts, Figure, Section, Table, Text
-from risingbandits.reports.pages.page import Page
-from risingbandits.reports.pages.text import label, number, numbers
-from risingbandits.reports.selection import MOST_CURVES, most_pulled, percent
-from risingbandits.reports.study_file import StudyFile
+from risingbandits.reports.pages import plotly_figures as draw
+from risingbandits.reports.pages.page import Block, Code, Facts, Figure, Page, Section, Table, Text
+from risingbandits.reports.pictures import MUTED, curve_lines, lines_table, pull_shares, regret_lines
+from risingbandits.reports.study import SavedStudy, StudyNotes
 from risingbandits.reports.tables import summary_table
-from risingbandits.simulation.result import Result
 
-__all__ = ["Played", "study_page"]
+__all__ = ["folder_page"]
 
-_ROWS_OF_REGRET = 10
+_RESULT, _SUMMARY = "result.json", "summary.json"
+_DEEPEST = 3
 _HOW_TO_READ = (
     "Policy regret is what the best constant arm would have earned beyond the policy, in units of reward: 0 is "
     "perfect. J* is all that this arm earns. Intervals and bands are 95 % confidence intervals of the mean (Student t)."
 )
 
 
-@dataclass(frozen=True)
-class Played:
-    """A study as it lies in a folder.
-
-    Attributes
-    ----------
-    title : str
-        What it is called on the page.
-    result : Result
-        Regret, pulls and recommendations.
-    about : StudyFile or None
-        Command, arms and curves, if the folder has them.
-    """
-
-    title: str
-    result: Result
-    about: StudyFile | None
-
-    @property
-    def arms(self) -> list[str]:
-        """Names of the arms, their numbers where no names are known; the best one has a star."""
-        count = next(iter(self.result.pulls.values())).shape[1]
-        if self.about is None:
-            return [str(arm + 1) for arm in range(count)]
-        names = [str(arm + 1) if name == f"arm {arm + 1}" else name for arm, name in enumerate(self.about.arms)]
-        return [name + "*" if arm == self.about.best else name for arm, name in enumerate(names)]
+def folder_page(folder: Path) -> Page:
+    """The page of all studies in ``folder`` and below."""
+    places = _places(folder)
+    summary = _summary(folder)
+    tables = _tables(summary)
+    if not places and not tables:
+        raise RisingBanditsError(
+            f"{folder} holds no study (no {_RESULT} in it or below); risingbandits simulate --out {folder} writes one."
+        )
+    studies = [SavedStudy.load(place, place.relative_to(folder).parts) for place in places]
+    commands = {study.notes.command for study in studies if study.notes is not None and study.notes.command}
+    command = summary.get("command") or "\n".join(sorted(commands)) or None
+    return _page(studies, command, tables)
 
 
-def study_page(studies: Sequence[Played], command: str | None, tables: Sequence[TextTable] = ()) -> Page:
+def _places(folder: Path) -> list[Path]:
+    """Folders with a result, those of a folder before those below it, by name."""
+    found = [path.relative_to(folder).parent for path in folder.rglob(_RESULT)]
+    shown = [place for place in found if len(place.parts) <= _DEEPEST and not any(p[0] == "." for p in place.parts)]
+    return [folder / place for place in sorted(shown, key=lambda place: place.parts)]
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    """What ``reproduce`` says about the whole; empty for other folders."""
+    path = folder / _SUMMARY
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text())
+    except ValueError as error:
+        raise RisingBanditsError(f"{path} is no JSON file.") from error
+    return content if isinstance(content, dict) else {}
+
+
+def _tables(summary: dict[str, Any]) -> Sequence[TextTable]:
+    """Tables that no result holds: of experiments without panels, and the account of the paper's claims."""
+    tables = []
+    for name, content in summary.get("experiments", {}).items():
+        if "final" in content:  # a regret study, whose panels have sections of their own
+            continue
+        for table in content["tables"]:
+            rows = [tuple(map(str, row)) for row in table["rows"]]
+            tables.append(TextTable(tuple(table["header"]), rows, frozenset(), table["title"] or name))
+    claims = [(f"“{c['quote']}” ({c['where']})", c["finding"], c["verdict"]) for c in summary.get("claims", [])]
+    if claims:
+        tables.append(TextTable(("the paper", "here", "verdict"), claims, frozenset(), "What the paper says"))
+    return tables
+
+
+def _page(studies: Sequence[SavedStudy], command: str | None, tables: Sequence[TextTable] = ()) -> Page:
     """The page of one or several studies; ``tables`` are further ones, which belong to all of them."""
     sections = [_section(study, f"study-{number}", len(studies) > 1) for number, study in enumerate(studies, 1)]
     further: list[Block] = [Table(f"table-{number}", table) for number, table in enumerate(tables, 1)]
@@ -72,7 +91,7 @@ def study_page(studies: Sequence[Played], command: str | None, tables: Sequence[
     return Page(title, " ".join(map(_verdict, studies[:3])), sections)
 
 
-def _verdict(study: Played) -> str:
+def _verdict(study: SavedStudy) -> str:
     """The winner, in a sentence that says no more than the intervals allow."""
     result = study.result
     ranked = result.summary()
@@ -86,10 +105,10 @@ def _verdict(study: Played) -> str:
     return f"{study.title}: {first['policy']} has the least regret, {regret}, {margin}."
 
 
-def _section(study: Played, key: str, titled: bool) -> Section:
-    blocks: list[Block] = [_regret(study, key), _ranking(study, key), _pulls(study, key)]
-    if study.about is not None:
-        blocks.append(_curves(study, study.about, key))
+def _section(study: SavedStudy, key: str, titled: bool) -> Section:
+    blocks: list[Block] = [*_regret(study, key), _pulls(study, key)]
+    if study.notes is not None:
+        blocks.append(_curves(study.notes, key))
     else:
         missing = (
             "The folder holds no learning curves: `risingbandits simulate --out` writes them, Result.save does not."
@@ -100,148 +119,73 @@ def _section(study: Played, key: str, titled: bool) -> Section:
     return Section(key, study.title if titled else "Results", blocks)
 
 
-def _facts(study: Played) -> list[tuple[str, str]]:
+def _facts(study: SavedStudy) -> list[tuple[str, str]]:
     result = study.result
     facts = [
         ("problem", result.problem),
         ("rounds", f"{result.horizon:,}"),
         ("runs of each policy", f"{result.runs:,}"),
-        ("arms", f"{len(study.arms):,}"),
+        ("arms", f"{result.final_means.size:,}"),
         ("seed", str(result.seed)),
         ("J*", f"{result.oracle[-1]:,.1f}"),
     ]
-    return facts if study.about is None else [*facts, ("noise", study.about.noise)]
+    return facts if study.notes is None else [*facts, ("noise", study.notes.noise)]
 
 
-def _regret(study: Played, key: str) -> Figure:
+def _regret(study: SavedStudy, key: str) -> list[Figure]:
+    """Regret over time, and the ranking at the end."""
     result = study.result
-    rounds = [0, *result.checkpoints.tolist()]
-    data = []
-    for place, policy in enumerate(result.policies):
-        mean = np.append(0.0, result.mean(policy))
-        hover = "%{y:,.5~r}"
-        half = np.append(0.0, _half_width(result, policy))
-        if result.runs > 1:
-            data.append(draw.band(policy, rounds, mean - half, mean + half, place))
-            hover += " ± %{customdata:,.3~r}"
-        extra = numbers(half, 3) if result.runs > 1 else None
-        data.append(draw.line(policy, rounds, numbers(mean), place, hover, extra=extra))
-    order = [str(row["policy"]) for row in result.summary()]
-    places = {policy: place for place, policy in enumerate(result.policies)}
+    lines = sorted(regret_lines(result), key=lambda line: line.y[-1])
     runs = f"mean of {result.runs:,} runs; bands: 95 % confidence" if result.runs > 1 else "1 run"
-    return Figure(
-        key=f"{key}-regret",
-        title="Regret over time",
-        caption=f"What each policy has lost against the best constant arm; {runs}.",
-        data=data,
-        layout=draw.layout(
-            draw.axis("round", range=[0, result.horizon]),
-            draw.axis("policy regret (units of reward)", rangemode="tozero"),
-            hovermode="x unified",
+    interval = " with its 95 % confidence interval." if result.runs > 1 else ", 1 run."
+    return [
+        draw.lines_figure(
+            f"{key}-regret",
+            "Regret over time",
+            f"What each policy has lost against the best constant arm; {runs}.",
+            lines,
+            (
+                draw.axis("round", range=[0, result.horizon]),
+                draw.axis("policy regret (units of reward)", rangemode="tozero"),
+            ),
+            lines_table("Mean policy regret at some rounds", "round", lines, ",.0f", ",.1f"),
+            height=420,
         ),
-        table=_regret_table(result, order),
-        legend=[draw.entry(policy, places[policy]) for policy in order],
-        height=420,
-    )
-
-
-def _half_width(result: Result, policy: str) -> Floats:
-    """Half the width of the interval; what is only rounding of equal runs is 0."""
-    half = result.half_width(policy)
-    return np.where(half < 1e-9 * abs(float(result.oracle[-1])), 0.0, half)
-
-
-def _regret_table(result: Result, order: Sequence[str]) -> TextTable:
-    count = min(_ROWS_OF_REGRET, result.checkpoints.size)
-    rows_at = np.unique(np.linspace(0, result.checkpoints.size - 1, count).round().astype(int))
-    means = {policy: result.mean(policy) for policy in order}
-    rows = [(f"{result.checkpoints[at]:,}", *(f"{means[policy][at] + 0.0:,.1f}" for policy in order)) for at in rows_at]
-    numeric = frozenset(range(len(order) + 1))
-    return TextTable(("round", *order), rows, numeric, "Mean policy regret at some rounds")
-
-
-def _ranking(study: Played, key: str) -> Figure:
-    ranked = study.result.summary()
-    names = [str(row["policy"]) for row in ranked]
-    several = study.result.runs > 1
-    half = [number(_half_width(study.result, name)[-1], 4) for name in names] if several else None
-    hover = "%{text}: %{x:,.5~r}" + (" ± %{customdata:,.3~r}" if several else "") + "<extra></extra>"
-    return Figure(
-        key=f"{key}-ranking",
-        title="Final regret, least first",
-        caption="Mean regret at the last round" + (" with its 95 % confidence interval." if several else ", 1 run."),
-        data=[draw.dots(names, [number(row["regret"]) for row in ranked], half, hover)],
-        layout=draw.layout(draw.axis("final regret (units of reward)", rangemode="tozero"), draw.named_rows(names)),
-        table=summary_table(study.result),
-        height=90 + 30 * len(names),
-    )
-
-
-def _pulls(study: Played, key: str) -> Figure:
-    result = study.result
-    shares = 100 * np.array([result.pulls[policy].mean(axis=0) for policy in result.policies]) / result.horizon
-    best = None if study.about is None else study.about.best
-    shares, names = most_pulled(shares, study.arms, best)
-    texts = [[percent(share) for share in row] for row in shares]
-    star = "; * is the best one" if best is not None else ""
-    table = TextTable(
-        ("policy", *names),
-        [(policy, *row) for policy, row in zip(result.policies, texts, strict=True)],
-        frozenset(range(1, len(names) + 1)),
-        "Share of the pulls, in percent",
-    )
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [label(name, 16) for name in names]}
-    return Figure(
-        key=f"{key}-pulls",
-        title="Where the pulls went",
-        caption=f"Mean share of the pulls that each policy gave to each arm, in percent{star}.",
-        data=[draw.heat(result.policies, names, shares, texts)],
-        layout=draw.layout(
-            draw.axis("arm", showgrid=False, range=[-0.5, len(names) - 0.5], **ticks),
-            draw.named_rows(result.policies, showgrid=False),
+        draw.ranking_figure(
+            f"{key}-ranking",
+            "Final regret, least first",
+            f"Mean regret at the last round{interval}",
+            lines,
+            "final regret (units of reward)",
+            summary_table(result),
         ),
-        table=table,
-        height=110 + 30 * len(result.policies),
-    )
-
-
-def _curves(study: Played, about: StudyFile, key: str) -> Figure:
-    pulls = about.curves.pulls
-    names = study.arms
-    ranked = list(about.curves.means)
-    data, legend = [], []
-    hover = "%{y:.4~r}"
-    for arm in reversed(ranked[MOST_CURVES:]):
-        others = f"{len(names) - MOST_CURVES:,} others"
-        means = about.curves.means[arm]
-        data.append(draw.line(names[arm], pulls, means, draw.MUTED, hover, group=others, width=1, skip_hover=True))
-    for place, arm in enumerate(ranked[:MOST_CURVES]):
-        width = 3.0 if arm == about.best else 1.8
-        data.append(draw.line(names[arm], pulls, about.curves.means[arm], place, hover, width=width))
-        legend.append(draw.entry(names[arm], place))
-    if len(names) > MOST_CURVES:
-        legend.append(draw.entry(others, draw.MUTED))
-    hidden = len(names) - len(ranked)
-    unit = "round" if about.restless else "pull of the arm"
-    table_at = np.unique(np.linspace(0, len(pulls) - 1, _ROWS_OF_REGRET).round().astype(int))
-    rows = [
-        (f"{pulls[at]:,}", *(f"{about.curves.means[arm][at]:.4g}" for arm in ranked[:MOST_CURVES])) for at in table_at
     ]
-    header = (unit, *(names[arm] for arm in ranked[:MOST_CURVES]))
-    return Figure(
-        key=f"{key}-curves",
-        title="The arms' true learning curves",
-        caption="Mean reward of each arm"
-        + (" over the rounds." if about.restless else " over its own pulls, which no policy knows.")
+
+
+def _pulls(study: SavedStudy, key: str) -> Figure:
+    arms, best = (None, None) if study.notes is None else (study.notes.arms, study.notes.best)
+    star = "; * is the best one" if best is not None else ""
+    caption = f"Mean share of the pulls that each policy gave to each arm, in percent{star}."
+    return draw.heat_figure(f"{key}-pulls", "Where the pulls went", caption, pull_shares(study.result, arms, best))
+
+
+def _curves(notes: StudyNotes, key: str) -> Figure:
+    lines = curve_lines(notes.curves, notes.arms, notes.best)
+    coloured = [line for line in lines if line.place != MUTED]
+    hidden = len(notes.arms) - len(lines)
+    unit = "round" if notes.restless else "pull of the arm"
+    return draw.lines_figure(
+        f"{key}-curves",
+        "The arms' true learning curves",
+        "Mean reward of each arm"
+        + (" over the rounds." if notes.restless else " over its own pulls, which no policy knows.")
         + (f" {hidden:,} arms with smaller sums are not drawn." if hidden else ""),
-        data=data,
-        layout=draw.layout(draw.axis(unit, range=[0, pulls[-1]]), draw.axis("mean reward"), hovermode="x unified"),
-        table=TextTable(header, rows, frozenset(range(len(header))), "Mean reward at some pulls"),
-        legend=legend,
-        height=400,
+        lines,
+        (draw.axis(unit, range=[0, notes.curves.pulls[-1]]), draw.axis("mean reward")),
+        lines_table("Mean reward at some pulls", unit, coloured, ",.0f", ".4g"),
     )
 
 
-def _settings(study: Played, key: str) -> Table:
+def _settings(study: SavedStudy, key: str) -> Table:
     rows = list(study.result.settings.items())
     return Table(f"{key}-settings", TextTable(("name here", "policy and its settings"), rows, frozenset(), "Policies"))

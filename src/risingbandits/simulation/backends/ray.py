@@ -35,7 +35,7 @@ _MOST_SECONDS = 2.0  # what a lost block costs, and how often progress is seen
 _BLOCKS_PER_SLOT = 4  # so that no slot is idle for long while the last blocks are played
 _WATCHED = 1000  # blocks, the oldest, among which the next finished one is looked for
 _RETRIES = 5  # of a block whose worker or node is lost; one that kills every worker ends the study
-_DECIDING = ("_core", "paper/imdb", "policies", "problems", "simulation/engine.py", "simulation/run.py")
+_DECIDING = ("_core", "policies", "problems", "simulation", "paper/imdb", "paper/published.py")
 
 
 class _Block(NamedTuple, Generic[K]):
@@ -180,7 +180,7 @@ def _versions() -> str:
 @cache
 def program_stamp() -> str:
     """A hash of what decides outcomes: the versions and the sources of the package."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     digest = hashlib.sha256(_versions().encode())
     for name in _DECIDING:
         path = package / name

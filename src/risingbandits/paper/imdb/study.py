@@ -1,0 +1,191 @@
+"""Online model selection: which of several online learners should see the next review.
+
+The paper's real-world experiment, on the IMDB reviews or, for everyone, on the digits of scikit-learn: seven learners,
+each trained only when it is chosen; and the pair of logistic regressions alone. Regret is counted against averaged
+learning curves, as in the paper, and right predictions are counted as they come.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits._core.progress import Advance
+from risingbandits._core.tables import TextTable
+from risingbandits.paper.imdb import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
+from risingbandits.paper.imdb.averages import Averages
+from risingbandits.paper.imdb.play import LiveResult, play_live
+from risingbandits.paper.published import ClippedBonusUCB
+from risingbandits.policies import REdUCB
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import get_policy
+from risingbandits.reports.study import Study
+from risingbandits.simulation.backends.base import Backend
+
+__all__ = [
+    "ARMS",
+    "DATASETS",
+    "HORIZONS",
+    "PUBLISHED_MEANS",
+    "LiveStudy",
+    "curves_table",
+    "live_csv",
+    "live_table",
+    "load_rows",
+    "play_studies",
+    "study_policies",
+]
+
+ARMS: tuple[Learner, ...] = (
+    LogisticRegression(rate=0.003),
+    LogisticRegression(rate=0.1, scheme="inverse-sqrt", clip=2.0),
+    Network((1,)),
+    Network((2,)),
+    Network((2, 2)),
+    Network((2, 2, 2)),
+    Network((1, 1, 2)),
+)
+PAIR = 2  # the first two arms are the experiment with logistic regressions only
+DATASETS = ("imdb", "digits")
+HORIZONS = {"imdb": 50_000, "digits": 10_000}
+# Mean reward over 50,000 pulls with 1,000 features, from the published curves (1,000 runs).
+PUBLISHED_MEANS = (0.7969, 0.8131, 0.7652, 0.8309, 0.7634, 0.7012, 0.6076)
+_COMPARED = "commit-ucb"  # whose lead the tables show
+_PAPER = ("rexp3", "kl-ucb", "ser4", "sw-ucb", "sw-kl-ucb", "sw-ts")
+
+
+class LiveStudy(NamedTuple):
+    """Live runs beside their regret against averaged curves."""
+
+    live: LiveResult
+    study: Study
+
+
+def load_rows(dataset: str, data: Path | None, features: int) -> Rows:
+    """The rows of a named data set."""
+    check_choice("dataset", dataset, DATASETS)
+    return load_imdb(data, features) if dataset == "imdb" else load_digits()
+
+
+def study_policies(published: bool = False) -> dict[str, Policy]:
+    """The paper's seven policies with its settings, CommitUCB and round robin.
+
+    sigma is 1/2, which 0/1 rewards have. ``published`` adds R-ed-UCB as the published program runs it: sigma 0.1,
+    alpha 4, the bonus never above 1.
+    """
+    chosen: dict[str, Policy] = {_COMPARED: get_policy(_COMPARED), "red-ucb": REdUCB(eps=1 / 32, sigma=0.5)}
+    if published:
+        chosen["red-ucb-published"] = ClippedBonusUCB(eps=1 / 32, sigma=0.1, alpha=4.0)
+    chosen.update({name: get_policy(name) for name in _PAPER})
+    chosen["round-robin"] = get_policy("round-robin")
+    return chosen
+
+
+def play_studies(
+    rows: Rows,
+    averages: Averages,
+    policies: dict[str, Policy],
+    runs: int,
+    seed: int,
+    jobs: int | None,
+    numbers: Sequence[int],
+    progress: Advance | None = None,
+    backend: str | Backend = "threads",
+) -> list[LiveStudy]:
+    """Play the policies with the first ``n`` arms, for each n of ``numbers``; the rest as for `play_live`."""
+    studies = []
+    for number in numbers:
+        check_positive_int("arms", number)
+        curves = averages.problem(f"{rows.name}-{number}arms", range(number))
+        live = play_live(
+            policies,
+            rows,
+            ARMS[:number],
+            curves,
+            averages.horizon,
+            runs,
+            seed,
+            jobs,
+            progress=progress,
+            backend=backend,
+        )
+        studies.append(LiveStudy(live, Study(curves, live.against(curves))))
+    return studies
+
+
+def curves_table(averages: Averages, published: bool) -> TextTable:
+    """Mean reward of each learner with its standard error, and how many runs end as guesses."""
+    rows = []
+    for arm, (name, mean, error, late, dead) in enumerate(
+        zip(
+            averages.arms,
+            averages.means.mean(axis=0),
+            averages.standard_errors(),
+            averages.late.mean(axis=0),
+            averages.dead(),
+            strict=True,
+        )
+    ):
+        row: tuple[str, ...] = (name, f"{mean:.4f} ± {error:.4f}", f"{late:.4f}", f"{100 * dead:.0f} %")
+        if published:
+            away = (mean - PUBLISHED_MEANS[arm]) / error
+            row = (*row, f"{PUBLISHED_MEANS[arm]:.4f}", f"{away:+.1f}")
+        rows.append(row)
+    header: tuple[str, ...] = ("learner", "mean reward ± s.e.", "last tenth", "dead runs")
+    if published:
+        header = (*header, "published", "s.e. away")
+    title = f"average learning curves, {averages.horizon:,} pulls, {averages.runs} runs"
+    return TextTable(header, rows, frozenset(range(1, len(header))), title)
+
+
+def live_table(study: LiveStudy) -> TextTable:
+    """Right predictions of each policy, CommitUCB's lead, and the regret against averaged curves; best first."""
+    live, result = study.live, study.study.result
+    rows = []
+    for label in sorted(live.correct, key=lambda label: -live.total(label).mean):
+        total = live.total(label)
+        row = [label, str(total), f"{100 * total.mean / live.horizon:.2f} %"]
+        row.append("-" if label == _COMPARED or _COMPARED not in live.correct else str(live.lead(_COMPARED, label)))
+        row.append(f"{result.mean(label)[-1]:,.0f} ± {result.half_width(label)[-1]:,.0f}")
+        shares = 100 * live.spent[label][:, -1].mean(axis=0) / live.horizon
+        row.append(" ".join(f"{share:.0f}" for share in shares))
+        rows.append(tuple(row))
+    runs = f"{live.runs} run{'' if live.runs == 1 else 's'}"
+    return TextTable(
+        (
+            "policy",
+            "right predictions",
+            "of all",
+            f"lead of {_COMPARED}",
+            "regret",
+            f"pulls (%): {' '.join(live.arms)}",
+        ),
+        rows,
+        frozenset({1, 2, 3, 4}),
+        f"{live.name}, {live.horizon:,} rounds, {runs}, seed {live.seed} (± 95 %)",
+    )
+
+
+def live_csv(studies: Sequence[LiveStudy]) -> str:
+    """The same numbers for a file: a line per problem and policy."""
+    names = ["problem", "policy", "right", "right_half_width", "lead_of_commit_ucb", "lead_half_width"]
+    names += ["regret", "regret_half_width", *(f"pulls_{arm + 1}" for arm in range(len(ARMS)))]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(names)
+    for live, (_, result) in studies:
+        for label in live.correct:
+            total = live.total(label)
+            numbers = [total.mean, total.half_width]
+            lead = live.lead(_COMPARED, label) if _COMPARED in live.correct else None
+            numbers += [float("nan")] * 2 if lead is None else [lead.mean, lead.half_width]
+            numbers += [float(result.mean(label)[-1]), float(result.half_width(label)[-1])]
+            numbers += live.spent[label][:, -1].mean(axis=0).tolist()
+            cells = ["" if number != number else f"{number:.1f}" for number in numbers]
+            cells += [""] * (len(names) - 2 - len(cells))
+            lines.writerow([live.name, label, *cells])
+    return text.getvalue()

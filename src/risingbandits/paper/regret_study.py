@@ -1,0 +1,208 @@
+"""The frame of a regret study: panels of policies on one problem, its tables and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from risingbandits._core.tables import TextTable
+from risingbandits.paper import drawing
+from risingbandits.paper.panels import Panel
+from risingbandits.paper.tables_on_disk import RegretData, write_regret
+from risingbandits.policies import Policy, get_policy
+from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
+from risingbandits.reports.study import Study
+from risingbandits.simulation import Result
+
+__all__ = [
+    "FIFTEEN_ARMS",
+    "PAPER_POLICIES",
+    "POLICIES",
+    "TWO_ARMS",
+    "Experiment",
+    "PanelSpec",
+    "RegretStudy",
+    "Size",
+    "published_policies",
+]
+
+PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
+POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
+
+_CURVE_POINTS = 120
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is played.
+
+    Attributes
+    ----------
+    runs, seed : int
+        As for `simulate`.
+    horizon : int or None
+        Rounds; None for the experiment's own.
+    checkpoints : int
+        Rounds at which regret is recorded, evenly spaced.
+    extra : bool
+        Whether the panels that the paper does not have are played too.
+    """
+
+    runs: int = 100
+    seed: int = 0
+    horizon: int | None = None
+    checkpoints: int = 80
+    extra: bool = True
+
+
+class Experiment(Protocol):
+    """A part of the reproduction: what is played, what is written, what is drawn from the written."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    def panels(self, size: Size) -> list[Panel]:
+        """What must be played."""
+
+    def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:
+        """Write the CSV files."""
+
+    def draw(self, folder: Path) -> list[str]:
+        """Draw all figures from the CSV files; return their stems."""
+
+    def tables(self, folder: Path) -> list[TextTable]:
+        """The tables of the summary, from the CSV files."""
+
+
+class PanelSpec(NamedTuple):
+    """One panel of a regret study: noise (None: the problem's own) and policies."""
+
+    name: str
+    title: str
+    noise: Noise | None
+    policies: Callable[[], dict[str, Policy]]
+
+
+def definitions() -> dict[str, Policy]:
+    """The paper's policies as defined, CommitUCB and round robin."""
+    return {name: get_policy(name) for name in POLICIES}
+
+
+def published_policies() -> dict[str, Policy]:
+    """R-ed-UCB as defined and with deviations of the published program, beside the paper's other policies."""
+    from risingbandits.paper.published import PublishedREdUCB
+
+    sigma = 0.1  # as in the Gaussian study, whatever the noise
+    return {
+        "red-ucb": get_policy("red-ucb", sigma=sigma),
+        "red-ucb, index 1": PublishedREdUCB(first_index=1.0, sigma=sigma),
+        "red-ucb, index 1, random ties": PublishedREdUCB(first_index=1.0, sigma=sigma, ties="random"),
+        "red-ucb, published": PublishedREdUCB(first_index=1.0, refresh=False, sigma=sigma, alpha=4.0),
+        **{name: get_policy(name) for name in PAPER_POLICIES[1:]},
+    }
+
+
+PANELS = (
+    PanelSpec("gaussian", "Gaussian noise 0.1", None, definitions),
+    PanelSpec("bernoulli", "Bernoulli rewards", Bernoulli(), definitions),
+    PanelSpec("deviations", "Beta noise, published deviations", Beta(), published_policies),
+)
+
+
+@dataclass(frozen=True)
+class RegretStudy:
+    """A study of cumulative regret.
+
+    Attributes
+    ----------
+    name, title : str
+        For files and for the summary.
+    problem : str
+        Named problem.
+    curves_until : float
+        Share of the horizon up to which reward curves are shown.
+    specs : tuple of PanelSpec
+        The first is the paper's study, the others are extra.
+    """
+
+    name: str
+    title: str
+    problem: str
+    curves_until: float
+    specs: tuple[PanelSpec, ...] = PANELS
+
+    def panels(self, size: Size) -> list[Panel]:
+        found = []
+        for spec in self.specs if size.extra else self.specs[:1]:
+            problem = get_problem(self.problem)
+            assert problem.horizon is not None
+            horizon = problem.horizon if size.horizon is None else size.horizon
+            if spec.noise is not None:
+                problem = problem.with_noise(spec.noise)
+            found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.checkpoints))
+        return found
+
+    def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:
+        problem = get_problem(self.problem)
+        horizon = next(iter(results.values())).horizon
+        last = max(2, round(self.curves_until * horizon))
+        pulls = np.unique(np.linspace(1, last, _CURVE_POINTS + 1).round().astype(np.int64))
+        means = problem.means(pulls)
+        rows = [
+            (name, int(n), f"{value:.6g}")
+            for name, values in zip(problem.arm_names, means, strict=True)
+            for n, value in zip(pulls, values, strict=True)
+        ]
+        write_regret(folder, self.name, results, rows)
+        noises = {spec.name: spec.noise for spec in self.specs}
+        for panel, result in results.items():
+            noise = noises[panel]
+            played = problem if noise is None else problem.with_noise(noise)
+            Study(played, result).save(folder / self.name / panel)
+
+    def draw(self, folder: Path) -> list[str]:
+        data = RegretData.read(folder, self.name)
+        titles = {spec.name: f"{self.title}, {spec.title}" for spec in self.specs}
+        first, *extra = data.lines
+        best = get_problem(self.problem).oracle_arm()
+        runs = data.final[0]["runs"]
+        figures = {
+            "curves": drawing.curves_figure(data, f"{self.title}: mean reward of the arms", best),
+            "regret": drawing.regret_figure(data, [first], {first: f"{titles[first]}, {runs} runs"}),
+            "pulls": drawing.pulls_figure(data, [first], {first: f"{titles[first]}: share of pulls (%)"}, best),
+        }
+        if extra:
+            figures["regret-extra"] = drawing.regret_figure(data, extra, titles)
+            figures["pulls-extra"] = drawing.pulls_figure(
+                data, extra, {panel: f"{title}: share of pulls (%)" for panel, title in titles.items()}, best
+            )
+        return drawing.save_all(figures, folder, self.name)
+
+    def tables(self, folder: Path) -> list[TextTable]:
+        data = RegretData.read(folder, self.name)
+        tables = []
+        for spec in (spec for spec in self.specs if spec.name in data.lines):
+            rows = [
+                (
+                    row["policy"],
+                    f"{float(row['regret']):,.0f}" + (f" ± {float(row['half_width']):,.0f}" if row["sd"] else ""),
+                    f"{float(row['sd']):,.0f}" if row["sd"] else "-",
+                    f"{float(row['percent_of_best']):.1f} %",
+                )
+                for row in data.final
+                if row["panel"] == spec.name
+            ]
+            header = ("policy", "final regret ± 95 %", "sd of a run", "of J*")
+            tables.append(TextTable(header, rows, frozenset({1, 2, 3}), f"{self.title}: {spec.title}"))
+        return tables
+
+
+FIFTEEN_ARMS = RegretStudy("15arms", "15 arms", "paper-15arms", curves_until=6_000 / 200_000)  # the paper's 6,000 pulls
+TWO_ARMS = RegretStudy("2arms", "2 arms", "paper-2arms", curves_until=1 / 4)

@@ -1,0 +1,56 @@
+"""Policies by name: every policy class registers itself, and everything that takes a name looks it up here."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.policies.base import OBJECTIVES, Policy
+
+P = TypeVar("P", bound=type[Policy])
+
+_CLASSES: dict[str, type[Policy]] = {}
+
+
+def register(policy: P) -> P:
+    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
+    known = _CLASSES.get(policy.name)
+    if known is not None and known.__qualname__ != policy.__qualname__:
+        raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
+    _CLASSES[policy.name] = policy
+    return policy
+
+
+def policy_names(objective: str | None = None) -> list[str]:
+    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
+
+    Examples
+    --------
+    >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
+    (True, False)
+    """
+    if objective is not None:
+        check_choice("objective", objective, OBJECTIVES)
+    return sorted(name for name, known in _CLASSES.items() if objective in (None, known.objective))
+
+
+def get_policy(name: str, **params: Any) -> Policy:
+    """A new policy by its registered name, or by the name of its class.
+
+    Examples
+    --------
+    >>> get_policy("red-ucb", eps=0.1)
+    REdUCB(eps=0.1)
+    >>> get_policy("REdUCB")
+    REdUCB()
+    """
+    return policy_class(name)(**params)
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The class registered under ``name``, which may also be the name of the class itself."""
+    if name not in _CLASSES:
+        for known in _CLASSES.values():
+            if known.__name__ == name:
+                return known
+    return _CLASSES[check_choice("policy", name, policy_names())]

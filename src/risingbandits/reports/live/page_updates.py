@@ -1,0 +1,157 @@
+"""The newest state of an allocation's page, kept up to date for any number of readers.
+
+One thread reads the store, folds what is new and makes the blocks of the page, counts and failures at most five times a
+second and everything else once a second, however many pulls are told. Readers get the newest state and never a backlog:
+one that is slow skips states.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from risingbandits.reports.pages.escaping import name
+from risingbandits.reports.pages.page import Figure, Page, table_html
+from risingbandits.reports.pages.store_page import allocation_page
+from risingbandits.reports.store_follower import Follower
+
+__all__ = ["Feed", "State"]
+
+_POLL = 0.2
+_WHOLE = 1.0
+_QUIET = 15.0  # a comment after so long a silence keeps the connection open
+_GLANCE = 0.25  # how often a waiting reader looks whether the server ends
+_RETRY_MS = 1000
+
+
+@dataclass(frozen=True)
+class State:
+    """What a page shows.
+
+    Attributes
+    ----------
+    number : int
+        Rises with every change, a new trouble included.
+    event : int
+        Number of the last event in the store that is shown.
+    whole : bool
+        Whether all of it is of this event; tables and figures may be a second older.
+    html, figures : dict
+        By the id of an element its contents, as JSON.
+    trouble : str
+        Why this may be old; empty if it is not.
+    """
+
+    number: int
+    event: int
+    whole: bool = False
+    html: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, str] = field(default_factory=dict)
+    trouble: str = ""
+
+
+class Feed:
+    """Reads a store in a thread of its own and hands the newest `State` to readers."""
+
+    def __init__(self, store: str | Path) -> None:
+        self._thread = ThreadPoolExecutor(1, "risingbandits-watch")  # a connection stays in the thread that made it
+        self._follower = self._thread.submit(Follower, store).result()
+        self._changed = asyncio.Event()
+        self._whole_at = 0.0
+        self._whole_of = -1
+        self.state = State(0, 0)
+        self._thread.submit(self._first).result()
+
+    def _first(self) -> None:
+        self._follower.poll()
+        self.state = self._next(whole=True)
+
+    async def run(self) -> None:
+        """Keep the state up to date until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = time.monotonic()
+            state = await loop.run_in_executor(self._thread, self._poll)
+            if state is not None:
+                self.state = state
+                self._changed.set()
+                self._changed = asyncio.Event()
+            spent = time.monotonic() - begun
+            await asyncio.sleep(max(_POLL - spent, spent, 0.02))  # never busy for more than half of the time
+
+    def _poll(self) -> State | None:
+        taken = self._follower.poll()
+        due = self._whole_of != self._follower.log.last_id and time.monotonic() >= self._whole_at
+        if not taken and not due and self._follower.trouble == self.state.trouble:
+            return None
+        return self._next(whole=due)
+
+    def _next(self, whole: bool) -> State:
+        """The state of now; what is not made anew stays as it was."""
+        page = self._page(brief=not whole)
+        html, figures = {"lead": name(page.lead)}, dict(self.state.figures)
+        for block in page.blocks():
+            if isinstance(block, Figure):
+                html[f"{block.key}-caption"] = block.caption_html()
+                html[f"{block.key}-table"] = table_html(block.table)
+                figures[block.key] = json.dumps(block.spec(), allow_nan=False)
+            else:
+                html[block.key] = block.html()
+        if whole:
+            self._whole_at, self._whole_of = time.monotonic() + _WHOLE, self._follower.log.last_id
+        texts = {**self.state.html, **{key: json.dumps(text) for key, text in html.items()}}
+        event, trouble = self._follower.log.last_id, self._follower.trouble
+        return State(self.state.number + 1, event, self._whole_of == event, texts, figures, trouble)
+
+    def _page(self, brief: bool = False) -> Page:
+        return allocation_page(self._follower.log, self._follower.shown_store, live=True, brief=brief)
+
+    async def whole_page(self) -> str:
+        """The HTML of the page as of now."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: self._page().html())
+
+    async def messages(self, seen: int | None, ended: Callable[[], bool]) -> AsyncIterator[str]:
+        """Server-sent events for one reader, who has seen the whole state of event number ``seen``, until ``ended``.
+
+        Only what changed since the last message is sent. The first message has everything, unless the reader has seen
+        just this state.
+        """
+        yield f"retry: {_RETRY_MS}\n\n"
+        html: dict[str, str] = {}
+        figures: dict[str, str] = {}
+        known = self.state.whole and self.state.event == seen and not self.state.trouble
+        number = self.state.number if known else -1
+        last_sent = time.monotonic()
+        while not ended():
+            changed, state = self._changed, self.state
+            if state.number != number:
+                number, last_sent = state.number, time.monotonic()
+                yield _message(state, html, figures)
+                html, figures = state.html, state.figures
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), _GLANCE)
+            if time.monotonic() - last_sent > _QUIET:
+                last_sent = time.monotonic()
+                yield ": still here\n\n"
+
+    def close(self) -> None:
+        """Let go of the store and end the thread."""
+        self._thread.submit(self._follower.close).result()
+        self._thread.shutdown()
+
+
+def _message(state: State, html: dict[str, str], figures: dict[str, str]) -> str:
+    def new(now: dict[str, str], before: dict[str, str]) -> str:
+        return ",".join(f"{json.dumps(key)}:{text}" for key, text in now.items() if before.get(key) != text)
+
+    content = f'"html":{{{new(state.html, html)}}},"figures":{{{new(state.figures, figures)}}}'
+    part = "" if state.whole else "-part"  # a reader that comes back with it has not seen the whole
+    return f'id: {state.event}{part}\nevent: state\ndata: {{"busy":{json.dumps(state.trouble)},{content}}}\n\n'

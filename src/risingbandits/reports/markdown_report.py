@@ -1,0 +1,86 @@
+"""A folder with studies as files: results, figures and a Markdown page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
+from risingbandits._version import __version__
+from risingbandits.reports import figures
+from risingbandits.reports.study import Study
+from risingbandits.reports.tables import summary_table
+
+__all__ = ["prepare_folder", "write_report"]
+
+_HOW_TO_READ = {
+    "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "
+    "reward; J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t).",
+    "best-arm": "Simple regret is how much less the recommended arm gives in the end than the best one, with a 95 % "
+    "confidence interval of the mean (Student t); beside it the share of the runs that do not recommend a best arm, "
+    "with its 95 % interval (Wilson).",
+}
+
+
+def prepare_folder(folder: Path) -> Path:
+    """Make the folder, or say why it cannot be made, before work is spent on what should go there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RisingBanditsError(f"out must be a folder that can be made, got {folder} ({error.strerror}).") from error
+    return folder
+
+
+def write_report(studies: Sequence[Study], folder: str | Path, command: str, objective: str = "cumulative") -> Path:
+    """Write results, ``study.json`` for `risingbandits report`, figures and ``report.md``; return the page's path.
+
+    With one study its files lie in ``folder``, with several each has a folder of its own below. Equal studies give
+    equal bytes.
+
+    Parameters
+    ----------
+    studies : sequence of Study
+        What to report.
+    folder : path
+        Where; made if needed. Files of an earlier report with the same names are replaced.
+    command : str
+        How to get the same report again, for the reader.
+    objective : {"cumulative", "best-arm"}
+        What the tables show: regret, or simple regret and wrong recommendations.
+    """
+    folder = prepare_folder(Path(folder))
+    parts = [
+        "# risingbandits report\n",
+        f"Version {__version__}. Made by:\n",
+        f"```\n{command}\n```\n",
+        _HOW_TO_READ[objective] + "\n",
+    ]
+    for study in studies:
+        below = "" if len(studies) == 1 else f"{study.result.problem}/"
+        target = folder / below
+        study.save(target, command)
+        drawn = {
+            "regret": figures.plot_regret(study.result),
+            "pulls": figures.plot_pulls(study.result, problem=study.problem),
+            "curves": figures.plot_curves(study.problem, study.result.horizon),
+        }
+        for stem, ax in drawn.items():
+            figures.save_figure(ax, target, stem)
+        parts += _section(study, below, objective)
+    page = folder / "report.md"
+    write_whole(page, "\n".join(parts).encode())
+    return page
+
+
+def _section(study: Study, below: str, objective: str) -> list[str]:
+    problem, result = study
+    table = summary_table(result, objective)
+    settings = "".join(f"- {label}: `{policy}`\n" for label, policy in result.settings.items())
+    return [
+        f"## {table.title}\n",
+        f"{problem.n_arms} arms, noise `{problem.noise!r}`.\n",
+        table.markdown(),
+        settings,
+        *(f"![{stem} of {result.problem}]({below}{stem}.png)\n" for stem in ("regret", "pulls", "curves")),
+    ]

@@ -1,0 +1,72 @@
+"""Texts of users on a page, escaped for HTML, for JSON inside a script, and for the labels of Plotly.
+
+Names of arms, policies and commands are whatever somebody typed. Each of the three places has its own language in
+which a text could say something; here they become plain texts.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["escape", "json_for_script", "label", "name", "number", "numbers"]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
+
+
+def escape(text: object) -> str:
+    """``text`` for HTML, inside an element or a quoted attribute.
+
+    >>> escape('<script>alert("1")</script>')
+    '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'
+    """
+    return html.escape(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)))
+
+
+def name(text: object) -> str:
+    """A user's name for HTML; its writing direction does not spill over into what stands around it."""
+    return f"<bdi>{escape(text)}</bdi>"
+
+
+def label(text: str, longest: int = 28) -> str:
+    """``text`` for a label of Plotly, which knows a few tags and entities; cut to ``longest`` characters.
+
+    >>> label("<b>bold</b> & more")
+    '&lt;b&gt;bold&lt;/b&gt; &amp; more'
+    >>> label("a name that is much too long for a label")
+    'a name that is much too lon…'
+    """
+    plain = " ".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).split())
+    if len(plain) > longest:
+        plain = plain[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return html.escape(plain, quote=False)
+
+
+def json_for_script(value: Any) -> str:
+    """``value`` as JSON that can stand inside a script element: no text in it can end or begin one.
+
+    >>> json_for_script({"arm": "</script>"})
+    '{"arm":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def number(value: float, digits: int = 6) -> float | None:
+    """A number with as many digits as a picture shows; None where there is none.
+
+    >>> number(0.123456789), number(20_000.0), number(float("nan"))
+    (0.123457, 20000, None)
+    """
+    if value != value or value in (float("inf"), float("-inf")):
+        return None
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+
+
+def numbers(values: Iterable[float], digits: int = 6) -> list[float | None]:
+    """`number` of each value."""
+    return [number(float(value), digits) for value in values]

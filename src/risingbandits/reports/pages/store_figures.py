@@ -1,0 +1,184 @@
+"""Pictures of an allocation: who got the budget and when, and the arms' rewards with what the policy expects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats, Ints
+from risingbandits.allocation.ledger import ArmState
+from risingbandits.reports.allocation_log import AllocationLog, Outlook
+from risingbandits.reports.pages import plotly_figures as draw
+from risingbandits.reports.pages.page import Figure
+from risingbandits.reports.pictures import MUTED, Line, lines_table
+
+__all__ = ["learning_curves", "shown_arms", "spent_by_block", "spent_over_time"]
+
+_MOST_ARMS = 12  # shown one by one; the others together
+_TIMES = 150
+_BLOCKS = 60
+_CURVE_POINTS = 100  # more pulls are averaged in blocks
+_AHEAD, _AHEAD_AT_END = 0.25, 0.1  # the policy's lines go on for this share of the longest curve
+_UNITS = (
+    (3 * 86_400.0, 86_400.0, "days"),
+    (3 * 3600.0, 3600.0, "hours"),
+    (180.0, 60.0, "minutes"),
+    (0.0, 1.0, "seconds"),
+)
+
+
+def shown_arms(log: AllocationLog) -> list[int]:
+    """Numbers of the arms that pictures show one by one: those that got most, in the order of the arms."""
+    order = np.argsort(-log.spent_by_arm(), kind="stable")[:_MOST_ARMS]
+    return sorted(int(arm) for arm in order)
+
+
+def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
+    """A stack of areas: what each arm has had of the budget by each moment."""
+    of, amounts, times = log.tells()
+    start = log.first_time or 0.0
+    length = max(float(times.max()) - start, 1e-3) if times.size else 1.0
+    seconds, unit = next((each, unit) for least, each, unit in _UNITS if length >= least)
+    grid = np.linspace(0.0, length, _TIMES)
+    cells = np.minimum(np.searchsorted(grid, times - start), _TIMES - 1)
+    sums = np.cumsum(_by_arm(log, of, cells, amounts, _TIMES), axis=1)
+    layers = _layers(log, grid / seconds, sums, arms)
+    return draw.lines_figure(
+        "spent",
+        "Budget over time",
+        f"What each arm has had of the budget, in {log.unit}; the upper edge is all that was spent.",
+        layers,
+        (
+            draw.axis(f"time since the first event ({unit})", range=[0, length / seconds]),
+            draw.axis(f"spent ({log.unit})", rangemode="tozero"),
+        ),
+        lines_table(f"Budget spent by each arm ({log.unit}) at some times", unit, layers, ".3g", ",.5g"),
+        draw=draw.area,
+        height=380,
+    )
+
+
+def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
+    """Stacked bars: of each block of told pulls, what each arm got."""
+    of, amounts, _ = log.tells()
+    size = _block_size(of.size, _BLOCKS)
+    count = max(1, -(-of.size // size))
+    sums = _by_arm(log, of, np.arange(of.size) // size, amounts, count)
+    first = np.arange(count) * size + 1
+    last = np.minimum(first + size - 1, max(of.size, 1))
+    layers = _layers(log, (first + last) / 2, sums, arms)
+    width = (last - first + 1).tolist()
+    each = "each pull" if size == 1 else f"each {size:,} pulls"
+    ranges = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in zip(first, last, strict=True)]
+    table = TextTable(
+        ("pulls", *(layer.name for layer in layers)),
+        [(ranges[i], *(f"{layer.y[i]:,.5g}" for layer in layers)) for i in range(count)],
+        frozenset(range(1, len(layers) + 1)),
+        f"Budget ({log.unit}) that {each} gave to each arm",
+    )
+    return draw.lines_figure(
+        "blocks",
+        "Who got each part of the budget",
+        f"Of {each} told, in their order, what went to which arm.",
+        layers,
+        (
+            draw.axis("pulls told, in their order", hoverformat=",.0f", range=[0.5, max(of.size, 1) + 0.5]),
+            draw.axis(f"{log.unit} per {size:,} pulls" if size > 1 else log.unit),
+        ),
+        table,
+        draw=lambda layer: draw.bars(layer, width),
+        height=340,
+    )
+
+
+def _by_arm(log: AllocationLog, of: Ints, cells: Ints, amounts: Floats, count: int) -> Floats:
+    """Sums of the amounts, one row for each arm and one column for each cell."""
+    shape = (len(log.arms), count)
+    sums = np.bincount(of * count + cells, amounts, minlength=shape[0] * count)
+    return sums.astype(float).reshape(shape)  # of nothing they would be integers
+
+
+def _layers(log: AllocationLog, x: Floats, sums: Floats, arms: Sequence[int]) -> list[Line]:
+    """The shown arms, then all others together."""
+    layers = [Line(log.arms[arm].name, arm, x, sums[arm]) for arm in arms]
+    others = len(log.arms) - len(arms)
+    if others:
+        layers.append(Line(f"{others:,} others", MUTED, x, np.delete(sums, list(arms), axis=0).sum(axis=0)))
+    return layers
+
+
+def _block_size(count: int, most: int) -> int:
+    """The least of 1, 2, 5, 10, 20, 50, ... in which ``count`` makes at most ``most`` blocks.
+
+    >>> _block_size(60, 60), _block_size(61, 60), _block_size(1_000_000, 60)
+    (1, 2, 20000)
+    """
+    size = 1
+    while -(-count // size) > most:
+        leading = int(str(size)[0])
+        size = size * 5 // 2 if leading == 2 else size * 2
+    return size
+
+
+def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
+    """Rewards of the shown arms, in blocks, and the policy's optimistic and pessimistic line of each."""
+    shown = [log.arms[arm] for arm in arms if log.arms[arm].rewards]
+    outlooks = log.outlooks()
+    longest = max((len(arm.rewards) for arm in shown), default=1)
+    ahead = max(2.0, (_AHEAD_AT_END if log.ledger.finished else _AHEAD) * longest)
+    size = _block_size(longest, _CURVE_POINTS)
+    curves = [Line(arm.name, arm.index, *_block_means(np.array(arm.rewards), size)) for arm in shown]
+    expected = [trace for arm in shown if arm.name in outlooks for trace in _expected(arm, outlooks[arm.name], ahead)]
+    blocks = "single rewards" if size == 1 else f"means of {size:,} rewards"
+    lines = (
+        "From an arm's last pull on: dotted, what it could reach if the policy's optimism is right; dashed, what it "
+        "surely has."
+        if expected
+        else "This policy draws no optimistic or pessimistic lines."
+    )
+    hidden = sum(bool(arm.rewards) for arm in log.arms) - len(shown)
+    return draw.lines_figure(
+        "curves",
+        "Rewards over each arm's own pulls",
+        f"Shown are {blocks}. {lines}" + (f" {hidden:,} arms that got less are not drawn." if hidden else ""),
+        curves,
+        (draw.axis("pull of the arm", range=[0, longest + ahead]), draw.axis("reward")),
+        TextTable(
+            ("arm", "pulls", "first reward", "last reward", "optimistic", "per pull", "pessimistic"),
+            [_row(arm, outlooks.get(arm.name)) for arm in shown],
+            frozenset(range(1, 7)),
+            "Learning curves, and what the policy expects next",
+        ),
+        draw=lambda curve: draw.line(curve, "%{y:.4~r}", markers=curve.x.size <= 30),
+        further=expected,
+        height=440,
+        hovermode="closest",
+    )
+
+
+def _block_means(rewards: Floats, size: int) -> tuple[Floats, Floats]:
+    """Middle pull and mean reward of each block of ``size`` pulls; the last block may be shorter."""
+    first = np.arange(0, rewards.size, size)
+    last = np.minimum(first + size, rewards.size)
+    return (first + last + 1) / 2, np.add.reduceat(rewards, first) / (last - first)
+
+
+def _expected(arm: ArmState, outlook: Outlook, ahead: float) -> list[draw.Trace]:
+    """The two lines of an arm from its last pull on."""
+    n, traces = len(arm.rewards), []
+    if np.isfinite(outlook.high):
+        pulls, rewards = np.array(outlook.optimistic(ahead)).T
+        best = Line(arm.name, arm.index, n + pulls, rewards)
+        traces.append(draw.line(best, "at best %{y:.4~r}", dash="2px,3px", width=1.5))
+    if np.isfinite(outlook.low):
+        least = Line(arm.name, arm.index, np.array([n, n + ahead]), np.full(2, outlook.low))
+        traces.append(draw.line(least, "surely %{y:.4~r}", dash="8px,5px", width=1.5))
+    return traces
+
+
+def _row(arm: ArmState, outlook: Outlook | None) -> tuple[str, ...]:
+    expected = (np.nan,) * 3 if outlook is None else (outlook.high, outlook.slope, outlook.low)
+    texts = ["-" if not np.isfinite(value) else f"{value:.4g}" for value in expected]
+    return arm.name, f"{len(arm.rewards):,}", f"{arm.rewards[0]:.4g}", f"{arm.rewards[-1]:.4g}", *texts

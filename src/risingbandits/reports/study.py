@@ -1,0 +1,112 @@
+"""A study, policies played on a problem in some runs: in memory, and as a report reads it from a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import write_whole
+from risingbandits.problems import RisingBandit
+from risingbandits.reports.pictures import Curves
+from risingbandits.simulation.result import Result
+
+__all__ = ["SavedStudy", "Study", "StudyNotes"]
+
+_FORMAT = 1
+_FILE = "study.json"
+_POINTS = 120  # of a curve on each of two scales
+_MOST_ARMS = 40  # whose curves are kept: those with the largest sums
+
+
+class Study(NamedTuple):
+    """A simulated problem and what came out."""
+
+    problem: RisingBandit
+    result: Result
+
+    def save(self, folder: Path, command: str | None = None) -> None:
+        """Write the result and ``study.json``, for `risingbandits report`; ``command`` makes the study again."""
+        self.result.save(folder)
+        StudyNotes.of(self.problem, self.result.horizon, command).save(folder)
+
+
+class SavedStudy(NamedTuple):
+    """A study in a folder; ``notes`` is None where only the result was saved."""
+
+    title: str
+    result: Result
+    notes: StudyNotes | None
+
+    @staticmethod
+    def load(folder: Path, below: tuple[str, ...] = ()) -> SavedStudy:
+        """Read the study in ``folder``; ``below`` are the names of the folders that lead to it, for its title."""
+        result, notes = Result.load(folder), StudyNotes.load(folder)
+        if notes is not None and len(notes.arms) != result.final_means.size:
+            raise RisingBanditsError(f"{folder} holds a study.json that does not belong to its result.json.")
+        itself = not below or below[-1] == result.problem
+        return SavedStudy(result.problem if itself else f"{result.problem}: {' / '.join(below)}", result, notes)
+
+
+class StudyNotes(NamedTuple):
+    """What a report says about a study beyond its result, kept in ``study.json``.
+
+    Attributes
+    ----------
+    command : str or None
+        How to get the same study again; None where the whole says it, of which this is a part.
+    noise : str
+        The noise of the rewards.
+    restless : bool
+        Whether the arms move with the rounds.
+    arms : list of str
+        Their names.
+    best : int or None
+        The best constant arm; None if restless.
+    curves : Curves
+        True means.
+    """
+
+    command: str | None
+    noise: str
+    restless: bool
+    arms: list[str]
+    best: int | None
+    curves: Curves
+
+    @staticmethod
+    def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
+        """What is known about ``problem`` up to ``horizon``."""
+        pulls, means = Curves.of(problem, horizon, _POINTS, _MOST_ARMS)
+        return StudyNotes(
+            command=command,
+            noise=repr(problem.noise),
+            restless=problem.restless,
+            arms=list(problem.arm_names),
+            best=None if problem.restless else problem.oracle_arm(horizon),
+            curves=Curves(pulls, {arm: [float(f"{mean:.6g}") for mean in values] for arm, values in means.items()}),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write ``study.json``; equal studies give equal bytes."""
+        content: dict[str, Any] = {"format": _FORMAT, **self._asdict(), "curves": self.curves._asdict()}
+        write_whole(folder / _FILE, (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode())
+
+    @staticmethod
+    def load(folder: Path) -> StudyNotes | None:
+        """Read what `save` wrote; None where there is no such file."""
+        path = folder / _FILE
+        try:
+            content = json.loads(path.read_text())
+            if content.pop("format") != _FORMAT:
+                raise RisingBanditsError(f"{path} has another format than this version reads ({_FORMAT}).")
+            curves = content.pop("curves")
+            means = {int(arm): values for arm, values in curves["means"].items()}
+            return StudyNotes(**content, curves=Curves(curves["pulls"], means))
+        except FileNotFoundError:
+            return None
+        except RisingBanditsError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RisingBanditsError(f"{path} holds no readable study ({type(error).__name__}).") from error

@@ -1,0 +1,84 @@
+"""`check_arm`: whether a learner can be paused, resumed and moved without anybody noticing.
+
+>>> class Counter:
+...     count = 0
+...     def pull(self, pull):
+...         self.count += 1
+...         return self.count / 100
+...     def save(self, path):
+...         _ = path.write_text(str(self.count))
+...     def load(self, path):
+...         self.count = int(path.read_text())
+>>> from risingbandits.testing import check_arm
+>>> check_arm(Counter)
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
+from risingbandits.allocation.pull import Pull
+
+__all__ = ["check_arm"]
+
+
+def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -> None:
+    """Raise AssertionError, with a sentence, if an arm breaks its contract.
+
+    Checked are: rewards and costs that are finite numbers, the same rewards from two arms that were made alike, and,
+    where the arm has ``save`` and ``load``, that an arm which is saved after any pull and loaded by a new one goes on
+    as if nothing had happened, that ``save`` leaves the arm as it was, and that ``load`` replaces all that was learnt.
+
+    Parameters
+    ----------
+    make : function without arguments
+        Makes a new arm that has not been pulled; with fixed seeds, so that its rewards can be repeated.
+    pulls : int
+        How often it is pulled.
+    tolerance : float
+        How much two rewards may differ that should be the same: 0 where training is exact.
+    """
+    first = as_arm(make())
+    rewards = [_pulled(first, n) for n in range(1, pulls + 1)]
+    again = as_arm(make())
+    for n in range(1, pulls + 1):
+        _same(_pulled(again, n), rewards[n - 1], tolerance, f"pull {n} of a second new arm")
+    if not (callable(getattr(first, "save", None)) and callable(getattr(first, "load", None))):
+        assert not hasattr(first, "save"), "an arm with save must have load, too."
+        assert not hasattr(first, "load"), "an arm with load must have save, too."
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for paused in range(1, pulls):
+            _check_pause(make, rewards, paused, Path(folder) / f"after-{paused}", tolerance)
+
+
+def _check_pause(make: Callable[[], Any], rewards: list[float], paused: int, path: Path, tolerance: float) -> None:
+    arm: Any = as_arm(make())
+    for n in range(1, paused + 1):
+        _pulled(arm, n)
+    arm.save(path)
+    assert path.exists(), "save(path) must write a file or a folder at path."
+    resumed: Any = as_arm(make())
+    _pulled(resumed, 1)  # load must replace this
+    resumed.load(path)
+    for n in range(paused + 1, len(rewards) + 1):
+        _same(_pulled(arm, n), rewards[n - 1], tolerance, f"pull {n} after save at {paused}")
+        _same(_pulled(resumed, n), rewards[n - 1], tolerance, f"pull {n} after load of the state after {paused}")
+
+
+def _pulled(arm: Arm, n: int) -> float:
+    answer: Any = arm.pull(Pull(n, "arm", n))
+    reward, cost = answer if isinstance(answer, Outcome) else (answer, None)
+    assert isinstance(reward, int | float) or hasattr(reward, "__float__"), f"pull {n} gave {reward!r}, not a number."
+    assert math.isfinite(float(reward)), f"pull {n} gave {reward!r}, not a finite number."
+    assert cost is None or (math.isfinite(cost) and cost >= 0), f"pull {n} cost {cost!r}, not a number >= 0."
+    return float(reward)
+
+
+def _same(reward: float, expected: float, tolerance: float, what: str) -> None:
+    assert abs(reward - expected) <= tolerance, f"{what} gave {reward!r}, an arm without a pause {expected!r}."

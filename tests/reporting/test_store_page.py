@@ -1,0 +1,251 @@
+"""Pages of allocations, beside counts made from the events in the plainest way."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation.allocator import Allocator
+from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.stores.reader import Event, open_reader
+from risingbandits.cli import run
+from risingbandits.reports import store_follower as following
+from risingbandits.reports.allocation_log import AllocationLog
+from risingbandits.reports.html_report import page_of, write_html
+from risingbandits.reports.live import terminal
+from risingbandits.reports.pages.page import Figure, plotly_script
+from risingbandits.reports.pages.store_page import allocation_page
+from risingbandits.reports.store_follower import Follower
+from sample_stores import WICKED, make_store
+
+
+def read(store: Path) -> tuple[AllocationLog, list[Event]]:
+    with Follower(store) as follower, open_reader(store) as reader:
+        follower.read_all()
+        return follower.log, list(reader.events())
+
+
+def drawn(log: AllocationLog, key: str) -> dict[str, dict[str, Any]]:
+    """The traces of a figure by the arm they belong to, the first of each."""
+    (figure,) = [b for b in allocation_page(log, "run.db").blocks() if isinstance(b, Figure) and b.key == key]
+    found: dict[str, dict[str, Any]] = {}
+    for trace in figure.data:
+        found.setdefault(trace["legendgroup"], trace)
+    return found
+
+
+@pytest.mark.parametrize("unit", ["pulls", "cost"])
+def test_budget_over_time_and_in_order(unit: str, tmp_path: Path) -> None:
+    arms = ["a", "b", "c"]
+    path = tmp_path / "run.db"
+    rng = np.random.default_rng(0)
+    budget: int | Budget = 150 if unit == "pulls" else Budget(cost=100.0)
+    with Allocator(arms, budget, policy="commit-ucb", store=path) as allocator:
+        for pull in allocator:
+            allocator.tell(pull, float(rng.random()), cost=float(rng.integers(1, 4)) / 4)
+    log, events = read(path)
+    tells = [event for event in events if event.kind == "tell"]
+    start = events[0].time
+
+    def amount(event: Event) -> float:
+        return 1.0 if unit == "pulls" else float(event.cost or 0.0)
+
+    for arm, trace in drawn(log, "spent").items():
+        scale = 1.0  # the whole takes less than three minutes: seconds
+        for x, y in list(zip(trace["x"], trace["y"], strict=True))[:: len(trace["x"]) // 7]:
+            by_then = sum(amount(e) for e in tells if e.arm == arm and e.time - start <= x / scale + 1e-4)
+            before = sum(amount(e) for e in tells if e.arm == arm and e.time - start <= x / scale - 1e-4)
+            assert before - 1e-3 <= y <= by_then + 1e-3
+        assert trace["y"][-1] == pytest.approx(sum(amount(e) for e in tells if e.arm == arm), rel=1e-4)
+    blocks = drawn(log, "blocks")
+    size = int(blocks["a"]["width"][0])
+    for number in range(-(-len(tells) // size)):
+        expected: Counter[str] = Counter()
+        for event in tells[number * size : (number + 1) * size]:
+            expected[event.arm] += amount(event)  # type: ignore[assignment]
+        for arm in arms:
+            assert blocks[arm]["y"][number] == pytest.approx(expected[arm])
+    assert log.spent_by_arm().sum() == pytest.approx(log.ledger.spent)
+
+
+def test_learning_curves_are_means_of_blocks(tmp_path: Path) -> None:
+    log, events = read(make_store(tmp_path / "run.db", pulls=400, budget=400))
+    for arm, trace in drawn(log, "curves").items():
+        rewards = [event.reward or 0.0 for event in events if event.kind == "tell" and event.arm == arm]
+        size = 1 if max(len(a.rewards) for a in log.arms) <= 100 else None
+        if size is None:
+            size = next(s for s in (2, 5, 10, 20) if max(len(a.rewards) for a in log.arms) <= 100 * s)
+        blocks = [rewards[i : i + size] for i in range(0, len(rewards), size)]
+        assert trace["y"] == pytest.approx([sum(block) / len(block) for block in blocks], abs=1e-4)
+        assert trace["x"][0] == (len(blocks[0]) + 1) / 2
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_lines_are_the_policys_in_units_of_the_rewards(direction: str, tmp_path: Path) -> None:
+    settings = {"direction": direction, "reward_range": (-1.0, 3.0), "sigma": 0.2}
+    log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 80, 100, **settings))
+    columns = log.ledger.policy.explain().columns
+    sign = 1.0 if direction == "maximize" else -1.0
+    worst = -1.0 if direction == "maximize" else 3.0
+    for place, (name, outlook) in enumerate(log.outlooks().items()):
+        assert name == "ab"[place]
+        assert outlook.high == pytest.approx(worst + sign * 4.0 * columns["line"][place])
+        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["level"][place])
+        assert outlook.slope == pytest.approx(sign * 4.0 * columns["slope"][place])
+        assert outlook.cap == (3.0 if direction == "maximize" else -1.0)
+        assert sign * (outlook.high - outlook.low) > 0
+        ends = outlook.optimistic(1e6)
+        assert ends[-1][1] in (pytest.approx(outlook.cap), pytest.approx(outlook.high))
+
+
+@pytest.mark.parametrize(
+    ("policy", "has_lines"), [("red-ucb", True), ("kl-ucb", True), ("r-sr", False), ("round-robin", False)]
+)
+def test_policies_with_and_without_lines(policy: str, has_lines: bool, tmp_path: Path) -> None:
+    log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 30, 40, policy=policy))
+    page = allocation_page(log, "run.db")
+    (curves,) = [block for block in page.blocks() if block.key == "curves"]
+    assert isinstance(curves, Figure)
+    assert ("This policy draws no" in curves.caption) != has_lines
+    assert (len(curves.data) > 2) == has_lines
+
+
+def test_the_last_decision_is_explained_as_it_was_before_it(tmp_path: Path) -> None:
+    path = make_store(tmp_path / "run.db", ["a", "b"], 30, 40)
+    log, events = read(path)
+    last = max(event.id for event in events if event.kind == "ask")
+    before = AllocationLog(log.settings)
+    before.take(event for event in events if event.id < last)
+    assert log.decision is not None
+    assert log.decision.event.id == last
+    assert str(log.decision.known) == str(before.table())
+    assert log.decision.known[log.decision.event.arm].why.startswith("next")
+
+
+def test_a_page_grows_with_its_events_as_if_read_at_once(tmp_path: Path) -> None:
+    log, events = read(make_store(tmp_path / "run.db"))
+    slowly = AllocationLog(log.settings)
+    keys = [block.key for block in allocation_page(slowly, "run.db").blocks()]
+    for number, event in enumerate(events):
+        slowly.take([event])
+        if number % 10 == 0:
+            assert [block.key for block in allocation_page(slowly, "run.db").blocks()] == keys
+    page = allocation_page(slowly, "run.db")
+    assert page.html() == allocation_page(log, "run.db").html()
+
+
+def test_a_store_before_its_first_pull(tmp_path: Path) -> None:
+    Allocator(["a", "b"], budget=10, store=tmp_path / "run.db").close()
+    page = page_of(tmp_path / "run.db").html()
+    assert "No reward has been told yet; the budget is 10 pulls." in page
+    assert "No pull has been given out yet." in page
+    assert "No pull has failed or expired." in page
+
+
+def test_everything_of_note_is_on_the_page_and_names_stay_names(tmp_path: Path) -> None:
+    path = make_store(tmp_path / "run.db")
+    page = write_html(path, tmp_path / "page.html").read_text().replace(plotly_script(), "")
+    for text in ("Recommended:", "60 of 60", "&lt;script&gt;alert(1)&lt;/script&gt; broke down", "CommitUCB("):
+        assert text in page
+    assert page.count("<script") == 3
+    assert "<img" not in page
+    assert "<b>" not in page
+    assert write_html(path, tmp_path / "again.html").read_bytes() == (tmp_path / "page.html").read_bytes()
+
+
+def test_many_arms_and_a_retired_one(tmp_path: Path) -> None:
+    names = [f"arm {number}" for number in range(300)]
+    with Allocator(names, budget=600, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        for number, pull in zip(range(550), allocator, strict=False):
+            allocator.tell(pull, 0.5)
+            if number == 400:
+                allocator.retire("arm 7", "<too> slow")
+    log, _ = read(tmp_path / "run.db")
+    page = allocation_page(log, "run.db")
+    assert len(drawn(log, "spent")) == 13
+    assert "200 of 300 arms are listed." in page.html()
+    assert "288 others" in page.html()
+    assert "300, 1 retired" in page.html()
+
+
+def test_the_store_is_busy_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_store(tmp_path / "run.db")
+    with Follower(path) as follower:
+        follower.read_all()
+        seen = follower.log.last_id
+        shutil.copy(path, tmp_path / "other.db")
+
+        def busy(store: object) -> None:
+            raise RisingBanditsError("database is locked")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(following, "open_reader", busy)
+            patched.setattr(follower._reader, "last_id", lambda: busy(None))
+            assert follower.poll() == 0
+            assert follower.poll() == 0
+            assert follower.trouble == "The store cannot be read now (database is locked); trying again."
+        assert follower.log.last_id == seen
+        assert follower.poll() == 0
+        assert follower.trouble == ""
+
+
+def test_another_store_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_store(tmp_path / "long.db")
+    make_store(tmp_path / "short.db", ["x", "y"], pulls=3, budget=9)
+    with Follower(tmp_path / "long.db") as follower:
+        follower.read_all()
+        follower.store = str(tmp_path / "short.db")
+        follower.close()
+        follower.poll()
+        assert [arm.name for arm in follower.log.arms] == ["x", "y"]
+        assert follower.log.ledger.told == 3
+
+
+def test_no_password_is_shown() -> None:
+    shown = following._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
+    assert shown == "postgresql://ann@db.example:5432/runs?sslmode=require"
+
+
+def test_the_terminal_shows_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_store(tmp_path / "run.db")
+    assert run(["watch", str(path), "--terminal", "--once"]) == 0
+    text = capsys.readouterr().out
+    assert "60 of 60 pulls spent (100.0 %), 0 in flight, 2 failed or expired" in text
+    assert "broke down" in text
+    console = Console(width=200, record=True, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    with console.file:
+        terminal.watch_terminal(path, console)  # returns, because the budget is spent
+        shown = console.export_text()
+    assert all(name in shown for name in WICKED)
+    assert "recommended:" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["watch", "nothing.db"], "nothing.db does not exist"),
+        (["watch", "nothing.db", "--once"], "once needs --terminal"),
+        (["watch", "nothing.db", "--port", "70000"], "port must be an integer from 0"),
+        (["report", "text.db"], "text.db"),
+    ],
+)
+def test_refusals(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.db").write_text("no store\n" * 200)
+    assert run(arguments) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+    assert (tmp_path / "text.db").read_text() == "no store\n" * 200

@@ -1,0 +1,59 @@
+"""The house and its map agree: every room is on it, every public name is documented, files stay small."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import risingbandits as rb
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "risingbandits"
+ROOMS = ("allocation", "integrations", "policies", "problems", "simulation", "testing", "theory")
+
+
+def test_every_package_is_on_the_map() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")]
+    assert len(packages) > 15
+    assert [name for name in packages if name != "." and f"`{name}/`" not in text] == []
+    named = re.findall(r"`([a-z_/]+)/`", text)
+    assert [name for name in named if not (SOURCE / name).is_dir()] == [], "the map has rooms that do not exist"
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_every_public_name_is_in_the_api_page(room: str) -> None:
+    module = importlib.import_module(f"risingbandits.{room}" if room else "risingbandits")
+    text = (ROOT / "docs" / "api.md").read_text()
+    documented = set(re.findall(r"risingbandits\.([\w.]+)", text))
+    names = [name for name in module.__all__ if name not in ("__version__", *ROOMS, "paper", "reports")]
+    assert len(names) >= 2
+    missing = [name for name in names if not {name, f"{room}.{name}"} & documented]
+    assert missing == []
+
+
+def test_the_surface_is_small_lazy_and_complete() -> None:
+    assert sorted(rb.__all__) == sorted(dir(rb))
+    assert len([name for name in rb.__all__ if name[0] != "_" and name not in (*ROOMS, "paper", "reports")]) <= 20
+    for name in rb.__all__:
+        assert getattr(rb, name) is not None
+    for name, said in (("CommitUCB", "; it is risingbandits.policies.CommitUCB"), ("nothing", "")):
+        with pytest.raises(AttributeError) as error:
+            getattr(rb, name)
+        assert str(error.value) == f"module 'risingbandits' has no attribute {name!r}{said}"
+
+
+def test_importing_the_package_loads_nothing_large() -> None:
+    program = "import sys, risingbandits; print(sorted({'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_file_is_long() -> None:
+    lengths = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
+    assert {name: lines for name, lines in lengths.items() if lines > 430} == {}

@@ -1,0 +1,113 @@
+"""The contract checks for stores and arms: they pass what is right and name what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.stores.base import open_store
+from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.testing import check_arm, check_store
+
+
+def test_our_stores_pass(tmp_path: Path) -> None:
+    check_store(MemoryStore)
+    made: list[Path] = []
+
+    def make() -> Any:
+        made.append(tmp_path / f"{len(made)}.db")
+        return open_store(made[-1])
+
+    check_store(make, lambda: open_store(made[-1]))
+
+
+class Forgetful(MemoryStore):
+    """Commits nothing that was appended before a rollback of something else."""
+
+    def rollback(self) -> None:
+        self._events.clear()
+        self._committed = self._packed
+
+
+class Rounding(MemoryStore):
+    """Keeps two digits of a reward."""
+
+    def append(self, event: Event) -> None:
+        super().append(event._replace(reward=None if event.reward is None else round(event.reward, 2)))
+
+
+class Overwriting(MemoryStore):
+    """Lets a second process replace the settings."""
+
+    def create(self, settings: str) -> str:
+        self._settings = settings
+        return settings
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        (Forgetful, "rollback must forget what was appended"),
+        (Rounding, "come back as they were appended"),
+        (Overwriting, "second create"),
+    ],
+)
+def test_a_store_that_breaks_its_contract_is_named(store: type[MemoryStore], said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        check_store(store)
+
+
+class Learner:
+    """Counts its pulls, and whatever a subclass does wrong."""
+
+    def __init__(self) -> None:
+        self.count, self.momentum = 0, 0.0
+
+    def pull(self, pull: object) -> float:
+        self.count += 1
+        self.momentum = 0.5 * self.momentum + 0.01 * self.count
+        return self.momentum
+
+    def save(self, path: Path) -> None:
+        path.write_text(f"{self.count} {self.momentum!r}")
+
+    def load(self, path: Path) -> None:
+        count, momentum = path.read_text().split()
+        self.count, self.momentum = int(count), float(momentum)
+
+
+class WithoutMomentum(Learner):
+    def load(self, path: Path) -> None:
+        self.count = int(path.read_text().split()[0])
+
+
+class Consumed(Learner):
+    def save(self, path: Path) -> None:
+        super().save(path)
+        self.momentum = 0.0
+
+
+class Unsaved(Learner):
+    def save(self, path: Path) -> None:
+        """Writes nothing."""
+
+
+class Infinite(Learner):
+    def pull(self, pull: object) -> float:
+        return float("inf")
+
+
+def test_arms() -> None:
+    check_arm(Learner)
+    check_arm(lambda: lambda pull: pull.n / 10)
+    for arm, said in (
+        (WithoutMomentum, "after load of the state after 2"),
+        (Consumed, "pull 2 after save at 1"),
+        (Unsaved, "must write a file"),
+        (Infinite, "not a finite number"),
+    ):
+        with pytest.raises(AssertionError, match=said):
+            check_arm(arm)
