@@ -51,14 +51,14 @@ class ReferenceAllocator:
         max_pulls: int | None,
         parallel: str,
         seed: int,
-        history: dict[str, list[float]],
+        warm_start: dict[str, list[float]],
         direction: str,
         reward_range: tuple[float, float],
     ) -> None:
         self.unit, self.amount, self.policy = unit, amount, policy
         self.lease, self.retries, self.max_arms, self.max_pulls = lease, retries, max_arms, max_pulls
         self.parallel, self.seed, self.direction, self.reward_range = parallel, seed, direction, reward_range
-        self.arms = [ModelArm(name, list(history.get(name, [])), len(history.get(name, []))) for name in arms]
+        self.arms = [ModelArm(name, list(warm_start.get(name, [])), len(warm_start.get(name, []))) for name in arms]
         self.pulls: list[ModelPull] = []
         self.returned: list[str] = []
         self.tells: list[tuple[str, float, float]] = []  # arm, reward, cost

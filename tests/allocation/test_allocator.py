@@ -115,30 +115,30 @@ def _play(allocator: Allocator) -> list[Pull]:
     return pulls
 
 
-def test_every_policy_serves_with_arms_in_flight() -> None:
+@pytest.mark.parametrize("name", policy_names())
+def test_every_policy_serves_with_arms_in_flight(name: str) -> None:
     rng = np.random.default_rng(2)
-    for name in policy_names():
-        try:
-            allocator = Allocator(["a", "b", "c", "d"], 80, policy=name)
-        except RisingBanditsError:
-            assert name in ("constant", "oracle"), f"{name} is refused"
-            continue
-        flying: list[Pull] = []
-        while not allocator.finished:
-            if len(flying) < 3 and rng.random() < 0.7:
-                try:
-                    pull = allocator.ask()
-                except NoArmFree:
-                    pull = None
-                if pull is not None:
-                    flying.append(pull)
-                    continue
-            if flying:
-                pull = flying.pop(int(rng.integers(len(flying))))
-                allocator.tell(pull, float(rng.random()))
-        assert allocator.spent == 80
-        text = str(allocator.explain())
-        assert len(text.splitlines()) == 6, text
+    if name == "oracle":
+        with pytest.raises(RisingBanditsError):
+            Allocator(["a", "b", "c", "d"], 80, policy=name)
+        return
+    allocator = Allocator(["a", "b", "c", "d"], 80, policy=name)
+    flying: list[Pull] = []
+    while not allocator.finished:
+        if len(flying) < 3 and rng.random() < 0.7:
+            try:
+                pull = allocator.ask()
+            except NoArmFree:
+                pull = None
+            if pull is not None:
+                flying.append(pull)
+                continue
+        if flying:
+            pull = flying.pop(int(rng.integers(len(flying))))
+            allocator.tell(pull, float(rng.random()))
+    assert allocator.spent == 80
+    text = str(allocator.explain())
+    assert len(text.splitlines()) == 6, text
 
 
 def test_minimize_is_maximize_upside_down() -> None:
@@ -351,7 +351,7 @@ def test_max_arms_opens_some_and_replaces_the_retired() -> None:
 
 def test_warm_start() -> None:
     past = {"a": [0.4] * 30, "b": [n / (n + 10) for n in range(1, 31)]}
-    allocator = Allocator(["a", "b"], 50, history=past)
+    allocator = Allocator(["a", "b"], 50, warm_start=past)
     pull = asked(allocator)
     assert (pull.arm, pull.n) == ("b", 31)
     assert allocator.spent == 0
@@ -374,8 +374,8 @@ def test_warm_start() -> None:
         ({"objective": "best"}, "did you mean 'best-arm'"),
         ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),
         ({"direction": "up"}, "direction must be one of"),
-        ({"reward_range": (1.0, 0.0)}, "low < high"),
-        ({"reward_range": 3}, r"reward_range must be \(low, high\)"),
+        ({"reward_range": (1.0, 0.0)}, "two numbers, the lower one first"),
+        ({"reward_range": 3}, "reward_range must be two numbers"),
         ({"reward_range": None}, "sigma must be a number"),
         ({"reward_range": None, "policy": "ucb1"}, "reward_range must be given"),
         ({"reward_range": None, "policy": "commit-ucb"}, "needs a ceiling"),
@@ -387,7 +387,7 @@ def test_warm_start() -> None:
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "auto", "budget": Budget(cost=3.0)}, "needs a budget in pulls"),
         ({"max_pulls": {"z": 3}}, "max_pulls must name arms that exist"),
-        ({"history": {"a": [2.0]}}, "history of a must lie in reward_range"),
+        ({"warm_start": {"a": [2.0]}}, "warm_start of a must lie in reward_range"),
         ({"lease": 0.0}, "lease must be"),
         ({"retries": 0}, "retries must be"),
         ({"parallel": "yes"}, "parallel must be one of"),

@@ -10,13 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from risingbandits import RisingBanditsError
-from risingbandits.allocation import Budget
+from risingbandits.allocation import Allocator, Budget
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
 from risingbandits.allocation.commands.plan import Plan, read_plan
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
-ONE_LINE = "must be a text in one line without blanks around it"
-LIKE = 'must be a list of texts such as ["python3", "learn.py"]'
 FULL = """\
 budget = { cost = 12.5 }
 objective = "best-arm"
@@ -24,6 +22,7 @@ direction = "minimize"
 policy = "commit-ucb(sigma=0.1)"
 reward_range = [-1, 3]
 max_arms = 2
+order = "random"
 max_pulls = 7
 parallel = "wait"
 durability = "power"
@@ -76,12 +75,13 @@ def mistake(tmp_path: Path, text: str | bytes) -> str:
 def test_everything_that_a_plan_can_say(tmp_path: Path) -> None:
     plan = read(tmp_path, FULL)
     assert plan.budget == Budget(cost=12.5)
+    assert repr(plan.settings.pop("policy")) == "CommitUCB(sigma=0.1)"
     assert plan.settings == {
         "objective": "best-arm",
         "direction": "minimize",
-        "policy": "commit-ucb(sigma=0.1)",
         "reward_range": (-1.0, 3.0),
         "max_arms": 2,
+        "order": "random",
         "max_pulls": {"a": 3, "b b": 7},
         "parallel": "wait",
         "durability": "power",
@@ -108,6 +108,19 @@ def test_defaults_leave_the_settings_to_the_allocator(tmp_path: Path) -> None:
     assert Path(plan.store) == tmp_path / "plan.db"
 
 
+def test_what_only_python_could_say_once(tmp_path: Path) -> None:
+    text = 'max_arms = "auto"\nreward_range = "unknown"\nsigma = 0\nmax_pulls = {a = 4}\nwarm_start = {a = [0.5, 1]}\n'
+    plan = read(tmp_path, f"budget = 5\n{text}{ARM}max_pulls = 3")
+    assert plan.settings == {
+        "max_arms": "auto",
+        "reward_range": None,
+        "sigma": 0.0,
+        "max_pulls": {"a": 3},
+        "warm_start": {"a": [0.5, 1.0]},
+    }
+    assert Allocator(["a"], plan.budget, **plan.settings).settings.max_arms == 1
+
+
 def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(f'budget = 5\nstore = "mine.db"\n{ARM}')
@@ -121,26 +134,26 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
     ("text", "sentence"),
     [
         (ARM, "budget must be given, such as budget = 100 or budget = {seconds = 3600}."),
-        (f"budget = 0\n{ARM}", "budget must be an integer from 1 to 10^15, got 0."),
-        (f"budget = 1.5\n{ARM}", "budget must be an integer from 1 to 10^15, got 1.5."),
-        (f"budget = true\n{ARM}", "budget must be an integer from 1 to 10^15, got True."),
-        (f'budget = "9"\n{ARM}', "budget must be an integer from 1 to 10^15, got '9'."),
-        (f"budget = {10**20}\n{ARM}", f"budget must be an integer from 1 to 10^15, got {10**20}."),
+        (f"budget = 0\n{ARM}", "budget must be an integer >= 1, got 0."),
+        (f"budget = 1.5\n{ARM}", "budget must be an integer >= 1, got 1.5."),
+        (f"budget = true\n{ARM}", "budget must be an integer >= 1, got True."),
+        (f'budget = "9"\n{ARM}', "budget must be an integer >= 1, got '9'."),
+        (f"budget = {10**20}\n{ARM}", f"budget must be an integer up to 10^15, got {10**20}."),
         (f"budget = {{pull = 3}}\n{ARM}", "budget.pull is not a known key, did you mean 'pulls'?"),
         (f"budget = {{hours = 3}}\n{ARM}", "budget.hours is not a known key; known are cost, pulls, seconds."),
         (f"budget = {{}}\n{ARM}", "budget must be one of pulls, cost, seconds, got none."),
         (f"budget = {{pulls = 3, cost = 1}}\n{ARM}", "budget must be one of pulls, cost, seconds, got pulls and cost."),
         (f"budget = {{cost = -1}}\n{ARM}", "budget.cost must be a finite number > 0, got -1."),
         (f"budget = {{seconds = nan}}\n{ARM}", "budget.seconds must be a finite number > 0, got nan."),
-        ("budget = 3", "arms must have at least one arm, headed [[arms]], got none."),
-        ("budget = 3\narms = 4", "arms must be tables, each headed [[arms]], got 4."),
-        ("budget = 3\narms = [4]", "arms[0] must be a table, headed [[arms]], got 4."),
+        ("budget = 3", 'arms must be given, such as [[arms]] and name = "a".'),
+        ("budget = 3\narms = 4", "arms must be one table or more, each headed [[arms]], got 4."),
+        ("budget = 3\narms = [4]", "arms[0] must be a table, got 4."),
         (f"budget = 3\nbudgt = 4\n{ARM}", "budgt is not a known key, did you mean 'budget'?"),
         (
             f'budget = 3\nobjective = "best"\n{ARM}',
             "objective must be one of cumulative, best-arm; got 'best', did you mean 'best-arm'?",
         ),
-        (f"budget = 3\njobs = 0\n{ARM}", "jobs must be an integer from 1 to 10^15, got 0."),
+        (f"budget = 3\njobs = 0\n{ARM}", "jobs must be an integer >= 1, got 0."),
         (f"budget = 3\nlease = 0\n{ARM}", "lease must be a finite number > 0, got 0."),
         (
             f"budget = 3\nreward_range = [1, 0]\n{ARM}",
@@ -149,7 +162,12 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         (f"budget = 3\nreward_range = 1\n{ARM}", "reward_range must be two numbers, the lower one first, got 1."),
         (f'budget = 3\nreward_range = ["a", 1]\n{ARM}', "reward_range[0] must be a finite number, got 'a'."),
         (f'budget = 3\nsigma = "aut"\n{ARM}', "sigma must be one of auto, smooth; got 'aut', did you mean 'auto'?"),
-        (f"budget = 3\nsigma = 0\n{ARM}", "sigma must be a finite number > 0, got 0."),
+        (f"budget = 3\nsigma = -1\n{ARM}", "sigma must be a finite number >= 0, got -1."),
+        (
+            f'budget = 3\norder = "rondom"\n{ARM}',
+            "order must be one of given, random; got 'rondom', did you mean 'random'?",
+        ),
+        (f"budget = 3\nwarm_start = {{a = 0.5}}\n{ARM}", "warm_start of a must be rewards, got 0.5."),
         (f'budget = 3\nstore = ""\n{ARM}', "store must be a text that is not empty, got ''."),
         (
             f'budget = 3\npolicy = "red-ucb, ucb1"\n{ARM}',
@@ -173,15 +191,15 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             'budget = 3\n[[arms]]\ncommand = ["true"]',
-            "arms[0].name must be a text in one line without blanks around it, got None.",
+            "arms[0].name must be a printable text of 1 to 200 characters, got None.",
         ),
         (
             arm('" a"'),
-            "arms[0].name must be a text in one line without blanks around it, got ' a'.",
+            "arms[0].name must have no blanks around it, got ' a'.",
         ),
         (
             arm('"' + "x" * 201 + '"'),
-            "arms[0].name must have at most 200 characters, has 201.",
+            "arms[0].name must be a printable text of 1 to 200 characters, got 'xxxxxxxxxxxx...xxxxxxxxxxxxx'.",
         ),
         (
             'budget = 3\n[[arms]]\nname = "a"',
@@ -302,6 +320,9 @@ KEYS = st.sampled_from(
         "lease",
         "max_pulls",
         "seed",
+        "order",
+        "max_arms",
+        "warm_start",
         "defaults",
     ]
 ) | st.text(max_size=6)

@@ -29,7 +29,7 @@ configurations = st.fixed_dictionaries(
         "parallel": st.sampled_from(["fill", "wait"]),
         "max_arms": st.sampled_from([None, 2]),
         "max_pulls": st.sampled_from([None, 4]),
-        "history": st.sampled_from([{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}]),
+        "warm_start": st.sampled_from([{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}]),
         "direction": st.sampled_from(["maximize", "minimize"]),
         "seed": st.integers(0, 3),
     }
@@ -137,7 +137,7 @@ def random_steps(seed: int, length: int) -> tuple[dict[str, Any], list[tuple[str
         "parallel": ["fill", "wait"][rng.integers(2)],
         "max_arms": [None, None, 2][rng.integers(3)],
         "max_pulls": [None, None, 9][rng.integers(3)],
-        "history": [{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}][rng.integers(2)],
+        "warm_start": [{}, {"a": [1.0, 2.0, 3.0], "c": [0.5]}][rng.integers(2)],
         "direction": ["maximize", "minimize"][rng.integers(2)],
         "seed": int(rng.integers(4)),
     }

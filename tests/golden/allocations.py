@@ -29,7 +29,7 @@ class Allocation(NamedTuple):
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Allocator`, without the store."""
-        given = dict(self.settings)
+        given = {"warm_start" if name == "history" else name: value for name, value in self.settings.items()}
         if isinstance(given["budget"], dict):
             given["budget"] = rb.Budget(**given["budget"])
         if isinstance(given.get("reward_range"), list):

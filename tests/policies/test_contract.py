@@ -11,7 +11,7 @@ import pytest
 
 from risingbandits import Policy, RisingBanditsError, get_policy, get_problem, policy_names
 from risingbandits._core.jit import kernel
-from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, register
+from risingbandits.policies import Constant, Kernels, OracleConstant, REdUCB, policy_class, register
 from risingbandits.problems import random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
@@ -91,6 +91,16 @@ def test_settings_are_kept_as_given_and_shown_where_they_differ() -> None:
     assert repr(policy) == "REdUCB(eps=0.1, sigma=2)"
     assert repr(policy.replace(eps=0.25)) == "REdUCB(sigma=2)"
     assert repr(get_policy("constant", arm=3)) == "Constant(arm=3)"
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_the_tag_of_a_class_is_what_its_default_settings_need(name: str) -> None:
+    assert policy_class(name).needs_horizon is get_policy(name).requires_horizon()
+
+
+def test_a_setting_that_is_given_needs_no_horizon() -> None:
+    assert get_policy("exp3-s", gamma=0.1).requires_horizon()
+    assert not get_policy("exp3-s", gamma=0.1, alpha=0.01).requires_horizon()
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:

@@ -20,7 +20,9 @@ __all__ = [
     "check_choice",
     "check_counts",
     "check_finite",
+    "check_flag",
     "check_positive_int",
+    "check_range",
     "shown",
 ]
 
@@ -83,6 +85,28 @@ def check_finite(
     limits = ((">=", minimum), (">", above), ("<=", maximum), ("<", below))
     allowed = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
     raise RisingBanditsError(f"{name} must be a finite number {allowed}".rstrip() + f", got {shown(value)}.")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """``value``, if it is a bool."""
+    if not isinstance(value, bool):
+        raise RisingBanditsError(f"{name} must be true or false, got {shown(value)}.")
+    return value
+
+
+def check_range(name: str, value: Any) -> tuple[float, float]:
+    """``value`` as (low, high), if it is two finite numbers, the lower one first, whose distance can be divided by.
+
+    >>> check_range("reward_range", [1, 0])
+    Traceback (most recent call last):
+        ...
+    risingbandits.RisingBanditsError: reward_range must be two numbers, the lower one first, got [1, 0].
+    """
+    if isinstance(value, tuple | list) and len(value) == 2:
+        low, high = (check_finite(f"{name}[{i}]", limit) for i, limit in enumerate(value))
+        if low < high and math.isfinite(high - low) and math.isfinite(1.0 / (high - low)):
+            return low, high
+    raise RisingBanditsError(f"{name} must be two numbers, the lower one first, got {shown(value)}.")
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:

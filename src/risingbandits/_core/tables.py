@@ -33,6 +33,26 @@ class TextTable(NamedTuple):
             table.add_row(*map(Text, row))
         return table
 
+    def plain(self) -> str:
+        """As aligned lines, the title first.
+
+        >>> print(TextTable(("arm", "pulls"), [("small", "3"), ("b", "12")], frozenset({1}), "Arms").plain())
+        Arms
+        arm    pulls
+        small      3
+        b         12
+        """
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = (
+            "  ".join(
+                cell.rjust(width) if column in self.numeric else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+        return "\n".join([self.title, *aligned] if self.title else aligned)
+
     def markdown(self) -> str:
         """For a Markdown file; ends with a line break."""
         rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]

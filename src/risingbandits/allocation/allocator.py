@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.session import Session
-from risingbandits.allocation.settings import Settings, check_arm_name, make_settings
+from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.explained import AllocationTable
+    from risingbandits.allocation.status import AllocationTable
 
 __all__ = ["Allocator"]
 
@@ -43,7 +43,7 @@ class Allocator:
     objective : {"cumulative", "best-arm"}
         Earn as much as possible on the way, or find the arm that is best in the end.
     policy : str, Policy or None
-        None takes the default of the objective.
+        None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
         Where events are kept; None is memory. An existing store of the same settings is resumed.
     direction : {"maximize", "minimize"}
@@ -71,7 +71,7 @@ class Allocator:
         What every acknowledged tell survives: the death of any process, or loss of power too.
     seed : int
         Of randomised policies and of ``order="random"``.
-    history : mapping of names to rewards, or None
+    warm_start : mapping of names to rewards, or None
         Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
 
     Examples
@@ -103,42 +103,17 @@ class Allocator:
         reclaim: bool = True,
         durability: str = "process",
         seed: int = 0,
-        history: Mapping[str, Sequence[float]] | None = None,
+        warm_start: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        if isinstance(arms, str) or not isinstance(arms, Mapping | Sequence):
-            raise RisingBanditsError(f"arms must be names, or a mapping of names to arms, got {shown(arms)}.")
-        settings = make_settings(
-            list(arms),
-            budget,
-            objective=objective,
-            policy=policy,
-            direction=direction,
-            reward_range=reward_range,
-            sigma=sigma,
-            max_arms=max_arms,
-            order=order,
-            max_pulls=max_pulls,
-            parallel=parallel,
-            lease=lease,
-            retries=retries,
-            reclaim=reclaim,
-            durability=durability,
-            seed=seed,
-            history=history,
-        )
-        Ledger(settings)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
+        given = locals()
+        settings = Settings.make(**{name: given[name] for name in SETTINGS})
         opened = open_store(store, durability)
         with _closed_on_error(opened):
-            kept = opened.settings()
-            if kept is None and store is not None:
-                kept = opened.create(settings.to_json())
-            if kept is not None:
-                stored = Settings.from_json(kept)
-                difference = settings.difference(stored, any_policy=policy is None and sigma == "auto")
-                if difference is not None:
-                    raise RisingBanditsError(f"{opened.name} holds another allocation: {difference}.")
-                settings = stored
-            self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {})
+            if store is None:
+                ledger: Ledger | None = Ledger(settings)
+            else:
+                settings, ledger = _make_or_join(opened, settings, any_policy=policy is None and sigma == "auto")
+            self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod
     def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[[Pull], Any]] | None = None) -> Self:
@@ -154,10 +129,12 @@ class Allocator:
             allocator._begin_with(opened, settings, arms or {})
         return allocator
 
-    def _begin_with(self, store: Store, settings: Settings, arms: Mapping[str, Any]) -> None:
+    def _begin_with(
+        self, store: Store, settings: Settings, arms: Mapping[str, Any], ledger: Ledger | None = None
+    ) -> None:
         self.settings = settings
         self.store = store
-        self._session = Session(store, settings)
+        self._session = Session(store, settings, ledger)
         ledger = self._session.ledger()
         self._arms = {ledger.arm(name).name: as_arm(arm) for name, arm in arms.items()}
         if ledger.surprises:
@@ -342,6 +319,23 @@ class Allocator:
 def check_wait(wait: Any) -> float:
     """``wait`` as seconds; infinity is allowed."""
     return math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0)
+
+
+def _make_or_join(store: Store, settings: Settings, any_policy: bool) -> tuple[Settings, Ledger | None]:
+    """The settings in a store, which must agree; if this process has made the store, also the ledger it begins with."""
+    kept = store.settings()
+    if kept is None:
+        text = settings.to_json()
+        mine = Settings.from_json(text)  # as all later processes will read them
+        ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
+        kept = store.create(text)
+        if kept == text:
+            return mine, ledger
+    stored = Settings.from_json(kept)
+    difference = settings.difference(stored, any_policy)
+    if difference is not None:
+        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
+    return stored, None
 
 
 @contextmanager

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
-__all__ = ["Budget", "ExactSum", "as_budget"]
+__all__ = ["Budget", "ExactSum", "as_budget", "check_pulls"]
+
+_MOST_PULLS = 10**15
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Budget:
                 f"budget must have exactly one of pulls, cost and seconds, got {', '.join(given) or 'none'}."
             )
         if self.pulls is not None:
-            check_positive_int("budget", self.pulls)
+            check_pulls("budget", self.pulls)
         else:
             check_finite(f"budget in {self.unit}", self.amount, above=0.0)
 
@@ -58,17 +61,24 @@ class Budget:
         return f"Budget({self.unit}={self.amount!r})"
 
 
-def as_budget(value: int | Budget) -> Budget:
+def as_budget(name: str, value: Any) -> Budget:
     """A `Budget` as it is, an integer as so many pulls.
 
-    >>> as_budget(50)
+    >>> as_budget("budget", 50)
     Budget(pulls=50)
     """
     if isinstance(value, Budget):
         return value
     if isinstance(value, float):
-        raise RisingBanditsError(f"budget must be an integer (pulls) or a Budget, got {shown(value)}.")
-    return Budget(pulls=check_positive_int("budget", value))
+        raise RisingBanditsError(f"{name} must be an integer (pulls) or a Budget, got {shown(value)}.")
+    return Budget(pulls=check_pulls(name, value))
+
+
+def check_pulls(name: str, value: Any) -> int:
+    """``value``, if it can be a number of pulls: beyond any use, and exact as a float and in every store."""
+    if check_positive_int(name, value) > _MOST_PULLS:
+        raise RisingBanditsError(f"{name} must be an integer up to 10^15, got {shown(value)}.")
+    return int(value)
 
 
 class ExactSum:

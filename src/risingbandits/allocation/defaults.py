@@ -1,15 +1,14 @@
-"""Which policy and how many arms, where the user does not say."""
+"""Which policy, where the user does not say."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 
-__all__ = ["choose_policy", "default_max_arms", "default_policy"]
+__all__ = ["check_sigma", "choose_policy", "default_policy"]
 
 
 def default_policy(
@@ -29,13 +28,11 @@ def default_policy(
     return recommended_policy(objective, max(1, n_arms), horizon).replace(order="given", sigma=sigma)
 
 
-def default_max_arms(horizon: int, n_arms: int) -> int:
-    """``max_arms="auto"``: with few pulls per arm open only about sqrt(T) / 3 arms, else all.
-
-    >>> default_max_arms(horizon=900, n_arms=1000), default_max_arms(horizon=900, n_arms=10)
-    (10, 10)
-    """
-    return min(n_arms, math.ceil(math.sqrt(horizon) / 3.0)) if horizon <= 20 * n_arms else n_arms
+def check_sigma(name: str, value: Any) -> float | str:
+    """``value``, if it is a scale of noise or says how to find one."""
+    if isinstance(value, str):
+        return check_choice(name, value, ("auto", "smooth"))
+    return check_finite(name, value, minimum=0.0)
 
 
 def choose_policy(
@@ -52,9 +49,7 @@ def choose_policy(
     ``sigma`` is in the units of the rewards; policies see rewards mapped onto [0, 1], so a number is divided by the
     length of the range.
     """
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, ("auto", "smooth"))
-    elif reward_range is not None:
+    if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
     if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
         raise RisingBanditsError('sigma must be a number or "smooth" where reward_range is None, got "auto".')

@@ -22,7 +22,7 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.explained import AllocationTable
+    from risingbandits.allocation.status import AllocationTable
 
 __all__ = ["ArmState", "Flight", "Ledger"]
 
@@ -106,9 +106,9 @@ class Ledger:
         self.by_name: dict[str, ArmState] = {}
         self.opened: list[ArmState] = []  # by their number for the policy
         self.in_flight: dict[int, Flight] = {}
-        self.given_back: dict[int, Flight] = {}  # failed or expired; a late tell may still count
-        self.returned: list[ArmState] = []  # whose next pull was given back: they go first
-        self.order = array("i")  # the arm of each told pull
+        self.lapsed: dict[int, Flight] = {}  # failed or expired; a late tell may still count
+        self.repeat_first: list[ArmState] = []  # whose next pull was given back: they go first
+        self.told_arms = array("i")  # the arm of each told pull
         self.spent_cost = ExactSum()  # of budgets in cost or seconds
         self.choice: ArmState | None = None  # parallel="wait": decided, not yet given out
         self.rebuilds = 0
@@ -118,11 +118,11 @@ class Ledger:
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
         for name in settings.arms:
-            self._add(name)
-        self._waiting = list(self.arms)  # not opened yet, in the order in which they will be
+            self.add_arm(name)
+        self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
         if settings.order == "random":
             shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
-            self._waiting = [self.arms[i] for i in shuffled]
+            self.unopened = [self.arms[i] for i in shuffled]
         if self._open_next():
             self._rebuild()
 
@@ -131,7 +131,7 @@ class Ledger:
     @property
     def told(self) -> int:
         """Pulls that counted."""
-        return len(self.order)
+        return len(self.told_arms)
 
     @property
     def spent(self) -> float:
@@ -150,7 +150,7 @@ class Ledger:
     @property
     def committed(self) -> bool:
         """Whether the rest of a budget in pulls is in flight."""
-        return self._pulls is not None and len(self.order) + len(self.in_flight) >= self._pulls
+        return self._pulls is not None and len(self.told_arms) + len(self.in_flight) >= self._pulls
 
     @property
     def may_go_on(self) -> bool:
@@ -159,14 +159,14 @@ class Ledger:
             return False
         if self._pulls is None:
             return self.spent_cost.value < self._amount
-        return len(self.order) + len(self.in_flight) < self._pulls
+        return len(self.told_arms) + len(self.in_flight) < self._pulls
 
     def decide(self) -> ArmState | None:
         """The arm to pull next; None if none is free. With parallel="wait" it may be in flight.
 
         This may change the policy, so it must be followed by `give` or, for an arm in flight, by a "wait" event.
         """
-        for arm in self.returned:
+        for arm in self.repeat_first:
             if arm.flight is None and arm.eligible:
                 return arm
         if self._waits:
@@ -180,7 +180,7 @@ class Ledger:
         flight = self.in_flight.get(pull_id)
         if flight is not None:
             return flight
-        flight = self.given_back.get(pull_id)
+        flight = self.lapsed.get(pull_id)
         if flight is not None and flight.arm.flight is None and self.committed:
             return None
         return flight
@@ -216,8 +216,8 @@ class Ledger:
         flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9])
         arm.flight = self.in_flight[id] = flight
         self.choice = None
-        if self.returned and arm in self.returned:
-            self.returned.remove(arm)
+        if self.repeat_first and arm in self.repeat_first:
+            self.repeat_first.remove(arm)
         self.free.put(arm.place, False)
         self.last_id = id
         return flight
@@ -236,7 +236,7 @@ class Ledger:
         arm.attempts = 0
         arm.rewards.append(reward)
         arm.cost += cost
-        self.order.append(arm.index)
+        self.told_arms.append(arm.index)
         self.choice = None
         self.policy.tell(arm.place, (reward - self.zero) / self.span + 0.0)
         if arm.limit is None and not arm.masked and arm.retired is None:
@@ -250,9 +250,9 @@ class Ledger:
 
     def _forget_attempts(self, arm: ArmState) -> None:
         arm.failures = 0
-        self.given_back = {id: flight for id, flight in self.given_back.items() if flight.arm is not arm}
-        if arm in self.returned:
-            self.returned.remove(arm)
+        self.lapsed = {id: flight for id, flight in self.lapsed.items() if flight.arm is not arm}
+        if arm in self.repeat_first:
+            self.repeat_first.remove(arm)
 
     def _apply_rare(self, event: Event, arm: ArmState) -> None:
         if event.kind in ("fail", "expire", "renew"):
@@ -263,10 +263,10 @@ class Ledger:
                 flight.deadline = event.time + self.settings.lease
                 return
             del self.in_flight[flight.id]
-            self.given_back[flight.id] = flight
+            self.lapsed[flight.id] = flight
             arm.flight = None
             arm.failures += event.kind == "fail"
-            self.returned.append(arm)
+            self.repeat_first.append(arm)
             self._refresh(arm)
         elif event.kind == "wait":
             self.decide()
@@ -282,7 +282,7 @@ class Ledger:
             raise RisingBanditsError(f"event {event.id} is of a kind that is not known, {shown(event.kind)}.")
 
     def _apply_add(self, event: Event) -> None:
-        self._waiting.append(self._add(event.arm))
+        self.unopened.append(self.add_arm(event.arm))
         if self._open_next():
             self._rebuild()
 
@@ -292,8 +292,9 @@ class Ledger:
 
     # -- arms and the policy ------------------------------------------------------------------------------------
 
-    def _add(self, name: str) -> ArmState:
-        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.history.get(name, ()))
+    def add_arm(self, name: str) -> ArmState:
+        """A new arm, not opened yet."""
+        arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.warm_start.get(name, ()))
         self.arms.append(arm)
         self.by_name[name] = arm
         return arm
@@ -301,11 +302,11 @@ class Ledger:
     def _open_next(self) -> bool:
         """Open arms while ``max_arms`` allows; a retired arm makes room for another. Whether any was opened."""
         before = len(self.opened)
-        room = len(self._waiting)
+        room = len(self.unopened)
         if self.settings.max_arms is not None:
             room = self.settings.max_arms - sum(arm.retired is None for arm in self.opened)
-        while self._waiting and room > 0:
-            arm = self._waiting.pop(0)
+        while self.unopened and room > 0:
+            arm = self.unopened.pop(0)
             if arm.retired is None:
                 arm.place = len(self.opened)
                 self.opened.append(arm)
@@ -351,15 +352,16 @@ class Ledger:
                 if n < arm.warm:
                     policy.tell(arm.place, (arm.rewards[n] - self.zero) / self.span + 0.0)
         next_n = [arm.warm for arm in self.arms]
-        for index in self.order:
+        for index in self.told_arms:
             arm = self.arms[index]
             policy.tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
             next_n[index] += 1
         self.policy = policy
         self.choice = None
-        self._fill_masks()
+        self.refresh_masks()
 
-    def _fill_masks(self) -> None:
+    def refresh_masks(self) -> None:
+        """Bring the masks up to date with all arms."""
         self.eligible = EligibleArms(arm.eligible for arm in self.opened)
         self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.opened)
 
@@ -379,7 +381,7 @@ class Ledger:
 
     def explain(self) -> AllocationTable:
         """A table for people, as `Allocator.explain` gives it."""
-        from risingbandits.allocation.explained import allocation_table
+        from risingbandits.allocation.status import allocation_table
 
         return allocation_table(self)
 

@@ -33,7 +33,7 @@ _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapsho
 class Session:
     """A ledger that is kept in step with a store. Safe for threads, and for a child process after a fork."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ledger: Ledger | None = None) -> None:
         self.store, self.settings = store, settings
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)  # notified when a pull is told or given back, or arms change
@@ -43,7 +43,7 @@ class Session:
         self._dirty = False  # whether the ledger may be ahead of the store
         self._next_reclaim = 0.0
         self._pid, self._worker = os.getpid(), worker_name()
-        self._ledger: Ledger | None = load_ledger(store, settings)
+        self._ledger: Ledger | None = load_ledger(store, settings, ledger)
         self._next_snapshot = _next_snapshot(store.snapshot_id())
 
     def ledger(self) -> Ledger:
@@ -233,7 +233,7 @@ class Session:
         token: Any = pull.id if isinstance(pull, Pull) else pull
         if not isinstance(token, bool) and isinstance(token, numbers.Integral):
             id = int(token)
-            if id in ledger.in_flight or id in ledger.given_back:
+            if id in ledger.in_flight or id in ledger.lapsed:
                 return id
             event = self.store.event(id) if 0 < id <= ledger.last_id else None
             if event is not None and event.kind == "ask":

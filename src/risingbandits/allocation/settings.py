@@ -1,48 +1,186 @@
-"""The settings of an allocator: checked once, kept as JSON in the store, the same for every process."""
+"""The settings of an allocation, each declared once: its default and what is allowed.
+
+The arguments of `Allocator`, the keys of a plan, the JSON of a store and the sentence about differences follow from it.
+"""
+
+# ruff: noqa: RUF009 - the calls in the dataclass make fields
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from typing import Any, NamedTuple
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
+from risingbandits._core.errors import (
+    RisingBanditsError,
+    check_choice,
+    check_finite,
+    check_flag,
+    check_positive_int,
+    check_range,
+    shown,
+)
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import choose_policy, default_max_arms
+from risingbandits.allocation.defaults import check_sigma, choose_policy
 from risingbandits.policies import Policy, policy_class
+from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
+from risingbandits.policies.recommended import few_of
 
-__all__ = ["OBJECTIVES", "Settings", "check_arm_name", "make_settings"]
+__all__ = ["SETTINGS", "Check", "Setting", "Settings", "check_arm_name"]
 
-OBJECTIVES = ("cumulative", "best-arm")
+Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 _LONGEST_NAME = 200
+
+
+class Setting(NamedTuple):
+    """The declaration of a setting; what it means is said in `Allocator`."""
+
+    default: Any  #: `dataclasses.MISSING` where it must be given
+    check: Check
+    in_plan: bool = True  #: whether a plan may say it
+    may_change: bool = False  #: from one run on a store to the next
+    stored_as: str | None = ""  #: its key in a store where that is not its name, None if it is not kept
+
+
+def setting(default: Any, check: Check, **more: Any) -> Any:
+    """A field of `Settings`."""
+    return field(default=default, metadata={"setting": Setting(default, check, **more)})
+
+
+def one_of(*allowed: str, **more: Any) -> Any:
+    """A field with one of the ``allowed`` values, by default the first."""
+    return setting(allowed[0], partial(check_choice, allowed=allowed), **more)
+
+
+# -- what is allowed ------------------------------------------------------------------------------------------------
+
+
+def check_arm_name(name: Any, where: str = "an arm's name") -> str:
+    """``name``, if it can name an arm: a printable text of one line."""
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise RisingBanditsError(
+            f"{where} must be a printable text of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
+        )
+    return name
+
+
+def _arm_names(where: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
+        raise RisingBanditsError(f"{where} must be names, or a mapping of names to arms, got {shown(value)}.")
+    names = tuple(check_arm_name(name) for name in value)
+    if not names:
+        raise RisingBanditsError(f"{where} must name at least one arm, got none.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RisingBanditsError(f"{where} must have different names, got {shown(twice)} twice.")
+    return names
+
+
+def _policy(where: str, value: Any) -> Policy | str | None:
+    """A policy as it is; a name as it is, so that sigma can be filled in; a name with settings as its policy."""
+    if value is None or isinstance(value, Policy):
+        return value
+    if not isinstance(value, str):
+        raise RisingBanditsError(f"{where} must be a policy or its name, got {shown(value)}.")
+    try:
+        if "(" not in value and "," not in value:
+            policy_class(value)
+            return value
+        from risingbandits.policies.text import parse_policies
+
+        policies = list(parse_policies(value).values())
+        for policy in policies:
+            policy.validate()
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{where} is {shown(value)}: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:  # a setting of a type that the policy does not expect
+        raise RisingBanditsError(f"{where} is {shown(value)}, with a setting that cannot be used ({error}).") from error
+    if len(policies) != 1:
+        raise RisingBanditsError(f"{where} must be one policy, got {shown(value)}.")
+    return policies[0]
+
+
+def _or_none(check: Check) -> Check:
+    return lambda where, value: None if value is None else check(where, value)
+
+
+def _max_arms(where: str, value: Any) -> int | str:
+    return check_choice(where, value, ("auto",)) if isinstance(value, str) else check_positive_int(where, value)
+
+
+def _max_pulls(where: str, value: Any) -> int | dict[str, int]:
+    if isinstance(value, Mapping):
+        return {arm: check_positive_int(f"{where} of {arm}", limit) for arm, limit in value.items()}
+    return check_positive_int(where, value)
+
+
+def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
+    if not isinstance(value, Mapping | None):
+        raise RisingBanditsError(f"{where} must map names of arms to rewards, got {shown(value)}.")
+    for arm, rewards in (value or {}).items():
+        if isinstance(rewards, str) or not isinstance(rewards, Iterable):
+            raise RisingBanditsError(f"{where} of {arm} must be rewards, got {shown(rewards)}.")
+    return {arm: [check_finite(f"{where} of {arm}", x) for x in rewards] for arm, rewards in (value or {}).items()}
+
+
+# -- the settings ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What an allocator was made with. ``policy`` is the policy itself, without a run."""
+    """What an allocation was made with, checked. `make` is the way to get them; ``policy`` has no run."""
 
-    arms: tuple[str, ...]
-    budget: Budget
-    policy: Policy
-    objective: str = "cumulative"
-    direction: str = "maximize"
-    reward_range: tuple[float, float] | None = (0.0, 1.0)
-    max_arms: int | None = None
-    order: str = "given"
-    max_pulls: int | dict[str, int] | None = None
-    parallel: str = "fill"
-    lease: float = 3600.0
-    retries: int = 3
-    reclaim: bool = True
-    durability: str = "process"
-    seed: int = 0
-    history: dict[str, list[float]] = field(default_factory=dict)
-    version: str = __version__
+    arms: tuple[str, ...] = setting(MISSING, _arm_names)
+    budget: Budget = setting(MISSING, as_budget)
+    policy: Policy = setting(None, _policy)
+    objective: str = one_of(*OBJECTIVES)
+    direction: str = one_of(*DIRECTIONS)
+    reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range))
+    sigma: float | str = setting("auto", check_sigma, stored_as=None)  # the policy has it
+    max_arms: int | None = setting(None, _or_none(_max_arms))
+    order: str = one_of("given", "random")
+    max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
+    parallel: str = one_of("fill", "wait")
+    lease: float = setting(3600.0, partial(check_finite, above=0.0))
+    retries: int = setting(3, check_positive_int)
+    reclaim: bool = setting(True, check_flag, in_plan=False)  # a run of a plan asks and tells itself
+    durability: str = one_of("process", "power", may_change=True)
+    seed: int = setting(0, partial(check_positive_int, minimum=0))
+    warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history")
+    version: str = __version__  # of the program that made the store
 
-    # -- rewards ------------------------------------------------------------------------------------------------
+    def __post_init__(self) -> None:
+        limits = self.max_pulls if isinstance(self.max_pulls, dict) else {}
+        for name, by_arm in (("max_pulls", limits), ("warm_start", self.warm_start)):
+            unknown = [arm for arm in by_arm if arm not in self.arms]
+            if unknown:
+                raise RisingBanditsError(f"{name} must name arms that exist, got {shown(unknown[0])}.")
+        for arm, rewards in self.warm_start.items():
+            for reward in rewards:
+                self.check_reward(reward, f"warm_start of {arm}")
+
+    @classmethod
+    def make(cls, **given: Any) -> Settings:
+        """Settings from the arguments of `Allocator`; those that are not given have their defaults.
+
+        >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
+        OpenArms(order='given', sigma='auto')
+        """
+        values = _checked(given)
+        horizon = values["budget"].pulls
+        if values["max_arms"] == "auto":
+            if horizon is None:
+                raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {values["budget"]}.')
+            values["max_arms"] = few_of(len(values["arms"]), horizon)
+        chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
+        values["policy"] = choose_policy(values["policy"], n_arms=len(values["arms"]), horizon=horizon, **chosen)
+        return cls(**values)
+
+    # -- rewards and arms ---------------------------------------------------------------------------------------
 
     def check_reward(self, value: Any, name: str = "reward") -> float:
         """``value`` as a float, if it is finite and within the range."""
@@ -59,8 +197,6 @@ class Settings:
             return low, high - low
         return (high if self.reward_range else 0.0), low - high
 
-    # -- arms ---------------------------------------------------------------------------------------------------
-
     def limit(self, arm: str) -> int | None:
         """How many pulls an arm can take, None if any number."""
         return self.max_pulls.get(arm) if isinstance(self.max_pulls, dict) else self.max_pulls
@@ -69,12 +205,12 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        plain = {part.name: getattr(self, part.name) for part in fields(self)}
-        plain["arms"] = list(self.arms)
-        plain["budget"] = {self.budget.unit: self.budget.amount}
-        plain["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
-        plain["reward_range"] = None if self.reward_range is None else list(self.reward_range)
-        return plain
+        stored = {key: getattr(self, name) for name, key in _KEYS.items()}
+        stored["arms"] = list(self.arms)
+        stored["budget"] = {self.budget.unit: self.budget.amount}
+        stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
+        stored["reward_range"] = None if self.reward_range is None else list(self.reward_range)
+        return {**stored, "version": self.version}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -88,133 +224,35 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """Read what `to_json` wrote."""
+        """Read what `to_json` wrote; a setting that is not there has its default."""
         try:
             plain = json.loads(text)
-            plain["arms"] = tuple(plain["arms"])
-            plain["budget"] = Budget(**plain["budget"])
             params = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["policy"]["params"].items()}
             plain["policy"] = policy_class(plain["policy"]["name"])(**params)
-            plain["reward_range"] = None if plain["reward_range"] is None else tuple(plain["reward_range"])
-            known = {part.name for part in fields(cls)}
-            settings = cls(**{k: v for k, v in plain.items() if k in known})
-            settings.check()
+            plain["budget"] = Budget(**plain["budget"])
+            given = {name: plain[key] for name, key in _KEYS.items() if key in plain or name == "arms"}
+            return cls(**_checked(given), version=plain["version"])
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
-        return settings
 
     def difference(self, stored: Settings, any_policy: bool) -> str | None:
         """One sentence about the first setting that differs from the ``stored`` ones, None if all agree."""
         mine, theirs = self.to_dict(), stored.to_dict()
-        for name, value in mine.items():
-            if name in ("version", "durability") or (name == "policy" and any_policy):
+        for name, key in _KEYS.items():
+            if SETTINGS[name].may_change or (name == "policy" and any_policy):
                 continue
-            if json.dumps(value, sort_keys=True, default=str) != json.dumps(theirs[name], sort_keys=True, default=str):
-                return f"{name} is {shown(theirs[name])} in the store, got {shown(value)}"
+            here, there = mine[key], theirs[key]
+            if json.dumps(here, sort_keys=True, default=str) != json.dumps(there, sort_keys=True, default=str):
+                return f"{name} is {shown(there)} in the store, got {shown(here)}"
         return None
 
-    # -- making and checking ------------------------------------------------------------------------------------
 
-    def check(self) -> None:
-        """Raise `RisingBanditsError` for a setting that is not allowed."""
-        if not self.arms:
-            raise RisingBanditsError("arms must name at least one arm, got none.")
-        seen: set[str] = set()
-        for name in self.arms:
-            if check_arm_name(name) in seen:
-                raise RisingBanditsError(f"arms must have different names, got {shown(name)} twice.")
-            seen.add(name)
-        check_choice("objective", self.objective, OBJECTIVES)
-        check_choice("direction", self.direction, ("maximize", "minimize"))
-        check_choice("order", self.order, ("given", "random"))
-        check_choice("parallel", self.parallel, ("fill", "wait"))
-        check_choice("durability", self.durability, ("process", "power"))
-        check_finite("lease", self.lease, above=0.0)
-        check_positive_int("retries", self.retries)
-        check_positive_int("seed", self.seed, minimum=0)
-        if not isinstance(self.reclaim, bool):
-            raise RisingBanditsError(f"reclaim must be True or False, got {shown(self.reclaim)}.")
-        if self.reward_range is not None:
-            low, high = (check_finite("reward_range", bound) for bound in self.reward_range)
-            if not low < high or not math.isfinite(1.0 / (high - low)) or not math.isfinite(high - low):
-                raise RisingBanditsError(f"reward_range must be (low, high) with low < high, got ({low:g}, {high:g}).")
-        if self.max_arms is not None:
-            check_positive_int("max_arms", self.max_arms)
-        for arm, limit in (self.max_pulls or {}).items() if isinstance(self.max_pulls, dict) else ():
-            _check_known("max_pulls", arm, seen)
-            check_positive_int(f"max_pulls of {arm}", limit)
-        if self.max_pulls is not None and not isinstance(self.max_pulls, dict):
-            check_positive_int("max_pulls", self.max_pulls)
-        for arm, rewards in self.history.items():
-            _check_known("history", arm, seen)
-            for reward in rewards:
-                self.check_reward(reward, f"history of {arm}")
+SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
+_KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if known.stored_as is not None}
 
 
-def make_settings(
-    arms: Sequence[str],
-    budget: int | Budget,
-    *,
-    objective: str,
-    policy: str | Policy | None,
-    direction: str,
-    reward_range: tuple[float, float] | None,
-    sigma: Any,
-    max_arms: int | str | None,
-    max_pulls: int | Mapping[str, int] | None,
-    history: Mapping[str, Sequence[float]] | None,
-    **rest: Any,
-) -> Settings:
-    """Settings from what the user gave to `Allocator`."""
-    limits = as_budget(budget)
-    check_choice("objective", objective, OBJECTIVES)
-    if reward_range is not None:
-        if not isinstance(reward_range, tuple | list) or len(reward_range) != 2:
-            raise RisingBanditsError(f"reward_range must be (low, high) or None, got {shown(reward_range)}.")
-        reward_range = (check_finite("reward_range", reward_range[0]), check_finite("reward_range", reward_range[1]))
-        if not reward_range[0] < reward_range[1]:
-            raise RisingBanditsError(f"reward_range must be (low, high) with low < high, got {shown(reward_range)}.")
-    if not isinstance(sigma, str):
-        sigma = check_finite("sigma", sigma, minimum=0.0)
-    if isinstance(max_arms, str):
-        check_choice("max_arms", max_arms, ("auto",))
-        if limits.pulls is None:
-            raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {limits}.')
-        max_arms = default_max_arms(limits.pulls, len(arms))
-    settings = Settings(
-        arms=tuple(arms),
-        budget=limits,
-        policy=choose_policy(
-            policy,
-            objective=objective,
-            n_arms=len(arms),
-            horizon=limits.pulls,
-            reward_range=reward_range,
-            sigma=sigma,
-        ),
-        objective=objective,
-        direction=direction,
-        reward_range=reward_range,
-        max_arms=max_arms,
-        max_pulls=dict(max_pulls) if isinstance(max_pulls, Mapping) else max_pulls,
-        history={arm: [float(reward) for reward in rewards] for arm, rewards in (history or {}).items()},
-        **rest,
-    )
-    settings.check()
-    return settings
-
-
-def check_arm_name(name: Any) -> str:
-    """``name``, if it can name an arm: a printable text of one line."""
-    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise RisingBanditsError(
-            f"an arm's name must be a printable text of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
-        )
-    return name
-
-
-def _check_known(setting: str, arm: str, names: set[str]) -> None:
-    if arm not in names:
-        raise RisingBanditsError(f"{setting} must name arms that exist, got {shown(arm)}.")
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting by itself, as it is kept."""
+    return {name: known.check(name, given.get(name, known.default)) for name, known in SETTINGS.items()}

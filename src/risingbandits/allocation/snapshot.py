@@ -71,10 +71,10 @@ def pack(ledger: Ledger) -> bytes:
         "last_id": ledger.last_id,
         "arms": [{field: getattr(arm, field) for field in _ARM_FIELDS} for arm in ledger.arms],
         "opened": [arm.index for arm in ledger.opened],
-        "waiting": [arm.index for arm in ledger._waiting],
+        "waiting": [arm.index for arm in ledger.unopened],
         "in_flight": [_flight(flight) for flight in ledger.in_flight.values()],
-        "given_back": [_flight(flight) for flight in ledger.given_back.values()],
-        "returned": [arm.index for arm in ledger.returned],
+        "given_back": [_flight(flight) for flight in ledger.lapsed.values()],
+        "returned": [arm.index for arm in ledger.repeat_first],
         "spent": [ledger.spent_cost.high, ledger.spent_cost.low],
         "choice": None if ledger.choice is None else ledger.choice.index,
         "rebuilds": ledger.rebuilds,
@@ -85,7 +85,7 @@ def pack(ledger: Ledger) -> bytes:
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "policy": np.frombuffer(policy, dtype=np.uint8),
-        "order": np.frombuffer(ledger.order, dtype=np.int32),
+        "order": np.frombuffer(ledger.told_arms, dtype=np.int32),
         "rewards": np.concatenate([np.frombuffer(arm.rewards, dtype=np.float64) for arm in ledger.arms]),
         "lengths": np.array([len(arm.rewards) for arm in ledger.arms], dtype=np.int64),
     }
@@ -110,21 +110,21 @@ def unpack(data: bytes, settings: Settings) -> Ledger | None:
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Settings) -> Ledger:
     ledger = Ledger(settings)
     for fields in header["arms"][len(ledger.arms) :]:
-        ledger._add(fields["name"])
+        ledger.add_arm(fields["name"])
     start = 0
     for arm, fields, length in zip(ledger.arms, header["arms"], arrays["lengths"], strict=True):
         for field in _ARM_FIELDS:
             setattr(arm, field, fields[field])
         arm.rewards = array("d", arrays["rewards"][start : start + length].tobytes())
         start += length
-    ledger.order = array("i", arrays["order"].astype(np.int32).tobytes())
+    ledger.told_arms = array("i", arrays["order"].astype(np.int32).tobytes())
     ledger.opened = [ledger.arms[i] for i in header["opened"]]
-    ledger._waiting = [ledger.arms[i] for i in header["waiting"]]
+    ledger.unopened = [ledger.arms[i] for i in header["waiting"]]
     ledger.in_flight = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["in_flight"]}
     for flight in ledger.in_flight.values():
         flight.arm.flight = flight
-    ledger.given_back = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["given_back"]}
-    ledger.returned = [ledger.arms[i] for i in header["returned"]]
+    ledger.lapsed = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["given_back"]}
+    ledger.repeat_first = [ledger.arms[i] for i in header["returned"]]
     ledger.spent_cost = ExactSum(*header["spent"])
     ledger.rebuilds, ledger.surprises = header["rebuilds"], header["surprises"]
     ledger.last_id = header["last_id"]
@@ -132,7 +132,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         path = Path(folder) / "policy.npz"
         path.write_bytes(arrays["policy"].tobytes())
         ledger.policy = Policy.load(path)
-    ledger._fill_masks()
+    ledger.refresh_masks()
     ledger.choice = None if header["choice"] is None else ledger.arms[header["choice"]]
     return ledger
 

@@ -1,27 +1,67 @@
-"""The state of an allocation as tables and sentences for the command line."""
+"""Where an allocation stands: the table of arms, the pulls in flight, and what is spent in a sentence."""
 
 from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.explained import allocation_table
-from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.ledger import ArmState, Ledger, recent_mean
+from risingbandits.policies.explanation import Explanation
 
-__all__ = ["arms_table", "flights_table", "spent", "standing"]
+__all__ = ["AllocationTable", "ArmRow", "allocation_table", "arms_table", "flights_table", "spent", "standing"]
+
+# What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
+_LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
+
+
+class ArmRow(NamedTuple):
+    """One arm. Rewards are in the user's units; NaN where nothing is known."""
+
+    arm: str
+    pulls: int
+    cost: float
+    last: float  #: the last reward
+    level: float  #: what it gives now
+    trend: float  #: what a further pull may add
+    width: float  #: how uncertain that is
+    value: float  #: what the policy compares
+    status: str  #: free, in flight, masked, retired, finished or closed (not opened, see max_arms)
+    why: str
+
+
+@dataclass(frozen=True)
+class AllocationTable:
+    """All arms, with the policy and the budget in the title."""
+
+    title: str
+    rows: list[ArmRow]
+
+    def __getitem__(self, arm: str) -> ArmRow:
+        return next(row for row in self.rows if row.arm == arm)
+
+    def text_table(self) -> TextTable:
+        """The same with numbers as text, for a terminal or a file."""
+        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:]) for row in self.rows]
+        return TextTable(ArmRow._fields, rows, frozenset(range(1, 8)), self.title)
+
+    def __str__(self) -> str:
+        return self.text_table().plain()
+
+
+def allocation_table(ledger: Ledger) -> AllocationTable:
+    """The table of a ledger, which is not changed."""
+    explanation = ledger.policy.explain()
+    following = _next_arm(ledger)
+    rows = [_row(ledger, arm, explanation, following) for arm in ledger.arms]
+    return AllocationTable(f"{ledger.policy!r}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight", rows)
 
 
 def arms_table(ledger: Ledger) -> TextTable:
-    """One row per arm: what it gives, what it has cost, and why it is next or not."""
-    table = allocation_table(ledger)
-    header = ("arm", "pulls", "cost", "last", "level", "trend", "width", "value", "status", "why")
-    rows = []
-    for row in table.rows:
-        rewards = ledger.by_name[row.arm].rewards
-        numbers = (rewards[-1] if rewards else math.nan, row.level, row.trend, row.width, row.value)
-        rows.append((row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, numbers), row.status, row.why))
-    return TextTable(header, rows, frozenset(range(1, 8)), table.title)
+    """The table of a ledger as text."""
+    return allocation_table(ledger).text_table()
 
 
 def flights_table(ledger: Ledger) -> TextTable:
@@ -65,6 +105,76 @@ def standing(ledger: Ledger) -> str:
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
     return f"{done} Recommended: {ledger.recommend()}"
+
+
+# -- rows of the table -----------------------------------------------------------------------------------------------
+
+
+def _next_arm(ledger: Ledger) -> ArmState | None:
+    """Whose pull would be next; found with a copy of the policy, for asking may change it."""
+    if ledger.finished or ledger.committed:
+        return None
+    policy, choice = ledger.policy, ledger.choice
+    ledger.policy = policy.clone()
+    try:
+        return ledger.decide()
+    finally:
+        ledger.policy, ledger.choice = policy, choice
+
+
+def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: ArmState | None) -> ArmRow:
+    level, trend = _part(explanation, arm, _LEVELS), _part(explanation, arm, _TRENDS)
+    width, value = _part(explanation, arm, _WIDTHS), _part(explanation, arm, _VALUES)
+    level, value = ledger.zero + ledger.span * level, ledger.zero + ledger.span * value
+    trend, width = ledger.span * trend, abs(ledger.span) * width
+    if not any(name in explanation.columns for name in _LEVELS) and arm.rewards:
+        level = recent_mean(arm)
+    if not any(name in explanation.columns for name in _TRENDS) and len(arm.rewards) > 1:
+        half = len(arm.rewards) // 2
+        trend = (sum(arm.rewards[-half:]) - sum(arm.rewards[:half])) / half / (len(arm.rewards) - half)
+    status = _status(arm)
+    why = _why(ledger, arm, status, arm is following, value)
+    last = arm.rewards[-1] if arm.rewards else math.nan
+    return ArmRow(arm.name, len(arm.rewards), arm.cost, last, level, trend, width, value, status, why)
+
+
+def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
+    for name in names:
+        if name in explanation.columns and arm.place >= 0:
+            return float(explanation[name][arm.place])
+    return math.nan
+
+
+def _status(arm: ArmState) -> str:
+    if arm.flight is not None:
+        return "in flight"
+    if arm.retired is not None:
+        return "retired"
+    if arm.place < 0:
+        return "closed"
+    if arm.exhausted:
+        return "finished"
+    return "masked" if arm.masked else "free"
+
+
+def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: float) -> str:
+    if following and arm.flight is not None:
+        return f"next, once pull {arm.flight.n} is told"
+    if status == "in flight" and arm.flight is not None:
+        return f"pull {arm.flight.n} is with {arm.flight.worker.split(':0:')[0]}"
+    if status == "retired":
+        return arm.retired or ""
+    if status == "closed":
+        return "not opened (max_arms)"
+    if status == "finished":
+        return f"has had its {arm.limit} pulls"
+    if not following:
+        return ""
+    if arm in ledger.repeat_first:
+        return f"next: pull {len(arm.rewards) + 1} was given back"
+    if not arm.rewards:
+        return "next: never pulled"
+    return "next: chosen by its value" if math.isfinite(value) else "next: the policy's turn"
 
 
 def _number(value: float) -> str:

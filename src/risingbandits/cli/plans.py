@@ -98,15 +98,12 @@ def _run_on_ray(plan: Plan, allocator: Allocator, jobs: int, resources: str | No
 def _allocator(plan: Plan) -> Allocator:
     """The allocator of a plan: a new one, or the one in its store."""
     from risingbandits.allocation import Allocator
-    from risingbandits.policies.text import parse_policies
 
-    settings = dict(plan.settings)
-    if "(" in settings.get("policy", ""):
-        (settings["policy"],) = parse_policies(settings["policy"]).values()
     Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
     there = "://" not in plan.store and Path(plan.store).exists()
     try:
-        return Allocator([arm.name for arm in plan.arms], plan.budget, store=plan.store, lease=plan.lease, **settings)
+        names = [arm.name for arm in plan.arms]
+        return Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
     except RisingBanditsError as error:
         hint = " To begin anew, give --fresh, which keeps the old store." if there else ""
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error

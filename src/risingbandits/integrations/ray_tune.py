@@ -81,7 +81,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         **settings: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        self.budget = as_budget(budget)
+        self.budget = as_budget("budget", budget)
         self.store = str(store) if "://" in str(store) else str(Path(store).absolute())
         self.jobs = check_positive_int("jobs", jobs)
         if self.budget.cost is not None and cost is None:

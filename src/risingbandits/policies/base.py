@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
+DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
 _GROWTH = 1.25
@@ -103,19 +104,19 @@ class Policy:
     - ``parts(state, t)``, the columns of `explain`;
     - ``draws``, a property, where settings decide whether the generator is used, and ``draws_on_tell`` where ``update``
       uses it;
-    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, because a run
-      never reads what it has not written or because they are constants.
+    - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
+    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation.
     """
 
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
-    scratch: ClassVar[frozenset[str]] = frozenset()
 
     # Tags: what the policy needs and does. They drive the tests and the table in the documentation.
     summary: ClassVar[str] = ""
     randomised: ClassVar[bool] = False
     draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
-    needs_horizon: ClassVar[bool] = False
+    needs_horizon: ClassVar[bool] = False  # with the settings that it has by default
+    from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon where they are None
     reward_range: ClassVar[tuple[float, float] | None] = None
     batched: ClassVar[bool] = False
     objective: ClassVar[str] = "cumulative"
@@ -152,6 +153,16 @@ class Policy:
         params = self.get_params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.replace(**told) if told else self
+
+    @property
+    def scratch(self) -> frozenset[str]:
+        """Fields of the state that a run never reads before it has written them, or that are constants."""
+        return frozenset()
+
+    def requires_horizon(self) -> bool:
+        """Whether runs with these settings must know the number of rounds."""
+        decided = self.from_horizon
+        return self.needs_horizon and (not decided or any(getattr(self, setting) is None for setting in decided))
 
     @property
     def draws(self) -> bool:
@@ -191,7 +202,7 @@ class Policy:
         n_arms = check_positive_int("n_arms", n_arms)
         if horizon is not None:
             horizon = check_positive_int("horizon", horizon)
-        elif self.needs_horizon:
+        elif self.requires_horizon():
             raise RisingBanditsError(f"{type(self).__name__} needs horizon, the number of rounds, got None.")
         self.validate()
         try:

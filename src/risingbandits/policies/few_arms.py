@@ -6,7 +6,6 @@ has all fields of the inner state, sized for the few arms, and beside them which
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
@@ -21,12 +20,12 @@ from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import policy_class, register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_ENOUGH = 20  # rounds for each arm above which max_arms="auto" means all of them
 
 # Fields beside those of the inner state: all arms, first the few; the number that each arm has for the inner policy, -1
 # for the others; whether the few are available, and their pulls, while a kernel runs; counters (below).
@@ -146,19 +145,6 @@ def _state_class(inner: type) -> type:
     return made
 
 
-def few_of(n_arms: int, horizon: int | None) -> int:
-    """How many arms to open by default: all if there are more than 20 rounds for each, else sqrt(T) / 3.
-
-    Without a horizon all.
-
-    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
-    (8, 50, 2, 50)
-    """
-    if horizon is None or horizon > _ENOUGH * n_arms:
-        return n_arms
-    return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
-
-
 @register
 class FewArms(Policy):
     r"""Any policy on some of the arms: at random, or the first ones.
@@ -197,6 +183,7 @@ class FewArms(Policy):
     name = "few-arms"
     summary = "any policy on some of the arms"
     randomised = True
+    draws_on_tell = True
 
     def __init__(
         self,
@@ -232,11 +219,7 @@ class FewArms(Policy):
         return self.order == "random" or self.inner().draws
 
     @property
-    def draws_on_tell(self) -> bool:  # type: ignore[override]
-        return self.inner().draws_on_tell
-
-    @property
-    def scratch(self) -> frozenset[str]:  # type: ignore[override]
+    def scratch(self) -> frozenset[str]:
         return self.inner().scratch | {"inner_available", "inner_pulls"}
 
     def validate(self) -> None:
@@ -258,7 +241,7 @@ class FewArms(Policy):
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         inner = self.inner()
-        if horizon is None and inner.needs_horizon:
+        if horizon is None and inner.requires_horizon():
             raise RisingBanditsError(f"{type(inner).__name__} needs horizon, the number of rounds, got None.")
         few = self._few(n_arms, horizon)
         state = inner.new_state(few, horizon, capacity)

@@ -1,12 +1,29 @@
-"""Which policy to take for an objective, where nothing else is known."""
+"""Which policy to take for an objective, and how many arms to open, where nothing else is known."""
 
 from __future__ import annotations
+
+import math
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.policies.base import OBJECTIVES, Policy
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.selective_race import SelectiveRace
 from risingbandits.policies.commit.open_arms import OpenArms
+
+_ENOUGH = 20  # rounds for each arm above which all are opened
+
+
+def few_of(n_arms: int, horizon: int | None) -> int:
+    """How many arms to open by default: all if there are more than 20 rounds for each, else sqrt(T) / 3.
+
+    Without a horizon all.
+
+    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
+    (8, 50, 2, 50)
+    """
+    if horizon is None or horizon > _ENOUGH * n_arms:
+        return n_arms
+    return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
 
 
 def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Policy:

@@ -118,7 +118,7 @@ class AllocationLog:
 
     def tells(self) -> tuple[Ints, Floats, Floats]:
         """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""
-        arms = np.array(self.ledger.order, dtype=np.int64)
+        arms = np.array(self.ledger.told_arms, dtype=np.int64)
         amounts = np.ones(arms.size) if self.unit == "pulls" else np.array(self._costs)
         return arms, amounts, np.array(self._times)
 

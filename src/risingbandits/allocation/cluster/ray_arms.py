@@ -139,7 +139,7 @@ class RayArms(Mapping[str, "_Remote"]):
         directory = allocator.store.directory
         if self._folder is None and directory is not None:
             self._folder = directory.absolute()
-        self._trained = {name: len(past) for name, past in allocator.settings.history.items()}
+        self._trained = {name: len(past) for name, past in allocator.settings.warm_start.items()}
         self._flush = allocator.settings.durability == "power"
         if self._folder is None:
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")

@@ -8,20 +8,26 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.budget import Budget
+from risingbandits._core.errors import (
+    RisingBanditsError,
+    check_finite,
+    check_flag,
+    check_positive_int,
+    check_range,
+    shown,
+)
+from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
-from risingbandits.allocation.commands.toml_reader import Table, read_toml
+from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table, read_toml
+from risingbandits.allocation.settings import SETTINGS, Check, check_arm_name
 
 __all__ = ["CommandArm", "Plan", "read_plan"]
 
-_DIRECTIONS = ("maximize", "minimize")
-_OBJECTIVES = ("cumulative", "best-arm")
-_LONGEST_NAME = 200
 _DEFAULT_LEASE = 60.0
 
 
@@ -100,41 +106,29 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     (Budget(pulls=20), 'small', ['echo', '0.5'], 'plan.db')
     """
     path = Path(path)
-    table = read_toml(path)
     folder = path.absolute().parent
-    budget = _budget(table)
-    arms = _arms(table, folder)
-    settings = {
-        "objective": table.choice("objective", _OBJECTIVES),
-        "direction": table.choice("direction", _DIRECTIONS),
-        "policy": _policy(table),
-        "reward_range": table.pair("reward_range"),
-        "sigma": _sigma(table),
-        "max_arms": table.integer("max_arms"),
-        "max_pulls": _max_pulls(table, arms),
-        "parallel": table.choice("parallel", ("fill", "wait")),
-        "durability": table.choice("durability", ("process", "power")),
-        "retries": table.integer("retries"),
-        "seed": table.integer("seed", minimum=0),
-    }
-    written = table.text("store")
-    jobs = table.integer("jobs", 1)
-    lease = table.number("lease", _DEFAULT_LEASE, above=0)
-    table.done()
-    place = store if store is not None else written
-    if place is None:
-        place = str(folder / f"{path.stem}.db")
-    elif not _is_server(place) and store is None:
+    here = f"{path}, "
+    values = read_table(here, read_toml(path), _PLAN)
+    for key, like in (("budget", "budget = 100 or budget = {seconds = 3600}"), ("arms", '[[arms]] and name = "a"')):
+        if key not in values:
+            raise RisingBanditsError(f"{here}{key} must be given, such as {like}.")
+    arms = _arms(here, values, folder)
+    settings = {name: values[name] for name in SETTINGS if name in values and name not in ("arms", "budget", "lease")}
+    limits = _max_pulls(values.get("max_pulls"), arms)
+    if limits is not None:
+        settings["max_pulls"] = limits
+    place = store if store is not None else values.get("store", f"{path.stem}.db")
+    if store is None and not _is_server(place):
         place = str(folder / place)
     return Plan(
         path=path,
         arms=arms,
-        budget=budget,
+        budget=values["budget"],
         store=place,
         folder=folder / path.stem if _is_server(place) else Path(place).absolute(),
-        settings={name: value for name, value in settings.items() if value is not None},
-        jobs=jobs or 1,
-        lease=lease or _DEFAULT_LEASE,
+        settings=settings,
+        jobs=values.get("jobs", 1),
+        lease=values.get("lease", _DEFAULT_LEASE),
     )
 
 
@@ -142,168 +136,148 @@ def _is_server(store: str) -> bool:
     return store.startswith(("postgresql://", "postgres://"))
 
 
-def _budget(table: Table) -> Budget:
-    if not table.is_table("budget"):
-        pulls = table.integer("budget")
-        if pulls is None:
-            raise table.mistake("budget", "must be given, such as budget = 100 or budget = {seconds = 3600}.")
-        return Budget(pulls=pulls)
-    inner = table.table("budget")
-    pulls = inner.integer("pulls")
-    cost = inner.number("cost", above=0)
-    seconds = inner.number("seconds", above=0)
-    inner.done()
-    amounts = {"pulls": pulls, "cost": cost, "seconds": seconds}
-    given = [unit for unit, amount in amounts.items() if amount is not None]
-    if len(given) != 1:
-        raise table.mistake("budget", f"must be one of {', '.join(amounts)}, got {' and '.join(given) or 'none'}.")
-    return Budget(pulls, cost, seconds)
+# -- what is allowed ------------------------------------------------------------------------------------------------
 
 
-def _policy(table: Table) -> str | None:
-    """The text of a policy, checked by making it once."""
-    from risingbandits.policies.text import parse_policies
-
-    text = table.text("policy")
-    if text is None:
-        return None
-    try:
-        policies = list(parse_policies(text).values())
-        for policy in policies:
-            policy.validate()
-    except RisingBanditsError as error:
-        raise table.mistake("policy", f"is {shown(text)}: {error}") from error
-    except (TypeError, ValueError, OverflowError) as error:  # a setting of a type that a policy does not expect
-        raise table.mistake("policy", f"is {shown(text)}, with a setting that cannot be used ({error}).") from error
-    if len(policies) != 1:
-        raise table.mistake("policy", f"must be one policy, got {shown(text)}.")
-    return text
+def _budget(where: str, value: Any) -> Budget:
+    if not isinstance(value, dict):
+        return Budget(pulls=check_pulls(where, value))
+    amounts = read_table(f"{where}.", value, {"pulls": check_pulls, "cost": _positive, "seconds": _positive})
+    if len(amounts) != 1:
+        given = " and ".join(amounts) or "none"
+        raise RisingBanditsError(f"{where} must be one of pulls, cost, seconds, got {given}.")
+    return Budget(**amounts)
 
 
-def _sigma(table: Table) -> str | float | None:
-    if not table.is_text("sigma"):
-        return table.number("sigma", above=0)
-    return table.choice("sigma", ("auto", "smooth"))
+def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
+    return None if value == "unknown" else check_range(where, value)
 
 
-def _max_pulls(table: Table, arms: tuple[CommandArm, ...]) -> int | dict[str, int] | None:
+def _arms_list(where: str, value: Any) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise RisingBanditsError(f"{where} must be one table or more, each headed [[arms]], got {shown(value)}.")
+    return value
+
+
+def _arm_name(where: str, value: Any) -> str:
+    if check_arm_name(value, where) != value.strip():
+        raise RisingBanditsError(f"{where} must have no blanks around it, got {shown(value)}.")
+    return str(value)
+
+
+def _environment(where: str, value: Any) -> dict[str, str]:
+    """Texts by the names of variables; numbers are taken as they are written in Python."""
+    ours = {variable for variable, _ in PLACEHOLDERS.values()}
+    found = {}
+    for name, written in read_table(f"{where}.", value, None).items():
+        path = key_path(f"{where}.", name)
+        text = str(written) if isinstance(written, int | float) and not isinstance(written, bool) else written
+        if not isinstance(text, str) or "\0" in text:
+            raise RisingBanditsError(f"{path} must be a text, got {shown(written)}.")
+        if not name or "=" in name or "\0" in name:
+            raise RisingBanditsError(f"{path} must have a name without '='.")
+        if name in ours:
+            raise RisingBanditsError(f"{path} is set by risingbandits itself.")
+        check_placeholders(path, text)
+        found[name] = text
+    return found
+
+
+_positive: Check = partial(check_finite, above=0)
+_DEFAULTS: dict[str, Check] = {
+    "command": lambda where, value: value,  # see _command: what is allowed depends on shell
+    "directory": check_text,
+    "environment": _environment,
+    "shell": check_flag,
+    "timeout": _positive,
+}
+_ARM: dict[str, Check] = {**_DEFAULTS, "name": _arm_name, "max_pulls": check_positive_int}
+_PLAN: dict[str, Check] = {
+    **{name: setting.check for name, setting in SETTINGS.items() if setting.in_plan},
+    "arms": _arms_list,
+    "budget": _budget,
+    "defaults": lambda where, value: read_table(f"{where}.", value, _DEFAULTS),
+    "jobs": check_positive_int,
+    "reward_range": _reward_range,
+    "store": check_text,
+}
+
+
+def _max_pulls(common: Any, arms: tuple[CommandArm, ...]) -> int | dict[str, int] | None:
     """One number for all arms, or one for each that has its own."""
-    common = table.integer("max_pulls")
     own = {arm.name: arm.max_pulls for arm in arms if arm.max_pulls is not None}
-    if not own:
-        return common
+    if not own or isinstance(common, dict):
+        return {**common, **own} if isinstance(common, dict) else common
     return own if common is None else {arm.name: own.get(arm.name, common) for arm in arms}
 
 
-def _arms(table: Table, folder: Path) -> tuple[CommandArm, ...]:
-    entries = table.tables("arms")
-    if not entries:
-        raise table.mistake("arms", "must have at least one arm, headed [[arms]], got none.")
-    common = table.table("defaults")
-    shared = _Shared.read(common, folder, None)
-    common.done()
+# -- arms -----------------------------------------------------------------------------------------------------------
+
+
+def _arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandArm, ...]:
+    everyone = CommandArm(name="", command=(), directory=folder, environment={})
+    common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder)
     arms: list[CommandArm] = []
-    for entry in entries:
-        arm = _arm(entry, folder, shared)
-        for number, other in enumerate(arms):
-            if arm.name.casefold() == other.name.casefold():
-                difference = "" if arm.name == other.name else " but for upper and lower case"
-                raise entry.mistake("name", f"is {arm.name!r}, which is that of arms[{number}]{difference}.")
+    for number, entry in enumerate(values["arms"]):
+        where = f"{here}arms[{number}]."
+        arm = _arm(where, {"name": None} | read_table(where, entry, _ARM), common, folder)
+        _arm_name(f"{where}name", arm.name)
+        if not arm.command:
+            raise RisingBanditsError(f'{where}command must be given, such as command = ["python3", "learn.py"].')
+        for other, known in enumerate(arms):
+            if arm.name.casefold() == known.name.casefold():
+                difference = "" if arm.name == known.name else " but for upper and lower case"
+                raise RisingBanditsError(f"{where}name is {arm.name!r}, which is that of arms[{other}]{difference}.")
+        if not arm.shell:
+            _check_program(f"{where}command[0]", arm, folder)
         arms.append(arm)
     return tuple(arms)
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What may be said for one arm or for all."""
-
-    directory: Path
-    environment: dict[str, str]
-    timeout: float | None
-    shell: bool
-    command: tuple[str, ...] | str | None
-
-    @classmethod
-    def read(cls, table: Table, folder: Path, base: _Shared | None) -> _Shared:
-        written = table.text("directory")
-        directory = (base.directory if base else folder) if written is None else folder / written
-        if not os.path.isdir(directory):  # Path.is_dir raises for names that are too long
-            raise table.mistake("directory", f"must be a folder that exists, got {shown(written)}.")
-        environment = table.texts("environment")
-        for name, value in environment.items():
-            check_placeholders(table.where(f"environment.{name}"), value)
-            if name.startswith("RISINGBANDITS_") and name in {variable for variable, _ in PLACEHOLDERS.values()}:
-                raise table.mistake(f"environment.{name}", "is set by risingbandits itself.")
-        shell = table.flag("shell", base.shell if base else False)
-        return cls(
-            directory=directory,
-            environment={**(base.environment if base else {}), **environment},
-            timeout=table.number("timeout", base.timeout if base else None, above=0),
-            shell=shell,
-            command=_command(table, shell, base.command if base and base.shell == shell else None),
-        )
+def _arm(where: str, said: dict[str, Any], common: CommandArm, folder: Path) -> CommandArm:
+    """An arm as a table says it; what the table does not say is as in ``common``."""
+    shell = said.get("shell", common.shell)
+    changes: dict[str, Any] = {**said, "environment": {**common.environment, **said.get("environment", {})}}
+    if "command" in said:
+        changes["command"] = _command(f"{where}command", said["command"], shell)
+    elif shell != common.shell:
+        changes["command"] = ()
+    if "directory" in said:
+        changes["directory"] = folder / said["directory"]
+        if not os.path.isdir(changes["directory"]):  # Path.is_dir raises for names that are too long
+            raise RisingBanditsError(f"{where}directory must be a folder that exists, got {shown(said['directory'])}.")
+    return replace(common, **changes)
 
 
-def _arm(table: Table, folder: Path, defaults: _Shared) -> CommandArm:
-    name = _name(table)
-    shared = _Shared.read(table, folder, defaults)
-    if shared.command is None:
-        raise table.mistake("command", 'must be given, such as command = ["python3", "learn.py"].')
-    max_pulls = table.integer("max_pulls")
-    table.done()
-    arm = CommandArm(
-        name=name,
-        command=shared.command,
-        directory=shared.directory,
-        environment=shared.environment,
-        timeout=shared.timeout,
-        max_pulls=max_pulls,
-        shell=shared.shell,
-    )
-    if not arm.shell:
-        _check_program(table, arm, folder)
-    return arm
-
-
-def _name(table: Table) -> str:
-    name = table.take("name")
-    if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable():
-        raise table.mistake("name", f"must be a text in one line without blanks around it, got {shown(name)}.")
-    if len(name) > _LONGEST_NAME:
-        raise table.mistake("name", f"must have at most {_LONGEST_NAME} characters, has {len(name)}.")
-    return name
-
-
-def _command(table: Table, shell: bool, default: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
-    value = table.take("command")
-    if value is None:
-        return default
+def _command(where: str, value: Any, shell: bool) -> tuple[str, ...] | str:
     if shell:
         if not isinstance(value, str) or not value.strip() or "\0" in value:
-            raise table.mistake("command", f"must be a text for the shell, because shell is true, got {shown(value)}.")
+            raise RisingBanditsError(
+                f"{where} must be a text for the shell, because shell is true, got {shown(value)}."
+            )
         used = first_placeholder(value)
         if used is not None:
             # Put into a text that a shell reads, a name such as "a; rm -r ." would be run.
             variable = PLACEHOLDERS[used][0]
-            raise table.mistake("command", f'has {{{used}}}, but in a shell it must be "${variable}", in quotes.')
+            raise RisingBanditsError(f'{where} has {{{used}}}, but in a shell it must be "${variable}", in quotes.')
         return value
+    like = '["python3", "learn.py"]'
     if isinstance(value, str):
-        raise table.mistake(
-            "command",
-            'must be a list such as ["python3", "learn.py"], got a text; shell = true runs texts in a shell.',
+        raise RisingBanditsError(
+            f"{where} must be a list such as {like}, got a text; shell = true runs texts in a shell."
         )
     if (
         not isinstance(value, list)
         or not value
         or not all(isinstance(part, str) and "\0" not in part for part in value)
     ):
-        raise table.mistake("command", f'must be a list of texts such as ["python3", "learn.py"], got {shown(value)}.')
+        raise RisingBanditsError(f"{where} must be a list of texts such as {like}, got {shown(value)}.")
     for number, part in enumerate(value):
-        check_placeholders(f"{table.where('command')}[{number}]", part)
+        check_placeholders(f"{where}[{number}]", part)
     return tuple(value)
 
 
-def _check_program(table: Table, arm: CommandArm, folder: Path) -> None:
+def _check_program(where: str, arm: CommandArm, folder: Path) -> None:
     """The program must be there now: better one sentence at once than an arm that fails at every pull."""
     known = {"plan": str(folder), "python": sys.executable, "arm": arm.name}
     program = expand(arm.command[0], known)
@@ -316,4 +290,4 @@ def _check_program(table: Table, arm: CommandArm, folder: Path) -> None:
         search = arm.environment.get("PATH", os.environ.get("PATH", os.defpath))
         found = bool(program) and shutil.which(program, path=search) is not None
     if not found:
-        raise table.mistake("command[0]", f"must be a program that can be run, {program!r} is not found.")
+        raise RisingBanditsError(f"{where} must be a program that can be run, {program!r} is not found.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies.base import Policy
@@ -38,13 +38,8 @@ def coin(x: float, rng: Rng) -> int:
 
 def low_and_width(reward_range: Any) -> tuple[float, float]:
     """The lower end and the width of a range, if it is one."""
-    if not isinstance(reward_range, tuple | list) or len(reward_range) != 2:
-        raise RisingBanditsError(f"reward_range must be two numbers (low, high), got {shown(reward_range)}.")
-    low = check_finite("reward_range[0]", reward_range[0])
-    width = check_finite("reward_range[1]", reward_range[1]) - low
-    if not width > 0.0:
-        raise RisingBanditsError(f"reward_range must be (low, high) with low < high, got {shown(reward_range)}.")
-    return low, check_finite("the width of reward_range", width)
+    low, high = check_range("reward_range", reward_range)
+    return low, high - low
 
 
 class BoundedRewards(Policy):

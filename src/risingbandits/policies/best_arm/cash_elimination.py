@@ -106,7 +106,7 @@ class CashElimination(Policy):
     Parameters
     ----------
     window : int
-        C, the pulls between the two results of the slope. Default 7 (recalled).
+        C, the pulls between the two results of the slope: more smooth the noise, fewer see a bend sooner. Default 7.
     costs : sequence of float or None
         Mean cost of a pull of each arm, above 0. None: all cost the same, and the budget is in pulls.
     budget : float or None
@@ -131,6 +131,8 @@ class CashElimination(Policy):
 
     name = "cash-elimination"
     summary = "drops arms whose best result, extrapolated, stays below another's; knows costs"
+    needs_horizon = True
+    from_horizon = ("budget",)
     kernels = Kernels(select=select, update=update, recommend=recommend)
     objective = "best-arm"
 
@@ -145,10 +147,6 @@ class CashElimination(Policy):
         self.costs = tuple(costs) if isinstance(costs, list) else costs
         self.budget = budget
         self.ceiling = ceiling
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.budget is None
 
     def validate(self) -> None:
         check_positive_int("window", self.window)

@@ -117,6 +117,8 @@ class DUCB(reward_scale.BoundedRewards):
 
     name = "d-ucb"
     summary = "UCB with fading rewards"
+    needs_horizon = True
+    from_horizon = ("discount",)
     kernels = Kernels(select=select, update=update)
 
     def __init__(
@@ -136,10 +138,6 @@ class DUCB(reward_scale.BoundedRewards):
     @property
     def draws(self) -> bool:
         return self.ties == "random"
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.discount is None
 
     def validate(self) -> None:
         super().validate()

@@ -51,16 +51,14 @@ class Exp3(reward_scale.BoundedRewards):
 
     name = "exp3"
     summary = "exponential weights against arbitrary rewards"
+    needs_horizon = True
+    from_horizon = ("gamma",)
     kernels = _exp3.kernels
     randomised = True
 
     def __init__(self, gamma: float | None = None, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
         self.gamma = gamma
         self.reward_range = reward_range
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.gamma is None
 
     def validate(self) -> None:
         super().validate()

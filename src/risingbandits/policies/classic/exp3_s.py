@@ -54,6 +54,8 @@ class Exp3S(reward_scale.BoundedRewards):
 
     name = "exp3-s"
     summary = "Exp3 against sequences of arms with few switches"
+    needs_horizon = True
+    from_horizon = ("gamma", "alpha")
     kernels = _exp3.kernels
     randomised = True
 
@@ -68,10 +70,6 @@ class Exp3S(reward_scale.BoundedRewards):
         self.alpha = alpha
         self.switches = switches
         self.reward_range = reward_range
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.gamma is None or self.alpha is None
 
     def validate(self) -> None:
         super().validate()

@@ -103,14 +103,12 @@ class ExploreThenCommit(Policy):
 
     name = "explore-then-commit"
     summary = "m pulls of each arm, then the best mean for ever"
+    needs_horizon = True
+    from_horizon = ("m",)
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
     def __init__(self, m: int | None = None) -> None:
         self.m = m
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.m is None
 
     def validate(self) -> None:
         if self.m is not None:

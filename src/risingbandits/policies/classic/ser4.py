@@ -105,8 +105,8 @@ class Ser4(reward_scale.BoundedRewards):
 
     .. math:: \max_j m_j - m_k + \epsilon \ge 2 \sqrt{\log(4 K \tau^2 / \delta) / (2 \tau)}.
 
-    (Allesiardo, Feraud and Maillard, 2017). The constants 4 and 2 are recalled, not checked: they make the right side
-    twice the width of Hoeffding's interval for a mean of tau rewards in [0, 1], at the level delta / (2 K tau^2).
+    (Allesiardo, Feraud and Maillard, 2017). With the constants 4 and 2 the right side is twice the width of Hoeffding's
+    interval for a mean of tau rewards in [0, 1], at the level delta / (2 K tau^2).
 
     One of the paper's six baselines; on ``paper-2arms`` the restarts make it one of the best of them. Use it where the
     best arm may switch at unknown times. Its intervals need a few hundred pulls per arm, so restarts more frequent
@@ -123,10 +123,10 @@ class Ser4(reward_scale.BoundedRewards):
     switches : int
         N, the expected number of switches of the best arm; only for phi = None. Default 1, as when it is unknown.
     log_constant : float
-        The 4 in the logarithm (recalled).
+        The 4 in the logarithm: greater ones drop arms later and with more certainty.
     divisor : float
-        The 2 that divides the logarithm (recalled). With 1 arms are dropped after about twice as many pulls, and
-        regret on ``paper-15arms`` is about 78,500 instead of 54,300.
+        The 2 that divides the logarithm, as in Hoeffding's inequality. With 1 arms are dropped after about twice as
+        many pulls, and regret on ``paper-15arms`` is about 78,500 instead of 54,300.
     reward_range : (float, float)
         Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
 
@@ -147,6 +147,8 @@ class Ser4(reward_scale.BoundedRewards):
 
     name = "ser4"
     summary = "successive elimination with random restarts"
+    needs_horizon = True
+    from_horizon = ("delta", "eps", "phi")
     kernels = Kernels(select=select, update=update)
     randomised = True
     draws_on_tell = True
@@ -168,10 +170,6 @@ class Ser4(reward_scale.BoundedRewards):
         self.log_constant = log_constant
         self.divisor = divisor
         self.reward_range = reward_range
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.delta is None or self.eps is None or self.phi is None
 
     def validate(self) -> None:
         super().validate()

@@ -85,6 +85,8 @@ class SWTS(reward_scale.BoundedRewards):
 
     name = "sw-ts"
     summary = "Thompson sampling on the last tau rounds"
+    needs_horizon = True
+    from_horizon = ("tau",)
     randomised = True
     draws_on_tell = True
     kernels = Kernels(select=select, update=update)
@@ -96,10 +98,6 @@ class SWTS(reward_scale.BoundedRewards):
         self.tau = tau
         self.beta = beta
         self.reward_range = reward_range
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.tau is None
 
     def validate(self) -> None:
         super().validate()

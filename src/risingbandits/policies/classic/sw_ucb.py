@@ -109,6 +109,8 @@ class SWUCB(reward_scale.BoundedRewards):
 
     name = "sw-ucb"
     summary = "UCB on the last tau rounds"
+    needs_horizon = True
+    from_horizon = ("tau",)
     kernels = Kernels(select=select, update=update)
 
     def __init__(
@@ -128,10 +130,6 @@ class SWUCB(reward_scale.BoundedRewards):
     @property
     def draws(self) -> bool:
         return self.ties == "random"
-
-    @property
-    def needs_horizon(self) -> bool:  # type: ignore[override]
-        return self.tau is None
 
     def validate(self) -> None:
         super().validate()

@@ -104,7 +104,7 @@ class ImprovingElimination(Policy):
     .. math:: L = F + (T - n) f(n) \quad\text{and}\quad U = F + \sum_{s=1}^{T-n} \min(1, f(n) + s \gamma).
 
     After each sweep over the active arms j is dropped when :math:`L_i \ge U_j` for some i (Heidari, Kearns and Roth,
-    2016, as recalled). What is left in the end is pulled for the rest of the horizon.
+    2016). What is left in the end is pulled for the rest of the horizon.
 
     Use it for deterministic learning curves. With noise the last two rewards say nothing about the slope, and good
     arms are dropped by chance: use `CashElimination` with a window, or an index policy.
@@ -112,7 +112,7 @@ class ImprovingElimination(Policy):
     Parameters
     ----------
     ceiling : float
-        The most that a pull can earn. 1 for rewards in [0, 1] (recalled).
+        The most that a pull can earn, the cut in U. 1 for rewards in [0, 1].
 
     References
     ----------

@@ -108,8 +108,8 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
         *((key, _setting(value)) for key, value in plain.items() if key not in hidden),
     ]
-    if settings.history:
-        rows.append(("rewards of earlier runs", f"{sum(map(len, settings.history.values())):,}"))
+    if settings.warm_start:
+        rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
     return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]

@@ -1,0 +1,101 @@
+"""One declaration of each setting: the constructor, its documentation, plans and stores agree with it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import MISSING
+from pathlib import Path
+
+import pytest
+
+from risingbandits import Allocator, RisingBanditsError
+from risingbandits.allocation.commands.plan import _PLAN
+from risingbandits.allocation.settings import SETTINGS, Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+STORED = json.dumps(
+    {
+        "arms": ["a", "b"],
+        "budget": {"pulls": 20},
+        "policy": {"name": "red-ucb", "params": {"eps": 0.25, "sigma": 0.5}},
+        "objective": "cumulative",
+        "direction": "maximize",
+        "reward_range": [0.0, 1.0],
+        "max_arms": None,
+        "order": "given",
+        "max_pulls": {"a": 9},
+        "parallel": "fill",
+        "lease": 3600.0,
+        "retries": 3,
+        "reclaim": True,
+        "durability": "process",
+        "seed": 0,
+        "history": {"a": [0.5]},
+        "version": "0.1.0",
+    }
+)
+
+
+def test_the_constructor_has_the_declared_settings_and_defaults() -> None:
+    parameters = dict(inspect.signature(Allocator).parameters)
+    assert parameters.pop("store").default is None
+    assert set(parameters) == set(SETTINGS)
+    for name, declared in SETTINGS.items():
+        default = parameters[name].default
+        assert (MISSING if default is inspect.Parameter.empty else default) == declared.default, name
+
+
+def test_the_documentation_of_the_constructor_is_complete_and_names_what_is_allowed() -> None:
+    section = inspect.cleandoc(str(Allocator.__doc__)).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    entries = dict(re.findall(r"^(\w+) : (.+)\n    \S", section, re.MULTILINE))
+    assert list(entries) == list(inspect.signature(Allocator).parameters)
+    for name, declared in SETTINGS.items():
+        allowed = getattr(declared.check, "keywords", {}).get("allowed")
+        if allowed is not None:
+            assert entries[name] == "{" + ", ".join(f'"{value}"' for value in allowed) + "}"
+            assert declared.default in allowed
+
+
+def test_the_pages_list_all_settings() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", (DOCS / "commands.md").read_text(), re.MULTILINE)
+    keys = dict(rows)
+    assert set(_PLAN) <= set(keys)
+    for name, declared in SETTINGS.items():
+        if declared.in_plan and isinstance(declared.default, str | int) and name != "lease":
+            assert keys[name].strip("`") == json.dumps(declared.default), name
+    page = (DOCS / "allocator.md").read_text()
+    assert [name for name in SETTINGS if f"`{name}`" not in page] == ["arms", "budget"]
+
+
+def test_settings_of_a_store_of_version_0_1_0() -> None:
+    settings = Settings.from_json(STORED)
+    assert settings.warm_start == {"a": [0.5]}
+    assert list(json.loads(settings.to_json())) == list(json.loads(STORED))
+    assert Settings.from_json(settings.to_json()).to_json() == settings.to_json()
+
+
+def test_what_a_store_lacks_has_its_default() -> None:
+    plain = json.loads(STORED)
+    del plain["parallel"], plain["history"]
+    settings = Settings.from_json(json.dumps(plain))
+    assert (settings.parallel, settings.warm_start) == ("fill", {})
+    for key in ("arms", "budget", "policy", "version"):
+        with pytest.raises(RisingBanditsError, match="damaged"):
+            Settings.from_json(json.dumps({name: value for name, value in plain.items() if name != key}))
+
+
+def test_differences_are_named_as_in_the_constructor() -> None:
+    stored = Settings.from_json(STORED)
+    mine = {"arms": ["a", "b"], "budget": 20, "max_pulls": {"a": 9}, "warm_start": {"a": [0.5]}}
+    assert Settings.make(**mine, durability="power").difference(stored, any_policy=True) is None
+    changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
+    assert changed.difference(stored, any_policy=True) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"
+    assert str(Settings.make(**mine).difference(stored, any_policy=False)).startswith("policy is {")
+
+
+def test_a_policy_may_be_written_with_its_settings() -> None:
+    assert repr(Settings.make(arms=["a"], budget=9, policy="commit-ucb(sigma=0.1)").policy) == "CommitUCB(sigma=0.1)"
+    with pytest.raises(RisingBanditsError, match=r"^policy is 'commit-ucb\(x=1\)': "):
+        Settings.make(arms=["a"], budget=9, policy="commit-ucb(x=1)")
