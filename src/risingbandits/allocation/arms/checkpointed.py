@@ -312,6 +312,6 @@ class Checkpointed:
         state = "in an unknown state" if self.pulls is None else f"beyond pull {self.pulls}"
         return (
             f"pull {pulls + 1} of arm {self.name!r} must follow pull {pulls}, but its object is {state} and cannot go "
-            "back: give it save(path) and load(path) and a store with a folder, or give a function that makes it, or, if "
+            "back: give it save(path) and load(path) and a store with a folder, or a function that makes it, or, if "
             "it goes by pull.n and not by what it has learnt, restores_itself = True."
         )
