@@ -10,6 +10,7 @@ from typing import Any
 from chain_arm import Chain, expected
 from risingbandits import Allocator, Pull
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.display import Display
 from risingbandits.allocation.arms.driver import Driver
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.plan import CommandArm
@@ -31,25 +32,16 @@ print(int(state[:8], 16) / 0xFFFFFFFF)
 """
 
 
-class Interrupting:
+class Interrupting(Display):
     """A display that interrupts the program when so many pulls have been told."""
 
     def __init__(self, pulls: int) -> None:
         self.left = pulls
 
-    def started(self, pull: Pull) -> None:
-        pass
-
     def told(self, pull: Pull, reward: float) -> None:
         self.left -= 1
         if self.left == 0:
             signal.raise_signal(signal.SIGINT)
-
-    def say(self, sentence: str) -> None:
-        pass
-
-    def tick(self) -> None:
-        pass
 
 
 def an_object(allocator: Allocator, folder: Path) -> Mapping[str, Any]:

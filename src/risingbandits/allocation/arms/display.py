@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.status import arms_table, spent
@@ -25,8 +25,8 @@ log = logging.getLogger("risingbandits")
 _REFRESH = 0.2  # seconds between two pictures of the table or the bar
 
 
-class Display(Protocol):
-    """What the driver tells of its work. Failures and lost pulls come by way of `logging`."""
+class Display:
+    """What the driver tells of its work; this one shows nothing. Failures come by way of `logging`."""
 
     def started(self, pull: Pull) -> None:
         """A pull is being made."""
@@ -36,32 +36,17 @@ class Display(Protocol):
 
     def say(self, sentence: str) -> None:
         """Something that the user should know."""
-
-    def tick(self) -> None:
-        """Called after each pull and several times a second."""
-
-
-class _Quiet:
-    """Shows nothing; sentences are logged."""
-
-    def started(self, pull: Pull) -> None:
-        """Nothing."""
-
-    def told(self, pull: Pull, reward: float) -> None:
-        """Nothing."""
-
-    def say(self, sentence: str) -> None:
         log.warning(sentence)
 
     def tick(self) -> None:
-        """Nothing."""
+        """Called after each pull and several times a second."""
 
 
 @contextmanager
 def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
     """A bar on standard error, where that is a terminal and the bar is wanted."""
     if not (wanted and sys.stderr.isatty()):
-        yield _Quiet()
+        yield Display()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -76,22 +61,21 @@ def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
 @contextmanager
 def lines_or_table(allocator: Allocator) -> Iterator[Display]:
     """A table on standard error if that is a terminal, otherwise lines; warnings of the package go there, too."""
-    display: _Lines | _Table
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.live import Live
-
-        with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
-            display = _Table(allocator, live)
-            with _warnings_to(display):
-                yield display
-    else:
-        display = _Lines(allocator)
-        with _warnings_to(display):
+    if not sys.stderr.isatty():
+        with _warnings_to(_Lines(allocator)) as display:
             yield display
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with (
+        Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live,
+        _warnings_to(_Table(allocator, live)) as display,
+    ):
+        yield display
 
 
-class _Lines(_Quiet):
+class _Lines(Display):
     """A line for each pull."""
 
     def __init__(self, allocator: Allocator) -> None:
@@ -104,7 +88,7 @@ class _Lines(_Quiet):
         print(sentence, file=sys.stderr, flush=True)
 
 
-class _Drawn(_Quiet):
+class _Drawn(Display):
     """A picture that is drawn again when something has changed."""
 
     _due = 0.0
@@ -166,14 +150,12 @@ class _Handler(logging.Handler):
 
 
 @contextmanager
-def _warnings_to(display: Display) -> Iterator[None]:
-    logger = logging.getLogger("risingbandits")
-    handler = _Handler(display)
-    before = logger.propagate
-    logger.addHandler(handler)
-    logger.propagate = False  # or they would be shown twice where the root has a handler
+def _warnings_to(display: Display) -> Iterator[Display]:
+    handler, before = _Handler(display), log.propagate
+    log.addHandler(handler)
+    log.propagate = False  # or they would be shown twice where the root has a handler
     try:
-        yield
+        yield display
     finally:
-        logger.removeHandler(handler)
-        logger.propagate = before
+        log.removeHandler(handler)
+        log.propagate = before
