@@ -156,8 +156,8 @@ class Cells:
             runs,
             problem.seed,
             self.jobs,
-            checkpoints=1,
-            finished="paying" if problem.finals is None else "masked",
+            record_at=1,
+            after_end="hold" if problem.finals is None else "stop",
             progress=lambda label, _finished: self.advance(label, horizon),
         )
         self.played += runs * len(policies)

@@ -65,7 +65,7 @@ def measure(c: float, policy: str, noisy: bool, horizons: tuple[int, ...], runs:
     means, errors = [], []
     for horizon in horizons:
         repeats = runs if noisy else 1
-        final = simulate(policy, problem(c, horizon, noisy), runs=repeats, checkpoints=1).final_regret[policy]
+        final = simulate(policy, problem(c, horizon, noisy), runs=repeats, record_at=1).final_regret[policy]
         means.append(float(final.mean()))
         errors.append(float(final.std(ddof=1)) / math.sqrt(repeats) if repeats > 1 else 0.0)
     return Series(c, policy, "stochastic" if noisy else "deterministic", means, errors)

@@ -32,8 +32,8 @@ def picture() -> Figure:
             left.annotate(f"{name} learner", (2_000, curve(pulls)[-1]), (-4, 5), textcoords="offset points", ha="right")
         for position, (name, title) in enumerate(_POLICIES.items(), start=2):
             regret = result.mean(name)
-            right.plot(result.checkpoints, regret, color=look(position).color)
-            end = (result.checkpoints[-1], regret[-1])
+            right.plot(result.record_at, regret, color=look(position).color)
+            end = (result.record_at[-1], regret[-1])
             right.annotate(title, end, _PLACES[name], textcoords="offset points", ha="right")
         left.set(title="Learners get better with use ...", xlabel="pulls of the learner", ylabel="mean reward")
         left.set_ylim(0, 1)

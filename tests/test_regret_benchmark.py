@@ -330,7 +330,7 @@ def test_finding_the_best_of_real_curves(tmp_path: Path) -> None:
     problem = problems[1]
     one = Task("one", "real-best-arm", problem.instance.horizon or 0, 1, lambda: iter((problem,)), 1, "instances")
     (found,) = Cells(tmp_path, 1).of(one, {"r-sr": RSR()})["r-sr"].rows
-    result = simulate(RSR(), problem.instance, seed=problem.seed, finished="masked")
+    result = simulate(RSR(), problem.instance, seed=problem.seed, after_end="stop")
     finals = np.array(problem.finals)
     assert found.regret == finals.max() - finals[result.recommended["r-sr"][0]]
     assert found.scale == finals.max() - finals.mean()

@@ -12,7 +12,7 @@ import pytest
 
 from programs import PATIENCE, program, until
 from risingbandits import Allocator
-from risingbandits.allocation import open_history
+from risingbandits.allocation import open_reader
 
 PROGRAM = """\
 import sys, time
@@ -38,7 +38,7 @@ with Allocator({"a": wait, "b": wait}, 8, store=folder / "run.db", policy="round
 
 
 def kinds(folder: Path) -> list[str]:
-    with open_history(folder / "run.db") as history:
+    with open_reader(folder / "run.db") as history:
         return [event.kind for event in history.events()]
 
 

@@ -18,7 +18,7 @@ from programs import PATIENCE, program, until
 from ray_cluster import Nodes, nodes
 from risingbandits import Allocator
 from risingbandits.allocation.cluster.ray_arms import RayArms
-from risingbandits.allocation.stores.reader import open_history
+from risingbandits.allocation.stores.reader import open_reader
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,6 @@ def test_interrupted_commands(signals: list[signal.Signals], code: int, cluster:
             (tmp_path / "go").touch()
         assert process.wait(PATIENCE) == code, shown.read_text()
     until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
-    with open_history(tmp_path / "plan.db") as history:
+    with open_reader(tmp_path / "plan.db") as history:
         kinds = [event.kind for event in history.events()]
     assert kinds == ["ask", "tell" if (tmp_path / "go").exists() else "expire"]

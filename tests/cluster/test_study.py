@@ -24,7 +24,6 @@ from risingbandits.paper.reproduce import reproduce
 from risingbandits.simulation.backends import ray as ray_backend
 from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.backends.ray import RayBlocks, play_block, program_stamp
-from risingbandits.simulation.blocks import in_blocks
 
 
 @pytest.fixture(scope="module")
@@ -49,30 +48,30 @@ def test_simulate_gives_equal_files(tmp_path: Path) -> None:
         policies, "paper-15arms", 3_000, 12, seed=5, backend="ray", progress=lambda name, done: told[name].append(done)
     )
     near = simulate(policies, "paper-15arms", 3_000, 12, seed=5)
-    assert files(far.save(tmp_path / "ray")) == files(near.save(tmp_path / "threads"))
+    assert files(far.save(tmp_path / "ray")) == files(near.save(tmp_path / "local"))
     assert all(done == list(range(1, 13)) for done in told.values())
 
 
 def test_reproduce_gives_equal_files_and_continues_what_threads_began(tmp_path: Path) -> None:
-    size = Size(runs=12, horizon=1_000, checkpoints=10)
-    assert reproduce(["15arms"], tmp_path / "threads", size, 2, "command") > 0
+    size = Size(runs=12, horizon=1_000, record_at=10)
+    assert reproduce(["15arms"], tmp_path / "local", size, 2, "command") > 0
     assert reproduce(["15arms"], tmp_path / "ray", size, None, "command", backend="ray") > 0
-    assert files(tmp_path / "ray") == files(tmp_path / "threads")
+    assert files(tmp_path / "ray") == files(tmp_path / "local")
     shutil.rmtree(min((tmp_path / "ray" / KEPT).iterdir()))
     assert reproduce(["15arms"], tmp_path / "ray", size, 3, "command", backend="ray") in (12 * 9, 12 * 10)
-    assert files(tmp_path / "ray") == files(tmp_path / "threads")
+    assert files(tmp_path / "ray") == files(tmp_path / "local")
 
 
 def test_commands_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
     small = ["--dataset", "digits", "--horizon", "200", "--runs", "2", "--curve-runs", "3", "--arms", "2"]
-    for backend in ("threads", "ray"):
+    for backend in ("local", "ray"):
         (tmp_path / backend).mkdir()
         monkeypatch.chdir(tmp_path / backend)  # reports name their folder
         options = ["--out", "out", "--backend", backend]
         assert run(["paper", "imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
         assert run(["simulate", "--runs", "3", "--horizon", "500", "--out", "small", "--backend", backend]) == 0
-    assert files(tmp_path / "ray") == files(tmp_path / "threads")
+    assert files(tmp_path / "ray") == files(tmp_path / "local")
     assert {"out/predictions.csv", "out/curves.npz", "small/report.md"} <= set(files(tmp_path / "ray"))
 
 
@@ -121,8 +120,8 @@ def study_with_a_lost_node(cluster: Nodes, folder: Path) -> None:
             killed.append(True)
 
     before = cluster.alive
-    far = in_blocks(labels, diary, runs, RayBlocks(), progress)
-    assert far == in_blocks(labels, Diary(folder / "threads", 0.0), runs, Threads(2))
+    far = RayBlocks().play_all(diary, labels, runs, progress)
+    assert far == Threads(2).play_all(Diary(folder / "local", 0.0), labels, runs)
     assert sorted(finished) == [(label, done) for label in labels for done in range(1, 41)]  # each counted once
     assert len(killed) == 1
     cluster.wait_for(before - 1)
@@ -144,8 +143,8 @@ def test_nodes_lost_in_the_middle_of_studies(cluster: Nodes, tmp_path: Path, rep
 @pytest.mark.slow
 def test_the_15_arm_study_gives_equal_files(tmp_path: Path) -> None:
     reproduce(["15arms"], tmp_path / "ray", Size(), None, "command", backend="ray")
-    reproduce(["15arms"], tmp_path / "threads", Size(), None, "command")
-    assert files(tmp_path / "ray") == files(tmp_path / "threads")
+    reproduce(["15arms"], tmp_path / "local", Size(), None, "command")
+    assert files(tmp_path / "ray") == files(tmp_path / "local")
 
 
 def test_blocks_are_neither_short_nor_long(tmp_path: Path) -> None:
@@ -185,13 +184,13 @@ class Deadly(Diary):
 
 def test_errors_reach_the_caller_and_end_the_study(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match=r"^item 3 cannot be played\.$"):
-        in_blocks(["a"], Stubborn(tmp_path, 0.0), range(9), RayBlocks())
+        RayBlocks().play_all(Stubborn(tmp_path, 0.0), ["a"], range(9))
 
 
 def test_a_block_that_kills_its_workers_ends_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_backend, "_RETRIES", 1)
     with pytest.raises(RisingBanditsError, match="a block of runs was lost 2 times on the cluster"):
-        in_blocks(["a"], Deadly(tmp_path, 0.0), range(1), RayBlocks())
+        RayBlocks().play_all(Deadly(tmp_path, 0.0), ["a"], range(1))
 
 
 def test_nodes_with_another_program_are_refused(tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_a_policy_in_the_middle_of_a_run_travels_by_its_settings() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(RisingBanditsError, match="backend must be one of threads, ray; got 'rays'"):
+    with pytest.raises(RisingBanditsError, match="backend must be one of local, ray; got 'rays'"):
         simulate("red-ucb", "paper-2arms", 10, backend="rays")
     with pytest.raises(RisingBanditsError, match="address is that of a Ray cluster"):
         simulate("red-ucb", "paper-2arms", 10, address="auto")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,13 @@ import pytest
 from reference_rows import random_rows
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
-from risingbandits.paper.imdb import Learner, LiveBandit, LogisticRegression, Network
+from risingbandits.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
 from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
-from risingbandits.paper.imdb.play import Paired, play_live
-from risingbandits.paper.imdb.study import ARMS, live_csv, live_table, play_studies, study_policies
+from risingbandits.paper.imdb.study import ARMS, Paired, live_csv, live_table, play_studies, study_policies
 from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import get_policy
+from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Threads
-from risingbandits.simulation.blocks import in_blocks
 
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]
 
@@ -29,29 +29,48 @@ def test_loop_is_ask_and_tell(name: str) -> None:
     rows = random_rows()
     averages = measure_curves(rows, SMALL, 200, 2)
     curves = averages.problem("small")
-    result = play_live(name, rows, SMALL, curves, 200, runs=2, seed=4, jobs=1, checkpoints=5)
+    result = simulate(name, curves, 200, 2, seed=4, jobs=1, record_at=5, arms=partial(LiveArms, rows, SMALL))
     for number in range(2):
         arms_seed, policy_seed = np.random.SeedSequence(4, spawn_key=(number,)).spawn(2)
         bandit = LiveBandit(rows, SMALL, 200).reset(arms_seed)
         policy = get_policy(name).for_problem(curves, 200).reset(len(SMALL), 200, policy_seed)
-        rewards = []
+        rewards, means = [], []
         for _ in range(200):
             arm = policy.ask()
             rewards.append(bandit.pull(arm))
             policy.tell(arm, rewards[-1])
-        assert result.spent[name][number, -1].tolist() == policy.pulls.tolist()
-        assert result.correct[name][number].tolist() == np.cumsum(rewards)[result.checkpoints - 1].tolist()
+            means.append(curves.means(bandit.pulls[arm])[arm])
+        assert result.pulls[name][number].tolist() == policy.pulls.tolist()
+        assert result.reward is not None
+        assert result.reward[name][number].tolist() == np.cumsum(rewards)[result.record_at - 1].tolist()
+        regret = result.oracle - np.cumsum(means)[result.record_at - 1]
+        np.testing.assert_allclose(result.regret[name][number], regret, atol=1e-9)
 
 
 def test_threads_do_not_matter_and_runs_are_paired() -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 150, 3, jobs=1).problem("small")
-    results = [play_live(["rexp3", "kl-ucb"], rows, SMALL, curves, 150, 5, 1, jobs) for jobs in (1, 3)]
-    alone = play_live("kl-ucb", rows, SMALL, curves, 150, 3, 1, 1)
+    arms = partial(LiveArms, rows, SMALL)
+    one, three = (simulate(["rexp3", "kl-ucb"], curves, 150, 5, 1, jobs, arms=arms) for jobs in (1, 3))
+    alone = simulate("kl-ucb", curves, 150, 3, 1, 1, arms=arms)
+    assert one.reward is not None
+    assert three.reward is not None
+    assert alone.reward is not None
     for label in ("rexp3", "kl-ucb"):
-        np.testing.assert_array_equal(results[0].correct[label], results[1].correct[label])
-        np.testing.assert_array_equal(results[0].spent[label], results[1].spent[label])
-    np.testing.assert_array_equal(results[0].correct["kl-ucb"][:3], alone.correct["kl-ucb"])
+        np.testing.assert_array_equal(one.reward[label], three.reward[label])
+        np.testing.assert_array_equal(one.pulls[label], three.pulls[label])
+    np.testing.assert_array_equal(one.reward["kl-ucb"][:3], alone.reward["kl-ucb"])
+
+
+def test_rewards_are_in_the_files(tmp_path: Path) -> None:
+    rows = random_rows()
+    curves = measure_curves(rows, SMALL, 100, 2).problem("small")
+    result = simulate("round-robin", curves, 100, 2, record_at=4, arms=partial(LiveArms, rows, SMALL))
+    again = Result.load(result.save(tmp_path))
+    assert result.reward is not None
+    assert again.reward is not None
+    np.testing.assert_array_equal(again.reward["round-robin"], result.reward["round-robin"])
+    assert simulate("round-robin", curves, 100).reward is None
 
 
 def test_curves_continue_where_they_stopped(tmp_path: Path) -> None:
@@ -84,20 +103,20 @@ def test_regret_of_the_best_arm_is_zero() -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 300, 4).problem("small")
     best = curves.oracle_arm()
-    result = play_live("round-robin", rows, SMALL[best : best + 1], curves._only(best), 300).against(curves._only(best))
+    result = simulate("round-robin", curves._only(best), 300, arms=partial(LiveArms, rows, SMALL[best : best + 1]))
     assert np.abs(result.regret["round-robin"]).max() < 1e-9
 
 
 def test_study_of_all_policies() -> None:
     rows = random_rows()
     averages = measure_curves(rows, ARMS, 60, 2)
-    studies = play_studies(rows, averages, study_policies(published=True), 2, 0, None, [7, 2])
-    assert [study.live.name for study in studies] == ["random-7arms", "random-2arms"]
+    studies = play_studies(rows, averages, study_policies(published=True), 2, 0, [7, 2])
+    assert [study.result.problem for study in studies] == ["random-7arms", "random-2arms"]
     for study in studies:
         assert len(live_table(study).rows) == 10
-        assert all((spent.sum(axis=2) == study.live.checkpoints).all() for spent in study.live.spent.values())
-        assert "sigma=0.5" in study.live.settings["red-ucb"]
-        assert "sigma=0.5" in study.live.settings["commit-ucb"]
+        assert all((pulls.sum(axis=1) == 60).all() for pulls in study.result.pulls.values())
+        assert "sigma=0.5" in study.result.settings["red-ucb"]
+        assert "sigma=0.5" in study.result.settings["commit-ucb"]
     lines = list(csv.reader(live_csv(studies).splitlines()))
     assert len(lines) == 1 + 2 * 10
     assert len({len(line) for line in lines}) == 1
@@ -108,7 +127,7 @@ def test_an_error_in_a_thread_is_raised() -> None:
         raise RisingBanditsError("broken")
 
     with pytest.raises(RisingBanditsError, match="broken"):
-        in_blocks(["one"], begin, range(5), Threads(2))  # type: ignore[arg-type]
+        Threads(2).play_all(begin, ["one"], range(5))  # type: ignore[arg-type]
 
 
 def test_intervals() -> None:
@@ -172,5 +191,5 @@ def test_clipped_bonus_is_its_formula() -> None:
 def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
     curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
-    spent = play_live(ClippedBonusUCB(), rows, ARMS, curves, 2000, runs=5, seed=1).spent["red-ucb-clipped"][:, -1]
-    assert (spent.max(axis=1) > 0.8 * 2000).all()
+    result = simulate(ClippedBonusUCB(), curves, 2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
+    assert (result.pulls["red-ucb-clipped"].max(axis=1) > 0.8 * 2000).all()

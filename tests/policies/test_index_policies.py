@@ -410,6 +410,6 @@ REGRETS = {
 def test_regret_at_full_size(problem: str, policy: str) -> None:
     """Within four standard errors of the difference, or half a percent."""
     mean, sd = REGRETS[problem, policy]
-    regret = simulate(policy, problem, runs=100, seed=1, checkpoints=1).final_regret[policy]
+    regret = simulate(policy, problem, runs=100, seed=1, record_at=1).final_regret[policy]
     error = math.hypot(sd, float(regret.std(ddof=1))) / math.sqrt(100)
     assert abs(regret.mean() - mean) <= max(4 * error, 0.005 * mean)

@@ -452,7 +452,7 @@ def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None
     problem = RisingBandit.from_array(curves, NoNoise(), 30)
     assert policy.for_problem(problem, 30).get_params()["max_pulls"] == 12
     assert policy.for_problem(get_problem("paper-2arms"), 30).get_params()["max_pulls"] is None
-    result = simulate(policy, problem, finished="masked")
+    result = simulate(policy, problem, after_end="stop")
     assert result.pulls[policy.name].max() <= 12
     assert result.recommended[policy.name].tolist() == [1]
 

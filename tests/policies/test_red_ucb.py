@@ -209,4 +209,4 @@ def test_ten_thousand_arms_run_in_little_memory() -> None:
     runner = Runner(REdUCB(sigma=0.1), problem, 20_000, np.array([20_000]))
     run = runner.play(np.random.SeedSequence(0))
     assert run.pulls.sum() == 20_000
-    assert bytes_of(runner.state) + bytes_of(runner.environment) < 64 * 2**20
+    assert bytes_of(runner.state) + bytes_of(runner.arms.state) < 64 * 2**20

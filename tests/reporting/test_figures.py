@@ -29,7 +29,7 @@ def problem() -> RisingBandit:
 
 @pytest.fixture(scope="module")
 def result(problem: RisingBandit) -> Result:
-    return simulate(["round-robin", "oracle"], problem, runs=4, checkpoints=20)
+    return simulate(["round-robin", "oracle"], problem, runs=4, record_at=20)
 
 
 def legend(ax: Any) -> list[str]:
@@ -39,7 +39,7 @@ def legend(ax: Any) -> list[str]:
 def test_regret_is_the_mean_over_runs(result: Result) -> None:
     ax = plot_regret(result)
     line = ax.lines[0]
-    np.testing.assert_array_equal(line.get_xdata(), [0, *result.checkpoints])
+    np.testing.assert_array_equal(line.get_xdata(), [0, *result.record_at])
     np.testing.assert_allclose(np.asarray(line.get_ydata(), float), [0, *result.mean("round-robin")])
     assert legend(ax) == ["round-robin", "oracle"]  # in the order in which the lines end
     assert len(ax.collections) == 2  # a band for each

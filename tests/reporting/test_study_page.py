@@ -121,7 +121,7 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     result = study.result
     policy = WICKED[0]
     (line,) = [t for t in drawn["study-1-regret"]["data"] if t["legendgroup"] == policy and "fill" not in t]
-    assert line["x"] == [0, *result.checkpoints]
+    assert line["x"] == [0, *result.record_at]
     np.testing.assert_allclose(np.array(line["y"], float)[1:], result.mean(policy), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(np.array(line["customdata"], float)[1:], result.half_width(policy), rtol=1e-2)
     (heat,) = drawn["study-1-pulls"]["data"]

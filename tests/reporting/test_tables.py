@@ -22,7 +22,7 @@ def made_up(final: list[float]) -> Result:
         horizon=1_000,
         seed=7,
         settings={"a|b": "Made()"},
-        checkpoints=np.array([1_000]),
+        record_at=np.array([1_000]),
         oracle=np.array([50_000.0]),
         regret={"a|b": np.array(final)[:, None]},
         pulls={"a|b": np.tile([900, 100], (runs, 1))},

@@ -51,9 +51,9 @@ def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
     problem = ending_problem([3, 20, 7, 15])
     for horizon in (30, 60):
         policy = get_policy(name).for_problem(problem, horizon)
-        checkpoints = np.arange(1, horizon + 1)
+        record_at = np.arange(1, horizon + 1)
         by_hand = masked_by_hand(policy, problem, horizon, seed=2)
-        run = Runner(policy, problem, horizon, checkpoints, masked=True).play(np.random.SeedSequence(2))
+        run = Runner(policy, problem, horizon, record_at, after_end="stop").play(np.random.SeedSequence(2))
         assert np.array_equal(run.pulls, by_hand.pulls)
         assert np.array_equal(run.gained, by_hand.gained)
         assert run.recommended == by_hand.recommended
@@ -64,14 +64,14 @@ def test_masked_runs_are_those_of_asking_with_a_mask(name: str) -> None:
 def test_interpreted_masked_run() -> None:
     problem, policy = ending_problem(9), CommitUCB(sigma=0.1)
     slow = interpreted(loop, **policy.kernels_for(4)._asdict())
-    one = Runner(policy, problem, 50, np.arange(1, 51), loop=slow, masked=True).play(np.random.SeedSequence(1))
-    other = Runner(policy, problem, 50, np.arange(1, 51), masked=True).play(np.random.SeedSequence(1))
+    one = Runner(policy, problem, 50, np.arange(1, 51), loop=slow, after_end="stop").play(np.random.SeedSequence(1))
+    other = Runner(policy, problem, 50, np.arange(1, 51), after_end="stop").play(np.random.SeedSequence(1))
     assert np.array_equal(one.gained, other.gained)
     assert one.pulls.tolist() == other.pulls.tolist() == [9, 9, 9, 9]
 
 
 def test_a_run_ends_when_no_arm_is_left() -> None:
-    result = simulate("round-robin", ending_problem(5), horizon=100, finished="masked", checkpoints=[10, 20, 21, 90])
+    result = simulate("round-robin", ending_problem(5), horizon=100, after_end="stop", record_at=[10, 20, 21, 90])
     assert result.pulls["round-robin"].tolist() == [[5, 5, 5, 5]]
     gained = result.oracle - result.regret["round-robin"][0]
     assert gained[1] == pytest.approx(ending_problem().mean_sums(5).sum())
@@ -90,9 +90,9 @@ def test_the_best_arm_is_that_with_the_highest_end() -> None:
     problem = RisingBandit.from_array(curves, NoNoise())
     assert problem.lengths is not None
     assert problem.lengths.tolist() == [2, 4, 3]
-    result = simulate("r-sr", problem, horizon=3, finished="masked")
+    result = simulate("r-sr", problem, horizon=3, after_end="stop")
     assert result.final_means.tolist() == [0.9, 0.4, 0.7]
-    assert simulate("r-sr", problem, horizon=9, finished="masked").final_means.tolist() == [0.9, 0.95, 0.7]
+    assert simulate("r-sr", problem, horizon=9, after_end="stop").final_means.tolist() == [0.9, 0.95, 0.7]
 
 
 def test_lengths_of_instances() -> None:
@@ -116,17 +116,17 @@ def test_limits_that_are_refused(limits: object) -> None:
 
 
 def test_words_that_are_refused() -> None:
-    with pytest.raises(RisingBanditsError, match="finished must be one of"):
-        simulate("r-sr", ending_problem(3), finished="gone")
+    with pytest.raises(RisingBanditsError, match="after_end must be one of"):
+        simulate("r-sr", ending_problem(3), after_end="gone")
     with pytest.raises(RisingBanditsError, match="needs a problem whose arms end"):
-        simulate("r-sr", "paper-2arms", horizon=10, finished="masked")
+        simulate("r-sr", "paper-2arms", horizon=10, after_end="stop")
 
 
 @settings(max_examples=25, deadline=None)
 @given(limits=st.lists(st.integers(1, 12), min_size=4, max_size=4), horizon=st.integers(1, 60))
 def test_no_arm_is_pulled_beyond_its_end(limits: list[int], horizon: int) -> None:
     result = simulate(
-        ["r-sr", "selective-race", "commit-ucb"], ending_problem(limits), horizon, finished="masked", jobs=1
+        ["r-sr", "selective-race", "commit-ucb"], ending_problem(limits), horizon, after_end="stop", jobs=1
     )
     for pulls in result.pulls.values():
         assert (pulls[0] <= limits).all()

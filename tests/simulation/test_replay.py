@@ -83,7 +83,7 @@ def test_arms_that_end_are_those_of_simulate() -> None:
     chosen = {"red-ucb": get_policy("red-ucb", sigma=0.1), "halving": get_policy("successive-halving")}
     outcome = replay(curves, chosen, 60)
     problem = RisingBandit.from_array(list(curves.values()), noise=NoNoise(), horizon=60)
-    result = simulate(chosen, problem, 60, finished="masked")
+    result = simulate(chosen, problem, 60, after_end="stop")
     for label in chosen:
         assert outcome.pulls[label][0].tolist() == result.pulls[label][0].tolist()
         assert outcome.recommended[label][0] == result.recommended[label][0]

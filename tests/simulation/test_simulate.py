@@ -17,14 +17,14 @@ from programs import PATIENCE, program
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import Constant, REdUCB, RoundRobin
 from risingbandits.problems import Bernoulli, ConstantCurve, NoNoise, Polynomial
-from risingbandits.simulation.run import checkpoint_rounds
+from risingbandits.simulation.run import record_rounds
 from risingbandits.testing import play_by_hand
 
 
 def test_regret_is_the_sum_of_the_definition() -> None:
     problem = get_problem("paper-15arms")
     horizon = 600
-    result = simulate(REdUCB(), problem, horizon=horizon, runs=2, seed=5, checkpoints=[1, 10, 599])
+    result = simulate(REdUCB(), problem, horizon=horizon, runs=2, seed=5, record_at=[1, 10, 599])
     means = problem.means(np.arange(1, horizon + 1))
     best = means[means.sum(axis=1).argmax()]
     for run in range(2):
@@ -100,9 +100,9 @@ def test_policies_may_be_given_in_many_ways() -> None:
         ({"runs": True}, "runs"),
         ({"seed": -1}, "seed"),
         ({"jobs": 0}, "jobs"),
-        ({"checkpoints": 0}, "checkpoints"),
-        ({"checkpoints": [0, 5]}, "checkpoints"),
-        ({"checkpoints": [1.5]}, "checkpoints"),
+        ({"record_at": 0}, "record_at"),
+        ({"record_at": [0, 5]}, "record_at"),
+        ({"record_at": [1.5]}, "record_at"),
         ({"policies": REdUCB(eps=3)}, "eps"),
         ({"problem": RisingBandit([ConstantCurve(1.0)]), "horizon": None}, "horizon"),
     ],
@@ -112,10 +112,10 @@ def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], word: str)
         simulate(**{"policies": "red-ucb", "problem": "paper-2arms", "horizon": 50, **arguments})
 
 
-def test_checkpoints_rise_and_end_at_the_horizon() -> None:
-    assert checkpoint_rounds(4, 10).tolist() == [3, 5, 8, 10]
-    assert checkpoint_rounds(100, 7).tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert checkpoint_rounds([5, 2, 5], 9).tolist() == [2, 5, 9]
+def test_record_points_rise_and_end_at_the_horizon() -> None:
+    assert record_rounds(4, 10).tolist() == [3, 5, 8, 10]
+    assert record_rounds(100, 7).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert record_rounds([5, 2, 5], 9).tolist() == [2, 5, 9]
 
 
 def test_mean_and_interval_are_students() -> None:
@@ -150,7 +150,7 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
 
 @pytest.fixture
 def result() -> Result:
-    return simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5)
+    return simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, record_at=5)
 
 
 def test_saved_results_come_back_and_equal_results_give_equal_bytes(
@@ -158,7 +158,7 @@ def test_saved_results_come_back_and_equal_results_give_equal_bytes(
 ) -> None:
     result.save(tmp_path / "one")
     monkeypatch.setattr(time, "time", lambda: 1e9)  # at another time, which no file tells
-    again = simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, checkpoints=5, jobs=1)
+    again = simulate(["red-ucb", "round-robin"], "paper-2arms", horizon=400, runs=3, seed=9, record_at=5, jobs=1)
     again.save(tmp_path / "two")
     for name in ("result.npz", "result.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

@@ -80,7 +80,7 @@ def test_red_ucb_keeps_to_the_deterministic_bound(seed: int) -> None:
     bound = deterministic_bound(problem)
     assert not bound.vacuous
     assert not bound.broken
-    result = simulate("red-ucb", problem, runs=1, jobs=1, checkpoints=1)
+    result = simulate("red-ucb", problem, runs=1, jobs=1, record_at=1)
     assert result.final_regret["red-ucb"][0] <= bound.value
 
 
@@ -88,7 +88,7 @@ def test_red_ucb_keeps_to_the_stochastic_bound() -> None:
     problem = RisingBandit([Exponential(0.7, 0.2), ConstantCurve(0.2)], Gaussian(0.001), 50_000)
     bound = stochastic_bound(problem)
     assert not bound.vacuous
-    result = simulate("red-ucb", problem, runs=3, jobs=1, checkpoints=1)
+    result = simulate("red-ucb", problem, runs=3, jobs=1, record_at=1)
     assert result.final_regret["red-ucb"].mean() <= bound.value
 
 

@@ -108,7 +108,7 @@ def test_total_variation_averages_gaps_and_oracle() -> None:
 @pytest.mark.parametrize("name", ["paper-2arms", "random-4"])
 def test_regret_is_at_least_its_decomposition(name: str) -> None:
     bandit = get_problem(name).with_horizon(3_000)
-    result = simulate(["red-ucb", "round-robin"], bandit, runs=3, jobs=1, checkpoints=1)
+    result = simulate(["red-ucb", "round-robin"], bandit, runs=3, jobs=1, record_at=1)
     for label in result.policies:
         bound = regret_from_pulls(bandit, result.pulls[label])
         assert (result.final_regret[label] >= bound - 1e-9).all()

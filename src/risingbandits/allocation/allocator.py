@@ -29,7 +29,7 @@ __all__ = ["Allocator"]
 log = logging.getLogger("risingbandits")
 
 _SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
-Arms = Sequence[str] | Mapping[str, Arm | Callable[[Pull], Any]]
+Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
 class Allocator:
@@ -117,7 +117,7 @@ class Allocator:
             self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod
-    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[[Pull], Any]] | None = None) -> Self:
+    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
         """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
         opened = open_store(store)
         with _closed_on_error(opened):
@@ -211,7 +211,7 @@ class Allocator:
 
     # -- arms ---------------------------------------------------------------------------------------------------
 
-    def add(self, name: str, arm: Arm | Callable[[Pull], Any] | None = None) -> None:
+    def add(self, name: str, arm: Arm | Callable[..., Any] | None = None) -> None:
         """Add an arm; the policy takes it in with the next decision."""
         check_arm_name(name)
         if arm is not None:

@@ -134,24 +134,24 @@ def simulate(
         str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; by default the problem's own.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
-    checkpoints: Annotated[
+    record_at: Annotated[
         str, typer.Option(help="How many rounds to record regret at, or these rounds: 100,1000,5000.")
     ] = "200",
     jobs: Annotated[
         int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
-    backend: Backend = "threads",
+    backend: Backend = "local",
     address: Address = None,
     objective: Annotated[
         str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
     ] = "cumulative",
-    finished: Annotated[
-        str, typer.Option(help="At the end of its curve an arm goes on paying, or cannot be pulled (masked).")
-    ] = "paying",
+    after_end: Annotated[
+        str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
+    ] = "hold",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.cli.arguments import parse_checkpoints
+    from risingbandits.cli.arguments import parse_record_at
     from risingbandits.policies.text import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
@@ -160,14 +160,12 @@ def simulate(
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
     chosen = parse_policies(policies)
-    rounds = parse_checkpoints(checkpoints)
+    rounds = parse_record_at(record_at)
     played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
-        result = play(
-            chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, finished=finished
-        )
+        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, after_end)
     command = given_command(context, policies=policies, horizon=result.horizon)
     _present([Study(played, result)], out, command, objective=objective)
 

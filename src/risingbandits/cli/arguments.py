@@ -5,7 +5,7 @@ from __future__ import annotations
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
 
-__all__ = ["parse_checkpoints", "parse_noise"]
+__all__ = ["parse_noise", "parse_record_at"]
 
 
 def parse_noise(text: str) -> Noise:
@@ -31,16 +31,16 @@ def parse_noise(text: str) -> Noise:
     return Bernoulli() if name == "bernoulli" else NoNoise()
 
 
-def parse_checkpoints(text: str) -> int | list[int]:
-    """A number of checkpoints, or the rounds themselves, separated by commas.
+def parse_record_at(text: str) -> int | list[int]:
+    """A number of rounds to record at, or the rounds themselves, separated by commas.
 
-    >>> parse_checkpoints("100"), parse_checkpoints("10, 1_000")
+    >>> parse_record_at("100"), parse_record_at("10, 1_000")
     (100, [10, 1000])
     """
     try:
         rounds = [int(part) for part in text.split(",")]
     except ValueError:
         raise RisingBanditsError(
-            f"checkpoints must be a number of them or rounds separated by commas, got {text!r}."
+            f"record_at must be a number of rounds, or rounds separated by commas, got {text!r}."
         ) from None
     return rounds[0] if len(rounds) == 1 else rounds

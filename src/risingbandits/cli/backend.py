@@ -9,7 +9,8 @@ import typer
 __all__ = ["Address", "Backend"]
 
 Backend = Annotated[
-    str, typer.Option(help="threads, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME")
+    str,
+    typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME"),
 ]
 Address = Annotated[
     str | None,

@@ -103,7 +103,7 @@ def play_pairs(
     for kind in kinds:
         pair = problem_pair(kind, horizon, noise=noise)
         a, b = (
-            simulate(chosen, side, runs=runs, seed=seed, jobs=jobs, checkpoints=1, progress=progress)
+            simulate(chosen, side, runs=runs, seed=seed, jobs=jobs, record_at=1, progress=progress)
             for side in pair.sides
         )
         studies.append(PairStudy(pair, lower_bound(pair, q), (a, b)))

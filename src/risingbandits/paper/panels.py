@@ -34,7 +34,7 @@ class Panel:
         The problem, one with a name.
     policies : dict of label -> Policy
         Who plays.
-    horizon, runs, seed, checkpoints : int
+    horizon, runs, seed, record_at : int
         As for `simulate`.
     """
 
@@ -44,11 +44,11 @@ class Panel:
     horizon: int
     runs: int
     seed: int
-    checkpoints: int
+    record_at: int
 
     def kept_in(self, folder: Path) -> Path:
         """Where the result is kept below the folder of a study."""
-        numbers = (self.horizon, self.runs, self.seed, self.checkpoints)
+        numbers = (self.horizon, self.runs, self.seed, self.record_at)
         causes = (program_stamp(), self.problem.name, self.problem.noise, self.policies, numbers)
         return folder / KEPT / hashlib.sha256(repr(causes).encode()).hexdigest()[:24]
 
@@ -67,7 +67,7 @@ class Panel:
             self.horizon,
             self.runs,
             self.seed,
-            checkpoints=self.checkpoints,
+            record_at=self.record_at,
             progress=progress,
             backend=backend,
         )

@@ -46,7 +46,7 @@ class Size:
         As for `simulate`.
     horizon : int or None
         Rounds; None for the experiment's own.
-    checkpoints : int
+    record_at : int
         Rounds at which regret is recorded, evenly spaced.
     extra : bool
         Whether the panels that the paper does not have are played too.
@@ -55,7 +55,7 @@ class Size:
     runs: int = 100
     seed: int = 0
     horizon: int | None = None
-    checkpoints: int = 80
+    record_at: int = 80
     extra: bool = True
 
 
@@ -146,7 +146,7 @@ class RegretStudy:
             horizon = problem.horizon if size.horizon is None else size.horizon
             if spec.noise is not None:
                 problem = problem.with_noise(spec.noise)
-            found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.checkpoints))
+            found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.record_at))
         return found
 
     def write(self, results: Mapping[str, Result], size: Size, folder: Path) -> None:

@@ -14,14 +14,14 @@ from risingbandits.paper import claims, lower_bounds, rates
 from risingbandits.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
 from risingbandits.reports.markdown_report import prepare_folder
-from risingbandits.simulation.backends.base import Backend, opened
+from risingbandits.simulation.backends.base import Backend, backend_for
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 
 EXPERIMENTS: dict[str, Experiment] = {
     study.name: study for study in (FIFTEEN_ARMS, TWO_ARMS, lower_bounds.STUDY, rates.STUDY)
 }
-QUICK = Size(runs=12, horizon=2_000, checkpoints=20)
+QUICK = Size(runs=12, horizon=2_000, record_at=20)
 
 
 def reproduce(
@@ -31,7 +31,7 @@ def reproduce(
     jobs: int | None,
     command: str,
     progress: bool = False,
-    backend: str | Backend = "threads",
+    backend: str | Backend = "local",
     address: str | None = None,
 ) -> int:
     """Play the named experiments and write tables, figures and the summary to ``folder``.
@@ -63,7 +63,7 @@ def reproduce(
     """
     folder = prepare_folder(Path(folder))
     played = 0
-    with opened(backend, jobs, address) as players:
+    with backend_for(backend, jobs, address) as players:
         for name in names:
             study = EXPERIMENTS[name]
             results = {}

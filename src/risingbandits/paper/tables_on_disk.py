@@ -76,7 +76,7 @@ def write_regret(folder: Path, name: str, results: Mapping[str, Result], curves:
             mean, half = result.mean(label), result.half_width(label)
             regret += [
                 (panel, label, int(t), _number(m), _number(h, 4))
-                for t, m, h in zip(result.checkpoints, mean, half, strict=True)
+                for t, m, h in zip(result.record_at, mean, half, strict=True)
             ]
             means = result.pulls[label].mean(axis=0)
             pulls += [(panel, label, arm + 1, _number(float(n))) for arm, n in enumerate(means)]

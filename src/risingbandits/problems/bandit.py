@@ -49,7 +49,7 @@ class RisingBandit:
         All different; "arm 1", "arm 2", ... by default.
     max_pulls : int or iterable of int, optional
         How often an arm can be pulled, where that is known: the length of its curve, one number for all arms or one for
-        each. `simulate` stops there with ``finished="masked"``; policies with a setting of the same name are told.
+        each. `simulate` stops there with ``after_end="stop"``; policies with a setting of the same name are told.
         By default tables end with their last value and closed forms never.
 
     Examples

@@ -45,7 +45,7 @@ def _axes(ax: Axes | None, width: float = 4.2, height: float = 2.5, entries: int
 
 
 def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
-    """Mean policy regret at each checkpoint, with bands of 95 % confidence of the mean.
+    """Mean policy regret at each record point, with bands of 95 % confidence of the mean.
 
     Parameters
     ----------

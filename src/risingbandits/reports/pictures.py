@@ -87,7 +87,7 @@ class Curves(NamedTuple):
 
 def regret_lines(result: Result) -> list[Line]:
     """Mean policy regret over the rounds, from 0 on, with bands of 95 % confidence where there are several runs."""
-    rounds = np.append(0.0, result.checkpoints)
+    rounds = np.append(0.0, result.record_at)
     tiny = 1e-9 * abs(float(result.oracle[-1]))  # only rounding of equal runs
     lines = []
     for place, policy in enumerate(result.policies):

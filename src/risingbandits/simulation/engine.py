@@ -1,40 +1,55 @@
-"""The one loop: a policy's kernels against a simulated problem, compiled once per policy.
+"""The one loop: a policy's kernels against simulated arms, compiled once per policy and kind of arms.
 
 ``loop`` is a template. `compiled_loop` re-binds its names ``select``, ``update`` and ``recommend`` to a policy's
-kernels, so that every policy gets a loop of its own, as fast as one written by hand, from one text.
+kernels and ``pull`` to that of the arms, so that every policy gets a loop of its own, as fast as one written by hand,
+from one text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from risingbandits._core.jit import compiled
+from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
-from risingbandits.problems._kernels import draw_reward, mean_at
+from risingbandits.problems._kernels import Environment, draw_reward, mean_at
+
+__all__ = ["AFTER_END", "CurveArms", "Run", "Runner", "SimulatedArms", "compiled_loop", "loop"]
+
+AFTER_END = ("hold", "stop")  # what an arm does at the end of its curve: it goes on as it was, or is pulled no more
+
+
+@kernel
+def curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
+    """Mean and reward of the n-th pull of ``arm``, in round t: the curve, and noise around it."""
+    mean = mean_at(environment, arm, t if environment.restless else n)
+    return mean, draw_reward(environment, mean, rng)
+
 
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
+pull: Any = curve_pull
 select: Any = None
 update: Any = None
 recommend: Any = None
 
 
 def loop(  # type: ignore[no-untyped-def]
-    state, environment, horizon, policy_rng, noise_rng, pulls, checkpoints, gained, available, limits
+    state, arms, horizon, policy_rng, arms_rng, pulls, record_at, gained, earned, available, limits
 ):
     """Play rounds 1..horizon, or until no arm is available; return the recommended arm.
 
     ``pulls`` counts the pulls of each arm; ``gained[c]`` becomes the sum of the means of the pulled arms up to round
-    ``checkpoints[c]`` (checkpoints rise and end at the horizon). Rewards only reach the policy: regret is a matter of
-    means. An arm that has been pulled as often as ``limits`` says is no longer ``available``; both are None, and leave
-    no trace in the machine code, where arms do not end.
+    ``record_at[c]`` (these rise and end at the horizon), and ``earned[c]`` that of the rewards. An arm that has been
+    pulled as often as ``limits`` says is no longer ``available``. ``earned`` is None where nobody wants it, ``limits``
+    and ``available`` where arms do not end; they then leave no trace in the machine code.
     """
     total = 0.0
+    paid = 0.0
     c = 0
     left = pulls.shape[0]
     for t in range(1, horizon + 1):
@@ -43,38 +58,88 @@ def loop(  # type: ignore[no-untyped-def]
         if limits is not None and pulls[arm] >= limits[arm]:
             available[arm] = False
             left -= 1
-        mean = mean_at(environment, arm, t if environment.restless else pulls[arm])
-        update(state, t, arm, draw_reward(environment, mean, noise_rng), policy_rng)
+        mean, reward = pull(arms, arm, pulls[arm], t, arms_rng)
+        update(state, t, arm, reward, policy_rng)
         total += mean
-        if t == checkpoints[c]:
+        if earned is not None:
+            paid += reward
+        if t == record_at[c]:
             gained[c] = total
+            if earned is not None:
+                earned[c] = paid
             c += 1
         if limits is not None and left == 0:
             break
-    while c < checkpoints.shape[0]:  # no arm was left before
+    while c < record_at.shape[0]:  # no arm was left before
         gained[c] = total
+        if earned is not None:
+            earned[c] = paid
         c += 1
     return recommend(state, t, pulls)
 
 
-@cache
-def compiled_loop(kernels: Kernels, state_class: type) -> Callable[..., int]:
+class SimulatedArms:
+    """Base class of arms as the loop sees them, with buffers for one thread; made from a problem and a horizon.
+
+    Attributes
+    ----------
+    pull : kernel
+        ``pull(state, arm, n, t, rng) -> (mean, reward)`` of the n-th pull of an arm, in round t.
+    state : NamedTuple
+        Its numbers and arrays.
+    counts_rewards : bool
+        Whether the sums of the rewards are of interest, beside those of the means.
+    """
+
+    pull: ClassVar[Any]
+    counts_rewards: ClassVar[bool] = False
+    state: Any
+
+    def restart(self, seed: np.random.SeedSequence) -> Rng:
+        """Begin a run; the generator that ``pull`` draws from, if it does."""
+        raise TypeError(f"{type(self).__name__} does not define restart.")
+
+
+class CurveArms(SimulatedArms):
+    """The arms of a problem: curves with noise. Recorded curves are the case without noise."""
+
+    pull = staticmethod(curve_pull)
+
+    def __init__(self, problem: RisingBandit, horizon: int) -> None:
+        self.state = problem.environment(horizon)
+
+    def restart(self, seed: np.random.SeedSequence) -> Rng:
+        return np.random.default_rng(seed)
+
+
+def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any] = curve_pull) -> Callable[..., int]:
     """The loop of the policies with these kernels, in machine code."""
-    return compiled(loop, **kernels._asdict(), State=state_class)
+    return _compiled_loop(kernels, state_class, pull)
+
+
+@cache
+def _compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any]) -> Callable[..., int]:
+    return compiled(loop, **kernels._asdict(), pull=pull, State=state_class)
 
 
 class Run(NamedTuple):
-    """What one run leaves: the gain at each checkpoint, the pulls of each arm, the recommended arm."""
+    """What one run leaves: the gain at each record point, the pulls of each arm, the recommended arm, the rewards."""
 
-    gained: npt.NDArray[np.float64]
-    pulls: npt.NDArray[np.int64]
+    gained: Floats
+    pulls: Ints
     recommended: int
+    earned: Floats | None = None
 
 
 class Runner:
     """Plays runs of one policy on one problem one after another, in one thread, with the same buffers.
 
-    Where ``masked``, arms cannot be pulled beyond the end of their curves.
+    Parameters
+    ----------
+    policy, problem, horizon, record_at, after_end, arms
+        As for `simulate`, checked; ``record_at`` as the rounds themselves.
+    loop : callable, optional
+        Instead of the compiled one.
     """
 
     def __init__(
@@ -82,17 +147,18 @@ class Runner:
         policy: Policy,
         problem: RisingBandit,
         horizon: int,
-        checkpoints: npt.NDArray[np.int64],
+        record_at: Ints,
         loop: Callable[..., int] | None = None,
-        masked: bool = False,
+        after_end: str = "hold",
+        arms: Callable[[RisingBandit, int], SimulatedArms] = CurveArms,
     ) -> None:
         self.policy = policy
-        self.environment = problem.environment(horizon)
-        self.n_arms, self.horizon, self.checkpoints = problem.n_arms, horizon, checkpoints
-        self.limits = problem.lengths if masked else None
+        self.arms = arms(problem, horizon)
+        self.n_arms, self.horizon, self.record_at = problem.n_arms, horizon, record_at
+        self.limits = problem.lengths if after_end == "stop" else None
         self.state = policy.new_state(problem.n_arms, horizon, horizon)
         kernels = policy.kernels_for(problem.n_arms)
-        self.loop = compiled_loop(kernels, self.state.__class__) if loop is None else loop
+        self.loop = compiled_loop(kernels, self.state.__class__, self.arms.pull) if loop is None else loop
         self.at_start = {
             name: value.copy()
             for name, value in self.state._asdict().items()
@@ -100,23 +166,28 @@ class Runner:
         }
 
     def play(self, seed: np.random.SeedSequence) -> Run:
-        """One run. Noise and policy draw from streams of their own, both decided by the run's seed."""
+        """One run. Arms and policy draw from streams of their own, both decided by the run's seed."""
+        arms_seed, policy_seed = seed.spawn(2)
+        return self.play_seeded(arms_seed, policy_seed)
+
+    def play_seeded(self, arms_seed: np.random.SeedSequence, policy_seed: Any) -> Run:
+        """One run with a seed for the arms and one for the policy."""
         for name, value in self.at_start.items():
             np.copyto(getattr(self.state, name), value)
-        noise_seed, policy_seed = seed.spawn(2)
-        policy_rng = np.random.default_rng(policy_seed) if self.policy.draws else None
         pulls = np.zeros(self.n_arms, dtype=np.int64)
-        gained = np.zeros(self.checkpoints.size)
+        gained = np.zeros(self.record_at.size)
+        earned = np.zeros(self.record_at.size) if self.arms.counts_rewards else None
         recommended = self.loop(
             self.state,
-            self.environment,
+            self.arms.state,
             self.horizon,
-            policy_rng,
-            np.random.default_rng(noise_seed),
+            np.random.default_rng(policy_seed) if self.policy.draws else None,
+            self.arms.restart(arms_seed),
             pulls,
-            self.checkpoints,
+            self.record_at,
             gained,
+            earned,
             None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
             self.limits,
         )
-        return Run(gained, pulls, int(recommended))
+        return Run(gained, pulls, int(recommended), earned)

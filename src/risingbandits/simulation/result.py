@@ -44,30 +44,33 @@ class Result:
     ----------
     problem, horizon, seed, settings
         What was simulated; ``settings`` maps each label to the policy's repr.
-    checkpoints : (C,) int array
+    record_at : (C,) int array
         The rounds at which regret was recorded; the last is the horizon.
     oracle : (C,) array
-        What the best constant arm has gained by each checkpoint.
+        What the best constant arm has gained by each of them.
     regret : dict of (runs, C) arrays
-        Policy regret at each checkpoint.
+        Policy regret at each of them.
     pulls : dict of (runs, K) int arrays
         Pulls of each arm at the horizon.
     recommended : dict of (runs,) int arrays
         The arm that the policy would keep at the horizon.
     final_means : (K,) array
         The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
+    reward : dict of (runs, C) arrays, optional
+        Sum of the rewards so far; None where only means count, as with curves and noise.
     """
 
     problem: str
     horizon: int
     seed: int
     settings: dict[str, str]
-    checkpoints: Ints
+    record_at: Ints
     oracle: Floats
     regret: dict[str, Floats]
     pulls: dict[str, Ints]
     recommended: dict[str, Ints]
     final_means: Floats
+    reward: dict[str, Floats] | None = None
 
     @property
     def policies(self) -> list[str]:
@@ -84,7 +87,7 @@ class Result:
         return {label: values[:, -1] for label, values in self.regret.items()}
 
     def mean(self, label: str) -> Floats:
-        """Mean regret over the runs at each checkpoint."""
+        """Mean regret over the runs at each record point."""
         return np.asarray(self._of(label).mean(axis=0))
 
     def half_width(self, label: str, level: float = 0.95) -> Floats:
@@ -92,7 +95,7 @@ class Result:
         return half_width(self._of(label), level)
 
     def interval(self, label: str, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Lower and upper end of the confidence interval of `mean` at each checkpoint."""
+        """Lower and upper end of the confidence interval of `mean` at each record point."""
         mean, half = self.mean(label), self.half_width(label, level)
         return mean - half, mean + half
 
@@ -150,7 +153,7 @@ class Result:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {
-            "checkpoints": self.checkpoints,
+            "record_at": self.record_at,
             "oracle": self.oracle,
             "final_means": self.final_means,
         }
@@ -158,6 +161,8 @@ class Result:
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]
             arrays[f"recommended.{number}"] = self.recommended[label]
+            if self.reward is not None:
+                arrays[f"reward.{number}"] = self.reward[label]
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)
         data = buffer.getvalue()
@@ -192,14 +197,15 @@ class Result:
             labels = [entry["label"] for entry in header["policies"]]
             by_label = {
                 kind: {label: arrays[f"{kind}.{number}"] for number, label in enumerate(labels)}
-                for kind in ("regret", "pulls", "recommended")
+                for kind in ("regret", "pulls", "recommended", "reward")
+                if f"{kind}.0" in arrays
             }
             return Result(
                 problem=header["problem"] if "problem" in header else header["instance"],
                 horizon=header["horizon"],
                 seed=header["seed"],
                 settings={entry["label"]: entry["policy"] for entry in header["policies"]},
-                checkpoints=arrays["checkpoints"],
+                record_at=arrays["record_at"] if "record_at" in arrays else arrays["checkpoints"],
                 oracle=arrays["oracle"],
                 final_means=arrays["final_means"],
                 **by_label,
@@ -212,7 +218,7 @@ class Result:
             raise RisingBanditsError(f"{folder} holds no readable result ({type(error).__name__}).") from error
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row per policy, run and checkpoint: policy, run, round, regret (needs pandas)."""
+        """One row per policy, run and record point: policy, run, round, regret (needs pandas)."""
         try:
             import pandas as pd
         except ImportError:
@@ -223,8 +229,8 @@ class Result:
             pd.DataFrame(
                 {
                     "policy": label,
-                    "run": np.repeat(np.arange(self.runs), self.checkpoints.size),
-                    "round": np.tile(self.checkpoints, self.runs),
+                    "run": np.repeat(np.arange(self.runs), self.record_at.size),
+                    "round": np.tile(self.record_at, self.runs),
                     "regret": values.ravel(),
                 }
             )

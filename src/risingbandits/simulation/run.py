@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
+from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import RisingBandit, get_problem
-from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.blocks import in_blocks
-from risingbandits.simulation.engine import Run, Runner
+from risingbandits.simulation.backends.base import Backend, backend_for
+from risingbandits.simulation.engine import AFTER_END, CurveArms, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
 
 PolicyLike = str | Policy
 Policies = PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike]
 
-_DEFAULT_CHECKPOINTS = 200
+_RECORD_POINTS = 200
 
 
 def simulate(
@@ -32,12 +32,13 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     jobs: int | None = None,
-    checkpoints: int | Sequence[int] | npt.NDArray[np.int64] = _DEFAULT_CHECKPOINTS,
+    record_at: int | Sequence[int] | npt.NDArray[np.int64] = _RECORD_POINTS,
     progress: bool | Advance = False,
     first_run: int = 0,
-    backend: str | Backend = "threads",
+    backend: str | Backend = "local",
     address: str | None = None,
-    finished: str = "paying",
+    after_end: str = "hold",
+    arms: Callable[[RisingBandit, int], SimulatedArms] = CurveArms,
 ) -> Result:
     """Play every policy ``runs`` times on ``problem`` and measure its regret.
 
@@ -55,22 +56,25 @@ def simulate(
         Decides all randomness. The result does not depend on ``jobs`` or on the other policies.
     jobs : int, optional
         Threads, by default one per core; on Ray the most blocks of runs at once, by default the cluster's cores.
-    checkpoints : int or sequence of int
+    record_at : int or sequence of int
         Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one.
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
     first_run : int
         Number of the first run: runs 10 to 19 of a longer simulation are ``runs=10, first_run=10``, with equal results.
-    backend : "threads" or "ray"
+    backend : "local" or "ray"
         Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
     address : str, optional
         Of the Ray cluster, such as "auto" or "ray://host:10001". By default a connection that the program has
         already, that of RAY_ADDRESS, or a Ray started on this machine for the time of the call.
-    finished : {"paying", "masked"}
-        What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): goes on
-        paying as the curve says, or is no longer offered; the run then ends when no arm is left. Regret is in both
-        cases against the best constant arm that goes on paying; the best arm is that with the highest mean at the end
-        of its curve or at the horizon.
+    after_end : {"hold", "stop"}
+        What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): goes on as
+        the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is
+        left. Regret is in both cases against the best constant arm that goes on; the best arm is that with the highest
+        mean at the end of its curve or at the horizon.
+    arms : callable
+        What is pulled instead of curves with noise: `SimulatedArms` from the problem and the horizon, made anew in
+        each thread. Regret is then against the problem's curves, and the result has the rewards as well.
 
     Examples
     --------
@@ -85,56 +89,61 @@ def simulate(
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
     first_run = check_positive_int("first_run", first_run, minimum=0)
-    rounds = checkpoint_rounds(checkpoints, horizon)
+    rounds = record_rounds(record_at, horizon)
     labelled = {label: policy.for_problem(problem, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
         policy.validate()
-    masked = check_choice("finished", finished, ("paying", "masked")) == "masked"
-    lengths = problem.lengths
-    if masked and lengths is None:
-        raise RisingBanditsError('finished="masked" needs a problem whose arms end: give it max_pulls.')
+    stops = check_choice("after_end", after_end, AFTER_END) == "stop"
+    if stops and problem.lengths is None:
+        raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
     problem.environment(horizon)  # built once, before the threads start
 
-    begin = _Begin(
-        {label: policy.replace() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
-    )
+    fresh = {label: policy.replace() for label, policy in labelled.items()}
+    begin = partial(_begin, fresh, problem, horizon, rounds, seed, after_end, arms)
     with ExitStack() as stack:
-        players = stack.enter_context(opened(backend, jobs, address))
+        players = stack.enter_context(backend_for(backend, jobs, address))
         if progress is True:
             progress = stack.enter_context(progress_bar("", runs * len(labelled)))
-        outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, progress or None)
+        numbers = range(first_run, first_run + runs)
+        outcome = players.play_all(begin, list(labelled), numbers, progress or None)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         problem=problem.name or repr(problem),
         horizon=horizon,
         seed=seed,
         settings={label: repr(policy) for label, policy in labelled.items()},
-        checkpoints=rounds,
+        record_at=rounds,
         oracle=best,
         regret={label: best - np.array([run.gained for run in played]) for label, played in outcome.items()},
         pulls={label: np.array([run.pulls for run in played]) for label, played in outcome.items()},
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
-        final_means=_final_means(problem, horizon, lengths if masked else None),
+        final_means=_final_means(problem, horizon, problem.lengths if stops else None),
+        reward=_rewards(outcome),
     )
 
 
-@dataclass(frozen=True)
-class _Begin:
-    """Settings of a simulation, from which its runs are played here or in another process."""
+def _begin(
+    policies: dict[str, Policy],
+    problem: RisingBandit,
+    horizon: int,
+    record_at: Ints,
+    seed: int,
+    after_end: str,
+    arms: Callable[[RisingBandit, int], SimulatedArms],
+    label: str,
+) -> Callable[[int], Run]:
+    """What plays a run of the policy ``label`` by its number, here or in another process."""
+    runner = Runner(policies[label], problem, horizon, record_at, after_end=after_end, arms=arms)
+    return lambda run: runner.play(np.random.SeedSequence(seed, spawn_key=(run,)))
 
-    policies: dict[str, Policy]
-    problem: RisingBandit
-    horizon: int
-    checkpoints: npt.NDArray[np.int64]
-    seed: int
-    masked: bool = False
 
-    def __call__(self, label: str) -> Callable[[int], Run]:
-        runner = Runner(self.policies[label], self.problem, self.horizon, self.checkpoints, masked=self.masked)
-        return lambda run: runner.play(np.random.SeedSequence(self.seed, spawn_key=(run,)))
+def _rewards(outcome: Mapping[str, Sequence[Run]]) -> dict[str, Floats] | None:
+    """The sums of the rewards, where the arms count them."""
+    counted = {label: [run.earned for run in runs if run.earned is not None] for label, runs in outcome.items()}
+    return {label: np.array(own) for label, own in counted.items()} if all(counted.values()) else None
 
 
-def _final_means(problem: RisingBandit, horizon: int, lengths: npt.NDArray[np.int64] | None) -> npt.NDArray[np.float64]:
+def _final_means(problem: RisingBandit, horizon: int, lengths: Ints | None) -> Floats:
     """The mean of each arm at the horizon, or at the end of its curve where it cannot be pulled beyond."""
     if lengths is None:
         return problem.means(horizon)
@@ -170,14 +179,14 @@ def _as_policy(policy: Any) -> Policy:
     raise RisingBanditsError(f"policies takes Policy objects and registered names, got {policy!r}.")
 
 
-def checkpoint_rounds(checkpoints: int | Sequence[int] | npt.NDArray[np.int64], horizon: int) -> npt.NDArray[np.int64]:
+def record_rounds(record_at: int | Sequence[int] | npt.NDArray[np.int64], horizon: int) -> Ints:
     """Rising rounds that end at the horizon, from a number of them or the rounds themselves."""
-    if np.ndim(checkpoints) == 0:
-        count = min(check_positive_int("checkpoints", checkpoints), horizon)
+    if np.ndim(record_at) == 0:
+        count = min(check_positive_int("record_at", record_at), horizon)
         return np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64).clip(1, horizon))
-    rounds = np.asarray(checkpoints)
+    rounds = np.asarray(record_at)
     if rounds.ndim != 1 or not np.issubdtype(rounds.dtype, np.integer):
-        raise RisingBanditsError(f"checkpoints must be whole rounds, got {checkpoints!r}.")
+        raise RisingBanditsError(f"record_at must be whole rounds, got {record_at!r}.")
     if rounds.size and not (rounds.min() >= 1 and rounds.max() <= horizon):
-        raise RisingBanditsError(f"checkpoints must lie in 1 to {horizon}, got {rounds.min()} to {rounds.max()}.")
+        raise RisingBanditsError(f"record_at must lie in 1 to {horizon}, got {rounds.min()} to {rounds.max()}.")
     return np.unique(np.append(rounds, horizon)).astype(np.int64)

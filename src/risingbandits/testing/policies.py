@@ -50,8 +50,7 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
 
 def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int, seed: int) -> None:
     """Interpreted, compiled and ask/tell runs must agree in every pull and in every bit of the gains."""
-    checkpoints = np.arange(1, horizon + 1)
-    compiled_run = Runner(policy, problem, horizon, checkpoints).play(np.random.SeedSequence(seed))
+    compiled_run = Runner(policy, problem, horizon, np.arange(1, horizon + 1)).play(np.random.SeedSequence(seed))
     others = {
         "interpreted": play_interpreted(policy, problem, horizon, seed),
         "ask/tell": play_by_hand(policy, problem, horizon, seed),

@@ -192,7 +192,7 @@ class Checkpointed:
             name,
             arm,
             allocator.store.directory,
-            trained=len(settings.history.get(name, ())),
+            trained=len(settings.warm_start.get(name, ())),
             flush=settings.durability == "power",
             timed=settings.budget.seconds is not None,
         )

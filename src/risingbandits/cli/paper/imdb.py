@@ -67,15 +67,15 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         jobs: Jobs = None,
         out: Out = Path("risingbandits-imdb"),
         quick: Quick = False,
-        backend: Backend = "threads",
+        backend: Backend = "local",
         address: Address = None,
     ) -> None:
         """Measure the average learning curves; run it again, with more runs, to continue."""
         from risingbandits.paper.imdb.study import curves_table
-        from risingbandits.simulation.backends.base import opened
+        from risingbandits.simulation.backends.base import backend_for
 
         setting = _setting(dataset, data, features, horizon, quick)
-        with opened(backend, jobs, address) as players:
+        with backend_for(backend, jobs, address) as players:
             averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
         show(curves_table(averages, setting.published))
         typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
@@ -102,7 +102,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         jobs: Jobs = None,
         out: Out = Path("risingbandits-imdb"),
         quick: Quick = False,
-        backend: Backend = "threads",
+        backend: Backend = "local",
         address: Address = None,
     ) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
@@ -110,7 +110,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits.paper.imdb import study as experiment
         from risingbandits.policies.text import parse_policies
         from risingbandits.reports.markdown_report import write_report
-        from risingbandits.simulation.backends.base import opened
+        from risingbandits.simulation.backends.base import backend_for
 
         numbers = _numbers(arms, len(experiment.ARMS))
         if policies is None:
@@ -120,16 +120,16 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         setting = _setting(dataset, data, features, horizon, quick)
         repeats = runs or (_QUICK_RUNS if quick else 30)
         curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
-        with opened(backend, jobs, address) as players:
+        with backend_for(backend, jobs, address) as players:
             averages = _measured(setting, curve_repeats, seed, players, out)
             with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
                 studies = experiment.play_studies(
-                    setting.rows, averages, chosen, repeats, seed, jobs, numbers, progress=advance, backend=players
+                    setting.rows, averages, chosen, repeats, seed, numbers, advance, players
                 )
         command = given_command(
             context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
         )
-        page = write_report([study for _, study in studies], out, command)
+        page = write_report(studies, out, command)
         tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
         extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
         write_whole(page, (page.read_text() + extra).encode())

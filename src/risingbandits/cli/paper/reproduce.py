@@ -42,7 +42,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         ] = True,
         quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
         redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
-        backend: Backend = "threads",
+        backend: Backend = "local",
         address: Address = None,
     ) -> None:
         """Recompute the paper's synthetic figures and tables."""

@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,7 @@ from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.live import Learner, LiveBandit
 from risingbandits.problems import RisingBandit
 from risingbandits.problems.noise import Bernoulli
-from risingbandits.simulation.backends.base import Backend, opened
-from risingbandits.simulation.blocks import in_blocks
+from risingbandits.simulation.backends.base import Backend, backend_for
 
 __all__ = ["Averages", "bin_edges", "measure_curves"]
 
@@ -134,7 +134,7 @@ def measure_curves(
     jobs: int | None = None,
     path: Path | None = None,
     progress: Advance | None = None,
-    backend: str | Backend = "threads",
+    backend: str | Backend = "local",
     address: str | None = None,
 ) -> Averages:
     """Train every learner alone for ``horizon`` pulls, ``runs`` times, and average.
@@ -155,7 +155,7 @@ def measure_curves(
             raise RisingBanditsError(f"{path} holds curves of another setting ({averages.setting}).")
     if averages.runs >= runs:
         return averages
-    with opened(backend, jobs, address) as players:
+    with backend_for(backend, jobs, address) as players:
         while averages.runs < runs:
             block = range(averages.runs, min(runs, averages.runs + max(_RUNS_PER_SAVE, 2 * players.slots)))
             averages = _continued(averages, rows, arms, block, seed, players, progress)
@@ -164,23 +164,17 @@ def measure_curves(
     return averages
 
 
-@dataclass(frozen=True)
-class _Begin:
-    """Settings of learners that train alone, from which their runs are played here or in another process."""
+def _begin(
+    rows: Rows, arms: Sequence[Learner], horizon: int, seed: int, label: str
+) -> Callable[[int], npt.NDArray[np.uint8]]:
+    """What trains every learner alone in a run, by its number, here or in another process."""
+    bandit = LiveBandit(rows, arms, horizon)
 
-    rows: Rows
-    arms: tuple[Learner, ...]
-    horizon: int
-    seed: int
+    def one(run: int) -> npt.NDArray[np.uint8]:
+        bandit.reset(np.random.SeedSequence(seed, spawn_key=(run, _OWN_STREAM)))
+        return np.array([bandit.train(arm) for arm in range(len(arms))])
 
-    def __call__(self, label: str) -> Callable[[int], npt.NDArray[np.uint8]]:
-        bandit = LiveBandit(self.rows, self.arms, self.horizon)
-
-        def one(run: int) -> npt.NDArray[np.uint8]:
-            bandit.reset(np.random.SeedSequence(self.seed, spawn_key=(run, _OWN_STREAM)))
-            return np.array([bandit.train(arm) for arm in range(len(self.arms))])
-
-        return one
+    return one
 
 
 def _continued(
@@ -192,8 +186,8 @@ def _continued(
     backend: Backend,
     progress: Advance | None,
 ) -> Averages:
-    begin = _Begin(rows, tuple(arms), averages.horizon, seed)
-    played = np.array(in_blocks(["curves"], begin, block, backend, progress)["curves"])  # (runs, K, T)
+    begin = partial(_begin, rows, tuple(arms), averages.horizon, seed)
+    played = np.array(backend.play_all(begin, ["curves"], block, progress)["curves"])  # (runs, K, T)
     late = max(1, int(_LATE * averages.horizon))
     return Averages(
         averages.setting,

@@ -1,8 +1,7 @@
 """Learners as arms of a live rested bandit: a pull lets a learner predict the label of its next row, then train on it.
 
-``live_loop`` is a template like the one of ``simulation.engine``: its names ``select``, ``update`` and ``recommend``
-are re-bound to a policy's kernels. Every arm goes through the rows in an order of its own, new in each run, and goes
-on only when it is pulled.
+Every arm goes through the rows in an order of its own, new in each run, and goes on only when it is pulled. `LiveArms`
+puts them in the place of curves and noise in the engine's loop.
 """
 
 from __future__ import annotations
@@ -15,23 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.jit import compiled, rare_kernel
-from risingbandits._core.types import Ints
+from risingbandits._core.jit import compiled, kernel, rare_kernel
 from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.logistic import LogisticRegression, logistic_step
 from risingbandits.paper.imdb.network import Network, network_step
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.problems import RisingBandit
+from risingbandits.problems._kernels import Environment, mean_at
+from risingbandits.simulation.engine import SimulatedArms
 
-__all__ = ["Learner", "LiveBandit", "LiveRun", "LiveRunner", "compiled_live_loop"]
+__all__ = ["Learner", "LiveArms", "LiveBandit"]
 
 Learner = LogisticRegression | Network
 
 _SETTINGS = 5  # most settings of a learner
-
-# Names that `compiled_live_loop` replaces.
-select: Any = None
-update: Any = None
-recommend: Any = None
 
 
 class Learners(NamedTuple):
@@ -88,40 +83,10 @@ def pull(learners: Learners, arm: int, n: int) -> float:
     )
 
 
-def live_loop(  # type: ignore[no-untyped-def]
-    state, learners, horizon, policy_rng, pulls, checkpoints, correct, spent
-):
-    """Play rounds 1..horizon; return the recommended arm.
-
-    ``correct[c]`` becomes the number of right predictions up to round ``checkpoints[c]``, ``spent[c]`` the pulls of
-    each arm by then.
-    """
-    total = 0
-    c = 0
-    for t in range(1, horizon + 1):
-        arm = max(0, select(state, t, None, policy_rng))
-        pulls[arm] += 1
-        reward = pull(learners, arm, pulls[arm])
-        update(state, t, arm, reward, policy_rng)
-        total += int(reward)
-        if t == checkpoints[c]:
-            correct[c] = total
-            for other in range(pulls.shape[0]):
-                spent[c, other] = pulls[other]
-            c += 1
-    return recommend(state, horizon, pulls)
-
-
 def _train(learners, arm, rewards):  # type: ignore[no-untyped-def]
     """Pull ``arm`` as often as ``rewards`` is long."""
     for n in range(1, rewards.shape[0] + 1):
         rewards[n - 1] = pull(learners, arm, n)
-
-
-@cache
-def compiled_live_loop(kernels: Kernels, state_class: type) -> Callable[..., int]:
-    """The live loop of the policies with these kernels, in machine code."""
-    return compiled(live_loop, **kernels._asdict(), State=state_class)
 
 
 @cache
@@ -217,46 +182,35 @@ class LiveBandit:
         return rewards
 
 
-class LiveRun(NamedTuple):
-    """What one run leaves: right predictions and pulls at each checkpoint, and the recommended arm."""
+class Live(NamedTuple):
+    """What the engine's loop is given: averaged curves and the learners of one run."""
 
-    correct: Ints
-    spent: Ints  # (C, K)
-    recommended: int
+    curves: Environment
+    learners: Learners
 
 
-class LiveRunner:
-    """Plays runs of one policy on live learners one after another, in one thread, with the same buffers."""
+@kernel
+def live_pull(live: Live, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
+    """The average learner's share of right predictions at pull n, and whether this one was right."""
+    return mean_at(live.curves, arm, n), pull(live.learners, arm, n)
 
-    def __init__(self, policy: Policy, bandit: LiveBandit, checkpoints: Ints) -> None:
-        self.policy, self.bandit, self.checkpoints = policy, bandit, checkpoints
-        self.state = policy.new_state(bandit.n_arms, bandit.horizon, bandit.horizon)
-        self.loop = compiled_live_loop(policy.kernels_for(bandit.n_arms), self.state.__class__)
-        self.at_start = {
-            name: value.copy()
-            for name, value in self.state._asdict().items()
-            if isinstance(value, np.ndarray) and name not in policy.scratch
-        }
 
-    def play(self, seed: np.random.SeedSequence) -> LiveRun:
-        """One run. The learners of run i begin alike for every policy, so differences are paired."""
-        for name, value in self.at_start.items():
-            np.copyto(getattr(self.state, name), value)
-        arms_seed, policy_seed = seed.spawn(2)
-        self.bandit.reset(arms_seed)
-        correct = np.zeros(len(self.checkpoints), dtype=np.int64)
-        spent = np.zeros((len(self.checkpoints), self.bandit.n_arms), dtype=np.int64)
-        recommended = self.loop(
-            self.state,
-            self.bandit.learners,
-            self.bandit.horizon,
-            np.random.default_rng(policy_seed) if self.policy.draws else None,
-            self.bandit.pulls,
-            self.checkpoints,
-            correct,
-            spent,
-        )
-        return LiveRun(correct, spent, int(recommended))
+class LiveArms(SimulatedArms):
+    """Learners in the place of curves and noise: ``simulate(..., arms=partial(LiveArms, rows, learners))``.
+
+    The learners of run i begin alike for every policy, so differences are paired. The problem of the simulation holds
+    their averaged learning curves, against which regret is counted.
+    """
+
+    pull = staticmethod(live_pull)
+    counts_rewards = True
+
+    def __init__(self, rows: Rows, learners: Sequence[Learner], problem: RisingBandit, horizon: int) -> None:
+        self.bandit = LiveBandit(rows, learners, horizon)
+        self.state = Live(problem.environment(horizon), self.bandit.learners)
+
+    def restart(self, seed: np.random.SeedSequence) -> None:
+        self.bandit.reset(seed)
 
 
 def _padded(numbers: Sequence[float], length: int) -> list[float]:

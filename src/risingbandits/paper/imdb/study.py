@@ -10,20 +10,25 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+
+import numpy as np
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.progress import Advance
+from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
-from risingbandits.paper.imdb import Learner, LogisticRegression, Network, Rows, load_digits, load_imdb
+from risingbandits._core.types import Floats
+from risingbandits.paper.imdb import Learner, LiveArms, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.paper.imdb.averages import Averages
-from risingbandits.paper.imdb.play import LiveResult, play_live
 from risingbandits.paper.published import ClippedBonusUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy
 from risingbandits.reports.study import Study
+from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Backend
 
 __all__ = [
@@ -31,7 +36,7 @@ __all__ = [
     "DATASETS",
     "HORIZONS",
     "PUBLISHED_MEANS",
-    "LiveStudy",
+    "Paired",
     "curves_table",
     "live_csv",
     "live_table",
@@ -49,20 +54,12 @@ ARMS: tuple[Learner, ...] = (
     Network((2, 2, 2)),
     Network((1, 1, 2)),
 )
-PAIR = 2  # the first two arms are the experiment with logistic regressions only
 DATASETS = ("imdb", "digits")
 HORIZONS = {"imdb": 50_000, "digits": 10_000}
 # Mean reward over 50,000 pulls with 1,000 features, from the published curves (1,000 runs).
 PUBLISHED_MEANS = (0.7969, 0.8131, 0.7652, 0.8309, 0.7634, 0.7012, 0.6076)
 _COMPARED = "commit-ucb"  # whose lead the tables show
 _PAPER = ("rexp3", "kl-ucb", "ser4", "sw-ucb", "sw-kl-ucb", "sw-ts")
-
-
-class LiveStudy(NamedTuple):
-    """Live runs beside their regret against averaged curves."""
-
-    live: LiveResult
-    study: Study
 
 
 def load_rows(dataset: str, data: Path | None, features: int) -> Rows:
@@ -91,30 +88,44 @@ def play_studies(
     policies: dict[str, Policy],
     runs: int,
     seed: int,
-    jobs: int | None,
     numbers: Sequence[int],
     progress: Advance | None = None,
-    backend: str | Backend = "threads",
-) -> list[LiveStudy]:
-    """Play the policies with the first ``n`` arms, for each n of ``numbers``; the rest as for `play_live`."""
+    backend: str | Backend = "local",
+) -> list[Study]:
+    """Play the policies with the first ``n`` arms, for each n of ``numbers``; the rest as for `simulate`."""
     studies = []
     for number in numbers:
         check_positive_int("arms", number)
         curves = averages.problem(f"{rows.name}-{number}arms", range(number))
-        live = play_live(
-            policies,
-            rows,
-            ARMS[:number],
-            curves,
-            averages.horizon,
-            runs,
-            seed,
-            jobs,
-            progress=progress,
-            backend=backend,
+        arms = partial(LiveArms, rows, ARMS[:number])
+        result = simulate(
+            policies, curves, averages.horizon, runs, seed, progress=progress or False, backend=backend, arms=arms
         )
-        studies.append(LiveStudy(live, Study(curves, live.against(curves))))
+        studies.append(Study(curves, result))
     return studies
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A mean over runs and half the width of its 95 % interval (Student t; NaN for a single run)."""
+
+    mean: float
+    half_width: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Paired:
+        """Of one number per run."""
+        return cls(float(np.mean(values)), float(half_width(values)))
+
+    def __str__(self) -> str:
+        end = "" if self.half_width != self.half_width else f" ± {self.half_width:,.0f}"
+        return f"{round(self.mean) + 0:,}{end}"
+
+
+def _right(result: Result) -> dict[str, Floats]:
+    """Right predictions of each policy by the horizon, one number per run."""
+    assert result.reward is not None, "live learners count their rewards"
+    return {label: rewards[:, -1] for label, rewards in result.reward.items()}
 
 
 def curves_table(averages: Averages, published: bool) -> TextTable:
@@ -142,50 +153,44 @@ def curves_table(averages: Averages, published: bool) -> TextTable:
     return TextTable(header, rows, frozenset(range(1, len(header))), title)
 
 
-def live_table(study: LiveStudy) -> TextTable:
+def live_table(study: Study) -> TextTable:
     """Right predictions of each policy, CommitUCB's lead, and the regret against averaged curves; best first."""
-    live, result = study.live, study.study.result
+    problem, result = study
+    right = _right(result)
     rows = []
-    for label in sorted(live.correct, key=lambda label: -live.total(label).mean):
-        total = live.total(label)
-        row = [label, str(total), f"{100 * total.mean / live.horizon:.2f} %"]
-        row.append("-" if label == _COMPARED or _COMPARED not in live.correct else str(live.lead(_COMPARED, label)))
+    for label in sorted(right, key=lambda label: -float(right[label].mean())):
+        total = Paired.of(right[label])
+        row = [label, str(total), f"{100 * total.mean / result.horizon:.2f} %"]
+        compared = label != _COMPARED and _COMPARED in right
+        row.append(str(Paired.of(right[_COMPARED] - right[label])) if compared else "-")
         row.append(f"{result.mean(label)[-1]:,.0f} ± {result.half_width(label)[-1]:,.0f}")
-        shares = 100 * live.spent[label][:, -1].mean(axis=0) / live.horizon
+        shares = 100 * result.pulls[label].mean(axis=0) / result.horizon
         row.append(" ".join(f"{share:.0f}" for share in shares))
         rows.append(tuple(row))
-    runs = f"{live.runs} run{'' if live.runs == 1 else 's'}"
-    return TextTable(
-        (
-            "policy",
-            "right predictions",
-            "of all",
-            f"lead of {_COMPARED}",
-            "regret",
-            f"pulls (%): {' '.join(live.arms)}",
-        ),
-        rows,
-        frozenset({1, 2, 3, 4}),
-        f"{live.name}, {live.horizon:,} rounds, {runs}, seed {live.seed} (± 95 %)",
-    )
+    pulls = f"pulls (%): {' '.join(problem.arm_names)}"
+    header = ("policy", "right predictions", "of all", f"lead of {_COMPARED}", "regret", pulls)
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
+    title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed} (± 95 %)"
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title)
 
 
-def live_csv(studies: Sequence[LiveStudy]) -> str:
+def live_csv(studies: Sequence[Study]) -> str:
     """The same numbers for a file: a line per problem and policy."""
     names = ["problem", "policy", "right", "right_half_width", "lead_of_commit_ucb", "lead_half_width"]
     names += ["regret", "regret_half_width", *(f"pulls_{arm + 1}" for arm in range(len(ARMS)))]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(names)
-    for live, (_, result) in studies:
-        for label in live.correct:
-            total = live.total(label)
+    for _, result in studies:
+        right = _right(result)
+        for label in right:
+            total = Paired.of(right[label])
             numbers = [total.mean, total.half_width]
-            lead = live.lead(_COMPARED, label) if _COMPARED in live.correct else None
+            lead = Paired.of(right[_COMPARED] - right[label]) if _COMPARED in right else None
             numbers += [float("nan")] * 2 if lead is None else [lead.mean, lead.half_width]
             numbers += [float(result.mean(label)[-1]), float(result.half_width(label)[-1])]
-            numbers += live.spent[label][:, -1].mean(axis=0).tolist()
+            numbers += result.pulls[label].mean(axis=0).tolist()
             cells = ["" if number != number else f"{number:.1f}" for number in numbers]
             cells += [""] * (len(names) - 2 - len(cells))
-            lines.writerow([live.name, label, *cells])
+            lines.writerow([result.problem, label, *cells])
     return text.getvalue()

@@ -1,18 +1,20 @@
-"""Where runs are played: in threads of this process, or on a Ray cluster, with equal outcomes."""
+"""Where runs are played: in threads of this process ("local"), or on a Ray cluster, with equal outcomes."""
 
 from __future__ import annotations
 
 import os
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from contextlib import closing, contextmanager
+from typing import TypeVar
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.progress import Advance
 
-__all__ = ["BACKENDS", "Backend", "Begin", "Threads", "opened"]
+__all__ = ["BACKENDS", "Backend", "Begin", "Threads", "backend_for"]
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -21,22 +23,37 @@ T = TypeVar("T")
 # what one call has given. On a cluster `begin` itself travels, so it holds settings and no compiled code.
 Begin = Callable[[K], Callable[[int], T]]
 
-BACKENDS = ("threads", "ray")
+BACKENDS = ("local", "ray")
 _BLOCKS_PER_JOB = 4
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """Plays items somewhere."""
 
     @property
+    @abstractmethod
     def slots(self) -> int:
         """How many blocks of items it plays at once."""
 
+    @abstractmethod
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
         """``(label, item, begin(label)(item))`` for the items of all labels, as they are finished, in any order."""
 
+    def play_all(
+        self, begin: Begin[str, T], labels: Sequence[str], runs: range, progress: Advance | None = None
+    ) -> dict[str, list[T]]:
+        """``begin(label)(run)`` for all labels and runs; the outcomes in the order of the runs."""
+        outcomes: dict[str, dict[int, T]] = {label: {} for label in labels}
+        playing = self.play(begin, dict.fromkeys(labels, runs))
+        with closing(playing):  # an interrupted caller stops the players at once
+            for label, run, outcome in playing:
+                outcomes[label][run] = outcome
+                if progress is not None:
+                    progress(label, len(outcomes[label]))
+        return {label: [own[run] for run in runs] for label, own in outcomes.items()}
 
-class Threads:
+
+class Threads(Backend):
     """Plays in threads of this process, which run at the same time because compiled code needs no interpreter.
 
     Items are handed out in blocks: few enough to reuse buffers, enough to keep all threads busy.
@@ -53,7 +70,11 @@ class Threads:
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.slots = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
+        self.jobs = check_positive_int("jobs", (os.cpu_count() or 1) if jobs is None else jobs)
+
+    @property
+    def slots(self) -> int:
+        return self.jobs
 
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
         stop = threading.Event()
@@ -88,23 +109,23 @@ class Threads:
 
 
 @contextmanager
-def opened(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
+def backend_for(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
     """A backend by its name, for the time of the context; one that is there already as it is.
 
     Parameters
     ----------
-    backend : "threads", "ray" or Backend
+    backend : "local", "ray" or Backend
         Where to play.
     jobs : int, optional
         Threads, by default one per core; on Ray the most blocks at once, by default as many as the cluster has cores.
     address : str, optional
         Of the Ray cluster: "auto", "ray://host:10001". None: that of RAY_ADDRESS, else a new Ray on this machine.
     """
-    if not isinstance(backend, str) and hasattr(backend, "play"):
+    if isinstance(backend, Backend):
         yield backend
         return
     name = check_choice("backend", backend, BACKENDS)
-    if name == "threads":
+    if name == "local":
         if address is not None:
             raise RisingBanditsError(f"address is that of a Ray cluster and needs backend 'ray', got {shown(address)}.")
         yield Threads(jobs)
@@ -112,6 +133,6 @@ def opened(backend: str | Backend, jobs: int | None = None, address: str | None 
     from risingbandits._core.ray import connected
     from risingbandits.simulation.backends.ray import RayBlocks
 
-    blocks: Any = RayBlocks(jobs)  # checks its arguments before a cluster is started
+    blocks = RayBlocks(jobs)  # checks its arguments before a cluster is started
     with connected(address, "backend 'ray'"):
         yield blocks

@@ -23,7 +23,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.ray import import_ray
 from risingbandits._version import __version__
-from risingbandits.simulation.backends.base import Begin
+from risingbandits.simulation.backends.base import Backend, Begin
 
 __all__ = ["RayBlocks", "program_stamp"]
 
@@ -53,7 +53,7 @@ class _Played(NamedTuple):
     seconds: float
 
 
-class RayBlocks:
+class RayBlocks(Backend):
     """Plays on the Ray cluster that the program is connected to.
 
     What an item takes is measured: the first blocks, one for each slot, end 0.1 s after their first item, which may
