@@ -41,9 +41,7 @@ SHORTER = {
 # Places of names that a reader fills in.
 FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway.
-SLOW = re.compile(
-    r".*(--backend ray|--on ray)|python |risingbandits paper (reproduce all --|imdb (curves|run .*--seed))"
-)
+SLOW = re.compile(r".*--backend ray|python |risingbandits paper (reproduce all --|imdb (curves|run .*--seed))")
 
 
 def commands() -> Iterator[str]:

@@ -6,9 +6,8 @@ import contextlib
 import json
 import math
 import os
-import queue
-import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,11 @@ from hypothesis import strategies as st
 
 from programs import PATIENCE, until
 from risingbandits import RisingBanditsError
-from risingbandits.allocation import Pull
+from risingbandits.allocation import Outcome, Pull
+from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.arms.processes import worker_name
-from risingbandits.allocation.commands.command import Command, Reported, read_reward
-from risingbandits.allocation.commands.folders import ArmFolder, ArmInUse, folder_name
+from risingbandits.allocation.commands.command import Command, read_reward
+from risingbandits.allocation.commands.folders import ArmFolder, ArmInUse
 from risingbandits.allocation.commands.plan import CommandArm
 
 
@@ -29,18 +29,32 @@ def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> Comm
     return CommandArm(name, ("/bin/sh", "-c", script), **arm)  # type: ignore[arg-type]
 
 
-def begin(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> tuple[Command, queue.SimpleQueue[Command]]:
-    ended: queue.SimpleQueue[Command] = queue.SimpleQueue()
-    command = Command(
-        arm, Pull(1, arm.name, n, attempt), tmp_path / "logs", tmp_path / "states", tmp_path / "plan.toml"
-    )
-    command.start(ended.put)
-    return command, ended
+class Pulling:
+    """A pull of a command arm in a thread."""
+
+    def __init__(self, config: CommandArm, tmp_path: Path, n: int, attempt: int) -> None:
+        self.arm = Command(config, tmp_path / "logs", tmp_path / "states", tmp_path)
+        self.pull = Pull(1, config.name, n, attempt)
+        self.folder, self.stop = self.arm.folder, self.arm.stop
+        self.out = self.arm.output(self.pull)
+        self.err = self.out.with_suffix(".err")
+        self._future = ThreadPoolExecutor(1).submit(self.arm.pull, self.pull)
+
+    def result(self) -> Outcome:
+        return self._future.result(PATIENCE)
 
 
-def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Command:
-    command, ended = begin(arm, tmp_path, n, attempt)
-    assert ended.get(timeout=PATIENCE) is command
+def begin(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Pulling:
+    """A pull that has begun: its command runs and is noted in the lock, or it has ended already."""
+    command = Pulling(arm, tmp_path, n, attempt)
+    lock = command.folder.path / "lock"
+    until(lambda: command._future.done() or (lock.exists() and b'"group"' in lock.read_bytes()))
+    return command
+
+
+def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Pulling:
+    command = begin(arm, tmp_path, n, attempt)
+    command._future.exception(PATIENCE)
     return command
 
 
@@ -56,11 +70,10 @@ def alive(pid: int) -> bool:
 
 def test_reward_and_files(tmp_path: Path) -> None:
     command = done(sh("echo training; echo oops >&2; echo 0.25", tmp_path, "small net"), tmp_path, 3, 2)
-    assert command.result() == Reported(0.25)
+    assert command.result() == Outcome(0.25)
     assert command.out == tmp_path / "logs" / "small%20net" / "3-2.out"
     assert command.out.read_text() == "training\n0.25\n"
     assert command.err.read_text() == "oops\n"
-    assert command.seconds > 0
 
 
 def test_every_placeholder_is_also_a_variable(tmp_path: Path) -> None:
@@ -105,16 +118,16 @@ def test_a_shell_where_it_is_wanted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("printed", "reported"),
     [
-        ("0.5", Reported(0.5)),
-        ("x\n-3e-2  \n\n \n", Reported(-0.03)),
-        ('{"reward": 1}', Reported(1.0)),
-        ('{"reward": 0.5, "cost": 2, "loss": [1]}\n', Reported(0.5, 2.0)),
-        ('{"cost": null, "reward": 0}', Reported(0.0)),
-        ("x" * 200_000 + "\n7", Reported(7.0)),
-        ("1\r\n", Reported(1.0)),
+        ("0.5", Outcome(0.5)),
+        ("x\n-3e-2  \n\n \n", Outcome(-0.03)),
+        ('{"reward": 1}', Outcome(1.0)),
+        ('{"reward": 0.5, "cost": 2, "loss": [1]}\n', Outcome(0.5, 2.0)),
+        ('{"cost": null, "reward": 0}', Outcome(0.0)),
+        ("x" * 200_000 + "\n7", Outcome(7.0)),
+        ("1\r\n", Outcome(1.0)),
     ],
 )
-def test_rewards_that_are_understood(tmp_path: Path, printed: str, reported: Reported) -> None:
+def test_rewards_that_are_understood(tmp_path: Path, printed: str, reported: Outcome) -> None:
     (tmp_path / "out").write_text(printed)
     assert read_reward(tmp_path / "out") == reported
 
@@ -159,16 +172,15 @@ def test_failures_have_reasons(tmp_path: Path, script: str, reason: str) -> None
 def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
     arm = CommandArm("a", ("./none",), directory=tmp_path, environment={})
     with pytest.raises(RisingBanditsError, match=r"^arm 'a' cannot be started: .*No such file or directory.*\.$"):
-        begin(arm, tmp_path)
-    assert done(sh("echo 1", tmp_path), tmp_path).result() == Reported(1.0)  # the lock was let go
+        begin(arm, tmp_path).result()
+    assert done(sh("echo 1", tmp_path), tmp_path).result() == Outcome(1.0)  # the lock was let go
 
 
 def test_a_command_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    command, ended = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
+    command = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
     until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
     pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
     command.stop()
-    assert ended.get(timeout=PATIENCE) is command
     until(lambda: not any(map(alive, pids)))
     with pytest.raises(RisingBanditsError, match=r"^ended by SIGTERM; "):
         command.result()
@@ -176,7 +188,7 @@ def test_a_command_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
 
 def test_nothing_of_a_pull_outlives_it(tmp_path: Path) -> None:
     command = done(sh("sleep 1000 & echo $! > child; echo 1", tmp_path), tmp_path)
-    assert command.result() == Reported(1.0)
+    assert command.result() == Outcome(1.0)
     pid = int((tmp_path / "child").read_text())
     until(lambda: not alive(pid))
     until(lambda: _free(command.folder))
@@ -228,8 +240,8 @@ def test_checkpoints_hold_what_the_last_counted_pull_left(tmp_path: Path) -> Non
 
 def test_the_remains_of_a_failed_attempt_are_removed(tmp_path: Path) -> None:
     arm = sh("test ! -e {checkpoint} && mkdir {checkpoint} && echo x > {checkpoint}/file && echo 1", tmp_path)
-    assert done(arm, tmp_path, 1, 1).result() == Reported(1.0)
-    assert done(arm, tmp_path, 1, 2).result() == Reported(1.0)
+    assert done(arm, tmp_path, 1, 1).result() == Outcome(1.0)
+    assert done(arm, tmp_path, 1, 2).result() == Outcome(1.0)
 
 
 def test_the_state_folder_is_kept(tmp_path: Path) -> None:
@@ -238,12 +250,11 @@ def test_the_state_folder_is_kept(tmp_path: Path) -> None:
 
 
 def test_no_two_commands_work_on_one_arm(tmp_path: Path) -> None:
-    command, ended = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
+    command = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
     with pytest.raises(ArmInUse, match="a command of arm 'a' is still running"):
-        begin(sh("echo 2", tmp_path), tmp_path, 1, 2)
+        begin(sh("echo 2", tmp_path), tmp_path, 1, 2).result()
     (tmp_path / "go").touch()
-    ended.get(timeout=PATIENCE)
-    assert command.result() == Reported(1.0)
+    assert command.result() == Outcome(1.0)
 
 
 def test_there_is_a_whole_note_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,33 +280,32 @@ def test_there_is_a_whole_note_at_every_moment(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -> None:
-    command, ended = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
+    command = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
     for note in ("", "{", "3", "[]", '{"group": "x"}', '{"group": 1, "run": 1, "command": 2}', '{"group": null}'):
         (command.folder.path / "lock").write_text(note)
         with pytest.raises(ArmInUse):
             command.folder.lock()
     (tmp_path / "go").touch()
-    ended.get(timeout=PATIENCE)
-    assert command.result() == Reported(1.0)
+    assert command.result() == Outcome(1.0)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="/proc is needed to find such processes")
 def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -> None:
     """The note has only the name of a run that is gone; what it started is found by the open lock."""
-    command, ended = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
+    command = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
     until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
     pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
     host, _, _, namespace = worker_name().split(":")
     (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}"}}')
     os.close(command.folder.lock())
-    assert ended.get(timeout=PATIENCE) is command
     until(lambda: not any(map(alive, pids)))
 
 
 def test_signals_after_the_end_reach_nobody(tmp_path: Path) -> None:
     command = done(sh("echo 1", tmp_path), tmp_path)
-    command.stop(signal.SIGKILL)
-    assert command.result() == Reported(1.0)
+    command.stop()
+    command.stop()
+    assert command.result() == Outcome(1.0)
 
 
 def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,5 +317,5 @@ def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(ArmFolder, "sign", full)
     with pytest.raises(RisingBanditsError, match=r"^arm 'a' cannot be started: .*No space left on device"):
-        begin(sh("sleep 1000", tmp_path), tmp_path)
+        begin(sh("sleep 1000", tmp_path), tmp_path).result()
     assert not any(map(alive, children))

@@ -168,6 +168,8 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             "order must be one of given, random; got 'rondom', did you mean 'random'?",
         ),
         (f"budget = 3\nwarm_start = {{a = 0.5}}\n{ARM}", "warm_start of a must be rewards, got 0.5."),
+        (f"budget = 3\nwarm_start = {{b = [0.5]}}\n{ARM}", "warm_start must name arms that exist, got 'b'."),
+        (f"budget = 3\nmax_pulls = {{b = 5}}\n{ARM}", "max_pulls must name arms that exist, got 'b'."),
         (f'budget = 3\nstore = ""\n{ARM}', "store must be a text that is not empty, got ''."),
         (
             f'budget = 3\npolicy = "red-ucb, ucb1"\n{ARM}',

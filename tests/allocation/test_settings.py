@@ -12,6 +12,7 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan import _PLAN
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -93,6 +94,20 @@ def test_differences_are_named_as_in_the_constructor() -> None:
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
     assert changed.difference(stored, any_policy=True) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"
     assert str(Settings.make(**mine).difference(stored, any_policy=False)).startswith("policy is {")
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["memory", "store"])
+def test_a_new_allocation_makes_its_policy_once(stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Settings] = []
+    original = Ledger.__init__
+
+    def counted(ledger: Ledger, settings: Settings) -> None:
+        made.append(settings)
+        original(ledger, settings)
+
+    monkeypatch.setattr(Ledger, "__init__", counted)
+    with Allocator(["a", "b"], 5, store=tmp_path / "x.db" if stored else None) as allocator:
+        assert made == [allocator.settings]
 
 
 def test_a_policy_may_be_written_with_its_settings() -> None:

@@ -221,7 +221,7 @@ def test_commands_of_a_plan_run_on_the_cluster(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "learn.sh").write_text(LEARN)
     plan = str(tmp_path / "plan.toml")
-    assert run(["run", plan, "--on", "ray", "--jobs", "2", "--resources", "CPU=0.5"]) == 0
+    assert run(["run", plan, "--backend", "ray", "--jobs", "2", "--resources", "CPU=0.5"]) == 0
     store = next(line.removeprefix("Store: ") for line in capsys.readouterr().out.splitlines() if "Store: " in line)
     with Allocator.open(store) as allocator:
         assert allocator.spent == 6
@@ -229,12 +229,12 @@ def test_commands_of_a_plan_run_on_the_cluster(tmp_path: Path, capsys: pytest.Ca
             rewards = allocator.rewards(name)
             assert rewards == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6][: len(rewards)]
     assert run(["run", plan, "--address", "auto"]) == 2
-    assert run(["run", plan, "--on", "ray", "--resources", "2"]) == 2
-    assert run(["run", plan, "--on", "cloud"]) == 2
+    assert run(["run", plan, "--backend", "ray", "--resources", "2"]) == 2
+    assert run(["run", plan, "--backend", "cloud"]) == 2
     errors = capsys.readouterr().err
-    assert "address and resources are for --on ray, got 'auto'" in errors
+    assert "address and resources are for --backend ray, got 'auto'" in errors
     assert "resources must be as CPU=2,GPU=0.5, got '2'" in errors
-    assert "on must be one of here, ray; got 'cloud'" in errors
+    assert "backend must be one of local, ray; got 'cloud'" in errors
 
 
 def test_exceptions_of_a_learner_are_failures(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chain_arm import Chain, UnsavedChain, expected
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.allocation.arms.checkpointed import RestoredArm
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, room, who_must_go
 from risingbandits.allocation.pull import Pull
 
@@ -48,8 +48,8 @@ def test_every_pull_follows_the_one_before(
     make = Moody if saved else MoodyUnsaved
     with TemporaryDirectory() as folder:
 
-        def begin() -> RestoredArm:
-            return RestoredArm("a", lambda: make("a"), Path(folder), every, seconds)
+        def begin() -> Checkpointed:
+            return Checkpointed("a", lambda: make("a"), Path(folder), every, seconds)
 
         arm, told, rewards, asked = begin(), 0, [], 0
         for happening in [*happenings, "told"]:
@@ -75,8 +75,8 @@ def test_every_pull_follows_the_one_before(
 def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
     diary = tmp_path / "diary"
 
-    def begin() -> RestoredArm:
-        return RestoredArm("a", lambda: Chain("a", diary), tmp_path, every=3)
+    def begin() -> Checkpointed:
+        return Checkpointed("a", lambda: Chain("a", diary), tmp_path, every=3)
 
     first = begin()
     rewards = [first.pull(Pull(n, "a", n)) for n in range(1, 6)]
@@ -88,22 +88,22 @@ def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
 
 
 def test_a_new_allocation_does_not_take_old_checkpoints(tmp_path: Path) -> None:
-    old = RestoredArm("a", lambda: Chain("other"), tmp_path)
+    old = Checkpointed("a", lambda: Chain("other"), tmp_path)
     for n in range(1, 4):
         old.pull(Pull(n, "a", n))
-    new = RestoredArm("a", lambda: Chain("a"), tmp_path)
+    new = Checkpointed("a", lambda: Chain("a"), tmp_path)
     assert [new.pull(Pull(n, "a", n)) for n in range(1, 4)] == expected("a", 3)
 
 
 def test_a_function_of_the_pull_has_no_state(tmp_path: Path) -> None:
-    arm = RestoredArm("a", lambda: lambda pull: pull.n / 10, tmp_path)
+    arm = Checkpointed("a", lambda: lambda pull: pull.n / 10, tmp_path)
     assert arm.is_light()
     assert [arm.pull(Pull(9, "a", 7)), arm.pull(Pull(10, "a", 3))] == [0.7, 0.3]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_learner_that_was_trained_before_is_not_trained_again(tmp_path: Path) -> None:
-    arm = RestoredArm("a", lambda: Chain("a"), tmp_path, trained=5)
+    arm = Checkpointed("a", lambda: Chain("a"), tmp_path, trained=5)
     assert arm.pull(Pull(1, "a", 6)) == Chain("a").pull(Pull(1, "a", 6))
 
 
@@ -113,7 +113,7 @@ def test_save_must_write_where_it_is_told(tmp_path: Path) -> None:
             path.with_suffix(".npz").write_text("")
 
     with pytest.raises(RisingBanditsError, match=r"save\(path\) of arm 'a' must write a file or a folder at path"):
-        RestoredArm("a", lambda: Elsewhere("a"), tmp_path).pull(Pull(1, "a", 1))
+        Checkpointed("a", lambda: Elsewhere("a"), tmp_path).pull(Pull(1, "a", 1))
 
 
 def test_folders_can_be_checkpoints(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_folders_can_be_checkpoints(tmp_path: Path) -> None:
         def load(self, path: Path) -> None:
             super().load(path / "state")
 
-    rewards = [RestoredArm("a", lambda: InFolder("a"), tmp_path).pull(Pull(n, "a", n)) for n in (1, 2, 2, 3)]
+    rewards = [Checkpointed("a", lambda: InFolder("a"), tmp_path).pull(Pull(n, "a", n)) for n in (1, 2, 2, 3)]
     assert rewards == [expected("a", 3)[n - 1] for n in (1, 2, 2, 3)]
 
 

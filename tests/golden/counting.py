@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from frozen import unpack
-from hidden import RestoredArm
+from hidden import Checkpointed
 
 from risingbandits import Pull
 
@@ -85,7 +85,7 @@ class OnRay:
 
     def __init__(self, name: str, folder: Path, every: int) -> None:
         self.learners: list[Counter] = []
-        self.arm = RestoredArm(name, self._make, folder, every)
+        self.arm = Checkpointed(name, self._make, folder, every)
         self.name = name
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingbandits.allocation.arms.checkpointed import RestoredArm
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.cli import run as run_command
 
-__all__ = ["RestoredArm", "run_command"]
+__all__ = ["Checkpointed", "run_command"]

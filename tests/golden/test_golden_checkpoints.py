@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from counting import BUDGET, NAMES, TOLD, Counter, OnRay, begun, worth
+from counting import BEGUN, BUDGET, NAMES, PLAN, PROGRAM, TOLD, Counter, OnRay, begun, worth
 from hidden import run_command
 
 from risingbandits import Allocator
@@ -48,4 +48,24 @@ def test_commands_go_on_with_their_checkpoints(tmp_path: Path) -> None:
     with Allocator.open(store) as allocator:
         assert allocator.spent == TOLD
     assert run_command(["run", str(store.with_name("plan.toml"))]) == 0
+    check(store)
+
+
+@pytest.mark.parametrize("kind", BEGUN)
+@pytest.mark.parametrize("runner", ["objects", "processes of Ray", "commands"])
+def test_another_runner_goes_on(kind: str, runner: str, tmp_path: Path) -> None:
+    """What was begun with one kind of runner is continued by each other, as if it had been its own."""
+    store = begun(kind, tmp_path)
+    if runner == "commands":
+        (store.parent / "plan.toml").write_text(f'store = "{store.name}"\n{PLAN}')
+        (store.parent / "count.py").write_text(PROGRAM)
+        assert run_command(["run", str(store.parent / "plan.toml")]) == 0
+    else:
+        with Allocator.open(store) as allocator:
+            folder = allocator.store.directory
+            assert folder is not None
+            arms = {name: Counter(name) if runner == "objects" else OnRay(name, folder, 1) for name in NAMES}
+            allocator.run(progress=False, arms=arms)
+        again = sum(arm.made for arm in arms.values()) - (BUDGET - TOLD)
+        assert 0 <= again <= (4 * len(NAMES) if kind == "ray-every-5" else 0)
     check(store)

@@ -32,13 +32,17 @@ def test_ask_and_tell(name: str) -> None:
         assert (case, asked, policy.recommend()) == (case, run["asked"], run["recommended"])
 
 
+_AFTER_END = {"paying": "hold", "masked": "stop"}  # what the settings of 0.1.0 are called now
+
+
 @pytest.mark.parametrize("study", _SIMULATIONS["studies"], ids=lambda study: f"{study['problem']} {study['finished']}")
 def test_simulate(study: dict[str, Any]) -> None:
     expected = study["results"]
     policies = {label: get_policy(result["policy"], **result["params"]) for label, result in expected.items()}
     settings = {key: _SIMULATIONS[key] for key in ("horizon", "runs", "seed")}
-    after_end = {"paying": "hold", "masked": "stop"}[study["finished"]]  # in the words of today
-    result = simulate(policies, problem(study["problem"]), **settings, jobs=1, record_at=1, after_end=after_end)
+    result = simulate(
+        policies, problem(study["problem"]), **settings, jobs=1, record_at=1, after_end=_AFTER_END[study["finished"]]
+    )
     pulls = {label: runs.tolist() for label, runs in result.pulls.items()}
     assert pulls == {label: one["pulls"] for label, one in expected.items()}
     recommended = {label: runs.tolist() for label, runs in result.recommended.items()}

@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
 from risingbandits.policies import RoundRobin
+from risingbandits.reports.figures import plot_curves, plot_pulls, plot_regret
 from risingbandits.reports.html_report import write_html
 from risingbandits.reports.pages import escaping
 from risingbandits.reports.pages.page import plotly_script
 from risingbandits.reports.study import Study, StudyNotes
+from risingbandits.reports.style import look
 from sample_stores import WICKED
 
 
@@ -129,6 +131,22 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     arm = study.problem.oracle_arm(40)
     assert curve["legendgroup"] == WICKED[arm] + " (best)"
     np.testing.assert_allclose(np.array(curve["y"], float), study.problem.means(np.array(curve["x"]))[arm], rtol=1e-5)
+
+
+def test_matplotlib_and_plotly_draw_the_same(folder: Path, study: Study) -> None:
+    drawn = figures(write_html(folder, folder / "page.html").read_text())
+    for key, ax in (("regret", plot_regret(study.result)), ("curves", plot_curves(study.problem, 40))):
+        lines = {str(line.get_label()): np.asarray(line.get_xydata(), float) for line in ax.lines}
+        traces = {str(trace["legendgroup"]): trace for trace in drawn[f"study-1-{key}"]["data"] if "fill" not in trace}
+        assert set(lines) == set(traces)
+        for name, trace in traces.items():
+            points = np.array([trace["x"], trace["y"]], float)
+            np.testing.assert_allclose(points[1], np.interp(points[0], *lines[name].T), rtol=1e-5, atol=1e-6)
+            place = trace["look"]["place"]  # type: ignore[index]
+            assert look(place).color in {line.get_color() for line in ax.lines if line.get_label() == name}
+    cells = [text.get_text() for text in plot_pulls(study.result, problem=study.problem).texts]
+    (heat,) = drawn["study-1-pulls"]["data"]
+    assert cells == [text for row in heat["text"] for text in row]  # type: ignore[attr-defined]
 
 
 def test_equal_studies_give_equal_bytes_and_the_command_is_there(folder: Path) -> None:

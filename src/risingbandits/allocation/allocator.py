@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
@@ -28,7 +29,7 @@ __all__ = ["Allocator"]
 log = logging.getLogger("risingbandits")
 
 _SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
-Arms = Sequence[str] | Mapping[str, Arm | Callable[[Pull], Any]]
+Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
 class Allocator:
@@ -116,7 +117,7 @@ class Allocator:
             self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod
-    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[[Pull], Any]] | None = None) -> Self:
+    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
         """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
         opened = open_store(store)
         with _closed_on_error(opened):
@@ -136,7 +137,11 @@ class Allocator:
         self.store = store
         self._session = Session(store, settings, ledger)
         ledger = self._session.ledger()
-        self._arms = {ledger.arm(name).name: as_arm(arm) for name, arm in arms.items()}
+        self._arms: dict[str, Any] = {}
+        for name, arm in arms.items():
+            as_arm(arm)  # complains about what is none
+            self._arms[ledger.arm(name).name] = arm
+        self._checkpointed: dict[str, Checkpointed] = {}  # what was pulled last, by `run`
         if ledger.surprises:
             log.warning("%s: the policy now decides otherwise than when it was asked.", store.name)
         log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), settings.budget, ledger.spent)
@@ -206,13 +211,14 @@ class Allocator:
 
     # -- arms ---------------------------------------------------------------------------------------------------
 
-    def add(self, name: str, arm: Arm | Callable[[Pull], Any] | None = None) -> None:
+    def add(self, name: str, arm: Arm | Callable[..., Any] | None = None) -> None:
         """Add an arm; the policy takes it in with the next decision."""
         check_arm_name(name)
-        ready = None if arm is None else as_arm(arm)
+        if arm is not None:
+            as_arm(arm)  # complains about what is none
         self._session.add(name)
-        if ready is not None:
-            self._arms[name] = ready
+        if arm is not None:
+            self._arms[name] = arm
 
     def retire(self, name: str, reason: str = "") -> None:
         """Pull an arm no more. A pull of it that is in flight still counts when it is told."""
@@ -276,15 +282,34 @@ class Allocator:
     def run(self, jobs: int = 1, progress: bool = True, arms: Mapping[str, Any] | None = None) -> None:
         """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
 
-        A pull that raises an exception has failed. Ctrl-C lets the pulls in flight end, then stops. ``arms`` are
-        pulled instead of those that the allocator was made with, as `RayArms` on a cluster.
+        A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second one gives
+        them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
+        made with, as `RayArms` on a cluster.
         """
-        from risingbandits.allocation.arms.driver import run
+        import signal
 
-        if arms is not None and hasattr(arms, "belong_to"):
-            arms.belong_to(self)
-        chosen = self._arms if arms is None else {name: as_arm(arm) for name, arm in arms.items()}
-        run(self, chosen, jobs, progress)
+        from risingbandits.allocation.arms.display import progress_bar
+        from risingbandits.allocation.arms.driver import Driver
+
+        chosen = self._arms if arms is None else arms
+        if hasattr(chosen, "belong_to"):
+            chosen.belong_to(self)
+        ready: dict[str, Checkpointed] = {}
+        for name, arm in chosen.items():
+            before = self._checkpointed.get(name)  # an object that was pulled before has learnt something
+            same = before is not None and before.given is arm
+            ready[name] = before if before is not None and same else Checkpointed.of(name, arm, self)
+        self._checkpointed.update(ready)
+        with progress_bar(self, progress) as display:
+            received = Driver(self, ready, jobs, display).run()
+        if received == signal.SIGINT:
+            raise KeyboardInterrupt
+        if received is not None:
+            signal.raise_signal(received)  # now it does what it does elsewhere in the program
+        ledger = self.ledger
+        if ledger.finished and not ledger.told:
+            first = ledger.arms[0]
+            raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
 
     async def aask(self, wait: float | None = None) -> Pull | None:
         """`ask` for asyncio: other tasks go on meanwhile."""

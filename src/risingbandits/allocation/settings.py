@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,9 +30,10 @@ from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
 
-__all__ = ["SETTINGS", "Check", "Setting", "Settings", "check_arm_name"]
+__all__ = ["BY_ARM", "SETTINGS", "Check", "Setting", "Settings", "check_arm_name", "check_arms_exist"]
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
+BY_ARM = ("max_pulls", "warm_start")  # may differ from arm to arm
 _LONGEST_NAME = 200
 
 
@@ -127,6 +128,13 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
     return {arm: [check_finite(f"{where} of {arm}", x) for x in rewards] for arm, rewards in (value or {}).items()}
 
 
+def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
+    """Complain about a setting of an arm that there is not."""
+    for arm in value if isinstance(value, dict) else ():
+        if arm not in arms:
+            raise RisingBanditsError(f"{where} must name arms that exist, got {shown(arm)}.")
+
+
 # -- the settings ---------------------------------------------------------------------------------------------------
 
 
@@ -154,11 +162,8 @@ class Settings:
     version: str = __version__  # of the program that made the store
 
     def __post_init__(self) -> None:
-        limits = self.max_pulls if isinstance(self.max_pulls, dict) else {}
-        for name, by_arm in (("max_pulls", limits), ("warm_start", self.warm_start)):
-            unknown = [arm for arm in by_arm if arm not in self.arms]
-            if unknown:
-                raise RisingBanditsError(f"{name} must name arms that exist, got {shown(unknown[0])}.")
+        for name in BY_ARM:
+            check_arms_exist(name, getattr(self, name), self.arms)
         for arm, rewards in self.warm_start.items():
             for reward in rewards:
                 self.check_reward(reward, f"warm_start of {arm}")

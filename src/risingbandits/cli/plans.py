@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,39 +40,37 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
             bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
         ] = False,
         check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
-        on: Annotated[
-            str, typer.Option(help="here, or ray: on a Ray cluster whose nodes all see the plan's folder.")
-        ] = "here",
+        backend: Annotated[
+            str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
+        ] = "local",
         address: Address = None,
         resources: Annotated[
             str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
         ] = None,
     ) -> None:
         """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
-        from risingbandits.allocation.arms.display import watching
+        from risingbandits.allocation.arms.display import lines_or_table
+        from risingbandits.allocation.arms.driver import Driver
         from risingbandits.allocation.commands.fresh_start import put_aside, running
         from risingbandits.allocation.commands.plan import read_plan
-        from risingbandits.allocation.commands.runner import Runner
         from risingbandits.allocation.status import arms_table, standing
 
-        check_choice("on", on, ("here", "ray"))
-        if on == "here" and (address is not None or resources is not None):
-            raise RisingBanditsError(f"address and resources are for --on ray, got {shown(address or resources)}.")
+        check_choice("backend", backend, ("local", "ray"))
+        if backend == "local" and (address is not None or resources is not None):
+            raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
         chosen = read_plan(plan, store)
         jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
         if check:
-            show(_arms(chosen))
+            show(_table(chosen))
             typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
             return
         aside = put_aside(chosen) if fresh else None
         if aside is not None:
             typer.echo(f"The earlier run is now in {aside}")
         with running(chosen), _allocator(chosen) as allocator:
-            if on == "ray":
-                code = _run_on_ray(chosen, allocator, jobs, resources, address)
-            else:
-                with watching(allocator) as watcher:
-                    code = Runner(chosen, allocator, jobs, watcher).run()
+            with _arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
+                received = Driver(allocator, arms, jobs, display, patient=True).run()
+            code = 0 if received is None else 128 + received
             ledger = allocator.ledger
             show(arms_table(ledger))
             typer.echo(standing(ledger))
@@ -83,16 +81,21 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
 
 
-def _run_on_ray(plan: Plan, allocator: Allocator, jobs: int, resources: str | None, address: str | None) -> int:
-    """Run the commands on a cluster; 0, or 130 after Ctrl-C, which lets running commands finish."""
-    from risingbandits.allocation.cluster.ray_commands import command_arms, parse_resources
+@contextmanager
+def _arms(
+    plan: Plan, allocator: Allocator, backend: str, resources: str | None, address: str | None
+) -> Iterator[Mapping[str, Any]]:
+    """The commands of a plan as arms, on this machine or on a cluster."""
+    if backend == "local":
+        from risingbandits.allocation.commands.command import command_arms
 
-    with command_arms(plan, parse_resources(resources), address) as arms:
-        try:
-            allocator.run(jobs, arms=arms)
-        except KeyboardInterrupt:
-            return 128 + int(signal.SIGINT)
-    return 0
+        yield command_arms(plan)
+        return
+    from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources
+
+    with commands_on_ray(plan, parse_resources(resources), address) as arms:
+        arms.belong_to(allocator)
+        yield arms
 
 
 def _allocator(plan: Plan) -> Allocator:
@@ -109,7 +112,7 @@ def _allocator(plan: Plan) -> Allocator:
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
 
 
-def _arms(plan: Plan) -> TextTable:
+def _table(plan: Plan) -> TextTable:
     import shlex
 
     from risingbandits._core.tables import TextTable

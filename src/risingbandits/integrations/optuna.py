@@ -37,6 +37,8 @@ class TrialArm:
     steps that were told before are passed over.
     """
 
+    restores_itself = True
+
     def __init__(self, trial: Trial, objective: Objective) -> None:
         self.trial = trial
         self.objective = objective
@@ -48,7 +50,7 @@ class TrialArm:
     def pull(self, pull: Pull) -> float:
         """Train one step."""
         if self._steps is None or self._done != pull.n - 1:
-            self.stop()
+            self.close()
             if self._takes_start:
                 self._steps, self._done = iter(self.objective(self.trial, start=pull.n)), pull.n - 1
             else:
@@ -64,7 +66,7 @@ class TrialArm:
                 f"trial {self.trial.number} has no step {pull.n}: its objective ended after step {self._done}."
             ) from None
         except BaseException:
-            self.stop()
+            self.close()
             raise
         if pull.n not in self.frozen.intermediate_values:  # told by a process that died before the allocator knew
             self.trial.report(value, step=pull.n)
@@ -75,7 +77,7 @@ class TrialArm:
         """The trial as the study's storage has it now."""
         return self.trial.storage.get_trial(self.trial._trial_id)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End the training, as for a trial that is not needed now; a later pull begins it again."""
         close = getattr(self._steps, "close", None)
         if close is not None:
@@ -157,7 +159,7 @@ class OptunaArms(Mapping[str, TrialArm]):
             if not self._arms[name].frozen.intermediate_values:
                 raise RisingBanditsError(f"keep must name arms that were pulled, got {shown(name)}.")
         for name, arm in self._arms.items():
-            arm.stop()
+            arm.close()
             values = arm.frozen.intermediate_values
             if values and (name in kept or arm.ended):
                 self.study.tell(arm.trial, values[max(values)], skip_if_finished=True)
@@ -194,6 +196,8 @@ class StudyArm:
     >>> allocator.recommend(), sum(len(arm.study.trials) for arm in arms.values())
     ('network', 30)
     """
+
+    restores_itself = True
 
     def __init__(self, study: Study, objective: Callable[[Trial], float], *, reward: str = "best") -> None:
         self.study = study

@@ -37,6 +37,8 @@ _FORMAT = 1
 class _SklearnArm:
     """A learner and how many pieces of training it has had. Subclasses say what a piece is."""
 
+    restores_itself = True  # what was lost is learnt again
+
     def __init__(self, estimator: Any, score: Any, cost: str | None, seed: int) -> None:
         self.estimator = estimator
         self.score = _scorer(score)

@@ -1,4 +1,5 @@
-"""What people look at: tables for the terminal and for Markdown, figures, and reports that hold both.
+"""What people look at: tables, figures, a Markdown report, HTML pages and a live view of a store.
 
-Nothing here is imported by ``import risingbandits``; Matplotlib and Rich are loaded when they are needed.
+`pictures` holds the data of each picture; `figures` draws it with Matplotlib, `pages` with Plotly. Nothing here is
+imported by ``import risingbandits``; Matplotlib, Plotly and Rich are loaded when they are needed.
 """

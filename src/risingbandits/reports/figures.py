@@ -7,10 +7,10 @@ None of them uses pyplot or changes Matplotlib's settings.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,23 +33,17 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"metadata": {"Date": None, "Creator": None}},
 }
 
-P = ParamSpec("P")
+
+@contextmanager
+def _axes(ax: Axes | None, width: float = 4.2, height: float = 2.5, entries: int = 0) -> Iterator[Axes]:
+    """The caller's axes in their own style, or new ones in the package's."""
+    if ax is not None:
+        yield ax
+        return
+    with styled():
+        yield new_axes(width, height, entries)
 
 
-def _in_style(draw: Callable[P, Axes]) -> Callable[P, Axes]:
-    """Apply the package's look unless the caller brings axes of their own."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Axes:
-        if any(isinstance(value, Axes) for value in (*args, *kwargs.values())):
-            return draw(*args, **kwargs)
-        with styled():
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
-@_in_style
 def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
     """Mean policy regret at each record point, with bands of 95 % confidence of the mean.
 
@@ -60,16 +54,13 @@ def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; by default a new figure, which is ``plot_regret(result).figure``.
     """
-    ax = new_axes(entries=len(result.policies)) if ax is None else ax
-    draw_lines(ax, regret_lines(result))
-    ax.set_xlabel("round")
-    ax.set_ylabel("policy regret (units of reward)")
     repeated = f"{result.runs} runs, bands: 95 % confidence" if result.runs > 1 else "1 run"
-    ax.set_title(f"{result.problem}: {repeated}")
+    with _axes(ax, entries=len(result.policies)) as ax:
+        draw_lines(ax, regret_lines(result))
+        ax.set(xlabel="round", ylabel="policy regret (units of reward)", title=f"{result.problem}: {repeated}")
     return ax
 
 
-@_in_style
 def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | None = None) -> Axes:
     """Mean share of the pulls that each policy gave to each arm, as a table of shades.
 
@@ -90,14 +81,13 @@ def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | N
     best = None if problem is None or problem.restless else problem.oracle_arm(result.horizon)
     shares = pull_shares(result, None if problem is None else problem.arm_names, best)
     rows, columns = shares.values.shape
-    ax = new_axes(1.4 + 0.25 * max(columns, 10), 0.8 + 0.2 * rows) if ax is None else ax
-    draw_shares(ax, shares)
-    ax.set_title(f"{result.problem}: share of the pulls (%)")
-    ax.set_xlabel("arm" if best is None else "arm (* is the best one)")
+    with _axes(ax, 1.4 + 0.25 * max(columns, 10), 0.8 + 0.2 * rows) as ax:
+        draw_shares(ax, shares)
+        ax.set_title(f"{result.problem}: share of the pulls (%)")
+        ax.set_xlabel("arm" if best is None else "arm (* is the best one)")
     return ax
 
 
-@_in_style
 def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | None = None) -> Axes:
     """Mean reward of each arm over its pulls (of a restless problem: over the rounds).
 
@@ -115,11 +105,10 @@ def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | No
         raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
     last = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
     best = None if problem.restless else problem.oracle_arm(last)
-    ax = new_axes() if ax is None else ax
-    draw_lines(ax, curve_lines(Curves.of(problem, last, _POINTS), problem.arm_names, best))
-    ax.set_xlabel("round" if problem.restless else "pulls of the arm")
-    ax.set_ylabel("mean reward")
-    ax.set_title(f"{problem.name or 'problem'}: learning curves")
+    with _axes(ax) as ax:
+        draw_lines(ax, curve_lines(Curves.of(problem, last, _POINTS), problem.arm_names, best))
+        ax.set(xlabel="round" if problem.restless else "pulls of the arm", ylabel="mean reward")
+        ax.set_title(f"{problem.name or 'problem'}: learning curves")
     return ax
 
 

@@ -26,40 +26,42 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
     if objective == "best-arm":
         return _best_arm_table(result, title)
-    rows = []
-    for row in result.summary():
-        half = row["half_width"]
-        rows.append(
-            (
-                str(row["policy"]),
-                _amount(row["regret"], result) + ("" if math.isnan(half) else f" ± {_amount(half, result)}"),
-                "-" if math.isnan(row["sd"]) else _amount(row["sd"], result),
-                f"{_no_minus_zero(row['percent'], 1)} %",
-                f"{100 * row['top_arm_share']:.1f} %",
-            )
+    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share")
+    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
+    rows = [
+        (
+            str(row["policy"]),
+            _with_half(row["regret"], row["half_width"], decimals),
+            _fixed(row["sd"], decimals),
+            f"{_fixed(row['percent'], 1)} %",
+            f"{100 * row['top_arm_share']:.1f} %",
         )
-    return TextTable(
-        ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share"),
-        rows,
-        frozenset({1, 2, 3, 4}),
-        title,
-    )
+        for row in result.summary()
+    ]
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title)
 
 
 def _best_arm_table(result: Result, title: str) -> TextTable:
-    rows = []
-    for row in result.summary("best-arm"):
-        half = row["half_width"]
-        rows.append(
-            (
-                str(row["policy"]),
-                f"{row['simple_regret']:.4f}" + ("" if math.isnan(half) else f" ± {half:.4f}"),
-                f"{100 * row['error_value']:.1f} %",
-                f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
-            )
-        )
     header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
+    rows = [
+        (
+            str(row["policy"]),
+            _with_half(row["simple_regret"], row["half_width"], 4),
+            f"{100 * row['error_value']:.1f} %",
+            f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
+        )
+        for row in result.summary("best-arm")
+    ]
     return TextTable(header, rows, frozenset({1, 2, 3}), title)
+
+
+def _with_half(value: float, half: float, decimals: int) -> str:
+    return _fixed(value, decimals) + ("" if math.isnan(half) else f" ± {_fixed(half, decimals)}")
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """A number with so many decimals; rounding errors of sums show as 0, not as -0."""
+    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def policies_table() -> TextTable:
@@ -90,16 +92,6 @@ def problems_table() -> TextTable:
         noise = f"{type(problem.noise).__name__} {problem.sigma:g}"
         rows.append((name, str(problem.n_arms), f"{problem.horizon:,}", noise, best, problem_description(name)))
     return TextTable(("name", "K", "T", "noise", "best arm", "what it is"), rows, frozenset({1, 2}))
-
-
-def _amount(value: float, result: Result) -> str:
-    """A regret with as many decimals as its size deserves; rounding errors of sums show as 0."""
-    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
-    return _no_minus_zero(value, decimals)
-
-
-def _no_minus_zero(value: float, decimals: int) -> str:
-    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def _tags(policy: type[Policy]) -> str:

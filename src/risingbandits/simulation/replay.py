@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
+from risingbandits._core.errors import (
+    RisingBanditsError,
+    check_choice,
+    check_finite,
+    check_positive_int,
+    check_range,
+    shown,
+)
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy
+from risingbandits.policies.base import DIRECTIONS
 from risingbandits.problems import Gaussian, RisingBandit
 from risingbandits.simulation.run import Policies, labelled_policies
 
@@ -210,12 +218,8 @@ def _scaled(
     curves: Mapping[str, Sequence[float]], direction: str, reward_range: tuple[float, float]
 ) -> tuple[tuple[str, ...], list[Floats]]:
     """Names and curves in [0, 1], more is better."""
-    check_choice("direction", direction, ("maximize", "minimize"))
-    if not isinstance(reward_range, Sequence) or len(reward_range) != 2:
-        raise RisingBanditsError(f"reward_range must be two numbers, the lower one first, got {shown(reward_range)}.")
-    low, high = (check_finite("reward_range", limit) for limit in reward_range)
-    if not low < high:
-        raise RisingBanditsError(f"reward_range must be two numbers, the lower one first, got {shown(reward_range)}.")
+    check_choice("direction", direction, DIRECTIONS)
+    low, high = check_range("reward_range", reward_range)
     if not isinstance(curves, Mapping) or not curves:
         raise RisingBanditsError(f"curves must be a dict with at least one arm and its values, got {shown(curves)}.")
     scaled = []

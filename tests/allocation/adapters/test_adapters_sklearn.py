@@ -186,7 +186,7 @@ def test_an_allocator_runs_and_resumes_the_arms(tmp_path: Path) -> None:
         for _ in range(10):
             given = part.ask()
             assert given is not None
-            part.tell(given, *pulled[given.arm].pull(given))  # type: ignore[misc]
+            part.tell(given, *pulled[given.arm].pull(given))
     with Allocator(arms(), Budget(cost=2000), store=tmp_path / "run.sqlite") as rest:
         rest.run(progress=False)
         for name in ("bayes", "sgd"):

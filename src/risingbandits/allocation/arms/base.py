@@ -1,14 +1,15 @@
-"""Arms that can be pulled in this process: what `Allocator.run` drives."""
+"""What can be pulled: arms, what their pulls give, and functions in their place."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["Arm", "Outcome", "as_arm"]
+__all__ = ["Arm", "Outcome", "as_arm", "makes_arm"]
 
 
 class Outcome(NamedTuple):
@@ -22,16 +23,22 @@ class Outcome(NamedTuple):
 class Arm(Protocol):
     """Something that can be pulled.
 
-    An arm that learns may also have ``save(path)`` and ``load(path)``: `Allocator.run` then keeps a checkpoint after
-    each pull beside the store, and a resumed run continues the learner where its last counted pull left it.
+    An arm that learns may also have
+
+    - ``save(path)`` and ``load(path)``: a checkpoint is kept after each pull beside the store, and whoever makes the
+      next pull, here, on a cluster or in a later run, continues where the last counted pull left the learner;
+    - ``stop()``, called from another thread: end the pull at work soon, and when it is called again, at once;
+    - ``restores_itself = True``, if it looks at ``pull.n`` and brings itself to that step.
     """
 
     def pull(self, pull: Pull) -> float | Outcome:
         """Train or play once more; the reward, or an `Outcome`."""
 
 
-class _CallableArm:
-    """A function of the pull as an arm."""
+class _FunctionArm:
+    """A function of the pull as an arm; it has no state."""
+
+    restores_itself = True
 
     def __init__(self, function: Callable[[Pull], float | Outcome]) -> None:
         self.function = function
@@ -40,14 +47,33 @@ class _CallableArm:
         return self.function(pull)
 
 
+def makes_arm(thing: Any) -> bool:
+    """Whether something makes an arm when it is called: a class, or a function that takes no arguments.
+
+    >>> makes_arm(lambda: object()), makes_arm(lambda pull: 0.5)
+    (True, False)
+    """
+    if isinstance(thing, type):
+        return True
+    if isinstance(thing, Arm) or not callable(thing):
+        return False
+    try:
+        inspect.signature(thing).bind(None)
+    except TypeError:  # it cannot take a pull
+        return True
+    except ValueError:  # a function that is not written in Python
+        return False
+    return False
+
+
 def as_arm(thing: Any) -> Arm:
     """An `Arm` as it is; any function ``f(pull) -> reward`` as an arm.
 
     >>> as_arm(lambda pull: 0.5).pull(Pull(1, "a", 1))
     0.5
     """
-    if isinstance(thing, Arm):
+    if isinstance(thing, Arm) and not isinstance(thing, type):
         return thing
     if callable(thing):
-        return _CallableArm(thing)
+        return _FunctionArm(thing)
     raise RisingBanditsError(f"an arm must have a method pull(pull) or be a function of the pull, got {shown(thing)}.")

@@ -1,51 +1,137 @@
-"""An arm whose pull n always begins where pull n - 1 ended, whatever was lost in between.
+"""An arm whose pull n always begins where pull n - 1 ended, whoever made that, and the one layout of its checkpoints.
 
 The store alone says which pulls count. That pull n is asked for means that n - 1 is told, and that n is not. So the
 learner that makes pull n is the one in memory if it has had n - 1 pulls; otherwise it comes from the last checkpoint
 that is not beyond n - 1, and the pulls in between are made again without being told.
+
+The checkpoint of pull n is written before n is told, and the one before it is removed only afterwards. So whenever a
+process dies, the state after the last told pull is there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
-from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
-from risingbandits.allocation.commands.folders import folder_name
+from risingbandits._core.files import flush, remove, whole
+from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["RestoredArm"]
+if TYPE_CHECKING:
+    from risingbandits.allocation.allocator import Allocator
+
+__all__ = ["Checkpointed", "Checkpoints", "folder_name"]
+
+_LONGEST = 120  # of a folder's name; file systems take 255 bytes
 
 
-class RestoredArm:
+def folder_name(arm: str) -> str:
+    """The name of an arm as that of one folder, different for different arms, whatever they are called.
+
+    >>> folder_name("small net"), folder_name("../x"), folder_name("..")
+    ('small%20net', '%2E.%2Fx', '%2E.')
+    """
+    name = quote(arm, safe="")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if len(name) > _LONGEST:
+        name = f"{name[: _LONGEST - 33]}~{hashlib.sha256(arm.encode()).hexdigest()[:32]}"
+    return name
+
+
+class Checkpoints:
+    """The checkpoints of one arm, ``<base>/<arm>/checkpoint-<n>``: files or folders; nothing is made before one is."""
+
+    def __init__(self, base: Path, arm: str) -> None:
+        self.arm = arm
+        self.path = base / folder_name(arm)
+        # Version 0.1.0 had two other layouts, beside the store in a folder of its own.
+        older = [base, base.with_name(base.name.removesuffix(".state") + ".checkpoints")]
+        self._older = [(folder / f"={quote(arm, safe=' ')}", "") for folder in older]
+        self._older += [(folder / folder_name(arm), "after-") for folder in older]
+
+    def checkpoint(self, n: int) -> Path:
+        """What is written in pull n, and read in pull n + 1."""
+        return self.path / f"checkpoint-{n}"
+
+    def until(self, n: int) -> list[int]:
+        """The pulls up to n that have checkpoints, rising; those beyond are removed, as their pulls do not count."""
+        for folder, prefix in self._older:
+            for number, path in _numbered(folder, prefix):
+                _move(path, self.checkpoint(number))
+        there = sorted(number for number, _ in _numbered(self.path, "checkpoint-"))
+        for number in there:
+            if number > n:
+                remove(self.checkpoint(number))
+        return [number for number in there if number <= n]
+
+    def keep_from(self, n: int) -> None:
+        """Remove the checkpoints of pulls before n."""
+        for number, path in _numbered(self.path, "checkpoint-"):
+            if number < n:
+                remove(path)
+
+
+def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
+    if len(folder.name.encode()) > 255 or not folder.is_dir():
+        return
+    for name in os.listdir(folder):
+        number = name.removeprefix(prefix)
+        if name.startswith(prefix) and number.isdecimal():
+            yield int(number), folder / name
+
+
+def _move(old: Path, new: Path) -> None:
+    """Give a checkpoint of an older layout its new place, unless there is a newer one."""
+    new.parent.mkdir(parents=True, exist_ok=True)
+    if not new.exists():
+        try:
+            old.rename(new)
+        except FileNotFoundError:
+            return  # another process was faster
+        except OSError:  # on another disk
+            with whole(new) as temporary:
+                shutil.copytree(old, temporary) if old.is_dir() else shutil.copy2(old, temporary)
+    remove(old)
+
+
+class Checkpointed:
     """An arm and its checkpoints.
 
     Parameters
     ----------
     name : str
         Of the arm; that of its folder.
-    make : function without arguments
-        Makes the learner: an `Arm`, or a function of the pull, which is taken to have no state of its own.
-    folder : path
-        Where checkpoints are kept, in a folder for each arm.
+    arm : Arm or function
+        The learner as an object, a function of the pull, which has no state, or (a class or a function without
+        arguments) what makes the learner. Only what was made can be made anew when it is lost.
+    folder : path, optional
+        Where checkpoints are kept, in a folder for each arm; None keeps none.
     every : int, optional
         Pulls after which a checkpoint is made; None: only by time, and when `keep` is called.
     seconds : float, optional
         Seconds after which one is made at the latest.
     trained : int
-        Pulls that the learner has had when it is made.
+        Pulls that the learner has had at first.
     flush : bool
         Whether a checkpoint is to survive a loss of power, not only of processes.
+    timed : bool
+        Whether a pull without a cost costs the seconds that it took.
+    make : bool, optional
+        Whether ``arm`` makes the learner; by default as it looks.
 
     Notes
     -----
-    A learner without ``save`` and ``load`` is trained again from its first pull when it is lost.
+    A learner without ``save`` and ``load`` is trained again from its first pull when it is lost, without being told.
+    One in an unknown state, because a pull of it failed, that can neither be loaded nor made anew fails its pulls.
 
     Examples
     --------
@@ -60,129 +146,172 @@ class RestoredArm:
     ...         self.count = int(path.read_text())
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     arm = RestoredArm("a", Counter, Path(folder))
+    ...     arm = Checkpointed("a", Counter, Path(folder))
     ...     first = [arm.pull(Pull(1, "a", 1)), arm.pull(Pull(2, "a", 2))]
-    ...     again = RestoredArm("a", Counter, Path(folder)).pull(Pull(3, "a", 2, attempt=2))
+    ...     again = Checkpointed("a", Counter(), Path(folder)).pull(Pull(3, "a", 2, attempt=2))
     >>> first, again
     ([1.0, 2.0], 2.0)
     """
 
+    restores_itself = True
+
     def __init__(
         self,
         name: str,
-        make: Callable[[], Any],
-        folder: Path,
+        arm: Any,
+        folder: Path | None = None,
         every: int | None = 1,
         seconds: float | None = None,
         trained: int = 0,
         flush: bool = False,
+        timed: bool = False,
+        make: bool | None = None,
     ) -> None:
-        self.name, self.make = name, make
-        self.folder = Path(folder) / folder_name(name)
+        self.name, self.given = name, arm
         self.every = None if every is None else check_positive_int("checkpoint_every", every)
         self.seconds = None if seconds is None else check_finite("checkpoint_seconds", seconds, minimum=0.0)
-        self.flush = flush
         self.trained = check_positive_int("trained", trained, minimum=0)
+        self.flush, self.timed = flush, timed
         self.pulls: int | None = None  # of the learner in memory; None if its state is not known
-        self._arm: Arm | None = None
-        self._fresh: Any = None  # a learner that was made and not yet used
-        self._kept_pulls, self._kept_time = 0, time.monotonic()
-        self._there: list[int] = []  # checkpoints since the learner was restored, rising
+        self._files = None if folder is None else Checkpoints(Path(folder), name)
+        self._there: list[int] | None = None  # checkpoints, rising; None before the first look
+        self._kept_pulls, self._kept_time = self.trained, time.monotonic()
+        self._lock = threading.Lock()  # a pull that was given up may still be at work when the next one comes
+        self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
+        self._arm: Any = None
+        if self._make is None:
+            self._take(arm)
+
+    @classmethod
+    def of(cls, name: str, arm: Any, allocator: Allocator) -> Checkpointed:
+        """An arm of an allocator, with checkpoints beside its store; what is one stays as it is."""
+        if isinstance(arm, cls):
+            return arm
+        settings = allocator.settings
+        return cls(
+            name,
+            arm,
+            allocator.store.directory,
+            trained=len(settings.warm_start.get(name, ())),
+            flush=settings.durability == "power",
+            timed=settings.budget.seconds is not None,
+        )
+
+    @property
+    def stop(self) -> Callable[[], None] | None:
+        """What ends the pull at work, if the arm has it."""
+        stop: Callable[[], None] | None = getattr(self._arm, "stop", None)
+        return stop
 
     def pull(self, pull: Pull) -> float | Outcome:
         """Make pull ``pull.n``, from the state after the pull before it."""
-        arm = self._at(pull.n - 1)
-        self.pulls = None  # an exception leaves a learner that nobody knows
-        outcome = arm.pull(pull)
-        self.pulls = pull.n
-        if self._due():
-            self.keep()
-        return outcome
+        with self._lock:
+            arm = self._at(pull.n - 1)
+            outcome = self._made_by(arm, pull)
+            if not self._keeps_itself and self._due():
+                self.keep()
+            return outcome
+
+    def told(self, pull: Pull) -> None:
+        """A pull counts: the states before it are not needed any more."""
+        if self._keeps_itself:
+            if callable(told := getattr(self._arm, "told", None)):
+                told(pull)
+        elif self._there:
+            self._forget(max((n for n in self._there if n <= pull.n), default=0))
 
     def keep(self) -> bool:
         """Make a checkpoint of the learner in memory. False if it cannot be saved, or has not begun."""
-        if self.pulls is None or not _can_be_saved(self._arm):
+        if self.pulls is None or self._files is None or not self._can_be_saved:
             return False
-        path = self._checkpoint(self.pulls)
-        if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            temporary = self.folder / f"{uuid4().hex}.tmp"
-            try:
-                self._arm.save(temporary)  # type: ignore[union-attr]
+        there = self._there = self._there or []
+        if self.pulls not in there:
+            self._files.path.mkdir(parents=True, exist_ok=True)
+            with whole(self._files.checkpoint(self.pulls)) as temporary:
+                self._arm.save(temporary)
                 if not temporary.exists():
                     raise RisingBanditsError(f"save(path) of arm {self.name!r} must write a file or a folder at path.")
                 if self.flush:
-                    _flush(temporary)
-                temporary.rename(path)
-            finally:
-                _remove(temporary)
+                    flush(temporary)
+            there.append(self.pulls)
         self._kept_pulls, self._kept_time = self.pulls, time.monotonic()
-        # The last pull may not be told yet. If it never is, the state before it is needed.
-        before = [n for n in self._there if n < self.pulls]
-        for n in before[:-1]:
-            _remove(self._checkpoint(n))
-        self._there = [*before[-1:], self.pulls]
+        if len(there) > 2:  # the last pull may not be told yet: if it never is, the state before it is needed
+            self._forget(there[-2])
         return True
 
     def is_light(self) -> bool:
         """Whether the learner can be dropped and restored without being trained again."""
-        self._fresh = self._made()
-        return not isinstance(self._fresh, Arm) or _can_be_saved(self._fresh)
+        if self._arm is None:
+            self._take_new()
+        return self._keeps_itself or self._can_be_saved
 
     def _due(self) -> bool:
-        assert self.pulls is not None
-        by_count = self.every is not None and self.pulls - self._kept_pulls >= self.every
+        by_count = self.every is not None and (self.pulls or 0) - self._kept_pulls >= self.every
         return by_count or (self.seconds is not None and time.monotonic() - self._kept_time >= self.seconds)
 
-    def _at(self, pulls: int) -> Arm:
+    def _at(self, pulls: int) -> Any:
         """The learner as it was after so many pulls."""
-        if self._arm is not None and self.pulls == pulls:
+        if self._arm is None:
+            self._take_new()
+        if self._keeps_itself or (self.pulls == pulls and self._there is not None):
             return self._arm
+        there = self._there = [] if self._files is None else self._files.until(pulls)
+        last = there[-1] if there and self._can_be_saved else -1
+        if self.pulls is None or self.pulls > pulls or self.pulls < last:
+            if self._make is not None and self.pulls != self.trained:
+                self._take_new()
+            if last >= 0:
+                self._load(last)
+            elif self._make is None and not self._finds_its_step:
+                raise RisingBanditsError(self._cannot_go_back(pulls))
+        if not self._finds_its_step:
+            assert self.pulls is not None
+            for n in range(self.pulls + 1, pulls + 1):
+                self._made_by(self._arm, Pull(0, self.name, n))
+        if self._make is None and not there:
+            self.keep()  # there is no other way back to where it is now
+        return self._arm
+
+    def _made_by(self, arm: Any, pull: Pull) -> float | Outcome:
+        self.pulls = None  # an exception leaves a learner in a state that is not known
+        began = time.perf_counter()
+        answer: float | Outcome = arm.pull(pull)
+        seconds = time.perf_counter() - began
+        self.pulls = pull.n
+        if not self.timed or (isinstance(answer, Outcome) and answer.cost is not None):
+            return answer
+        return Outcome(answer.reward if isinstance(answer, Outcome) else answer, seconds)
+
+    def _take(self, arm: Any) -> None:
+        self._arm = as_arm(arm)
+        self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
+        self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))
+        self._keeps_itself = self._finds_its_step and not self._can_be_saved
+        self.pulls = self._kept_pulls = self.trained
+
+    def _take_new(self) -> None:
+        assert self._make is not None
+        self._take(self._make())
+
+    def _load(self, n: int) -> None:
+        assert self._files is not None
         self.pulls = None
-        there = self._checkpoints()
-        self._there = kept = [n for n in there if n <= pulls]
-        for n in there[len(kept) :]:  # of a pull that was not told in time
-            _remove(self._checkpoint(n))
-        made: Any = self._made()
-        self._fresh = None
-        arm = self._arm = as_arm(made)
-        if not isinstance(made, Arm):  # a function of the pull
-            self.pulls = pulls
-            return arm
-        begin = self.trained
-        if kept and _can_be_saved(made):
-            begin = kept[-1]
-            made.load(self._checkpoint(begin))  # type: ignore[attr-defined]
-        self._kept_pulls = begin
-        for n in range(begin + 1, pulls + 1):
-            arm.pull(Pull(0, self.name, n))
-        self.pulls = pulls
-        return arm
+        self._arm.load(self._files.checkpoint(n))
+        self.pulls = self._kept_pulls = n
 
-    def _made(self) -> Any:
-        return self.make() if self._fresh is None else self._fresh
+    def _forget(self, first: int) -> None:
+        """Remove the checkpoints before pull ``first``."""
+        assert self._files is not None
+        assert self._there is not None
+        for n in self._there:
+            if n < first:
+                remove(self._files.checkpoint(n))
+        self._there = [n for n in self._there if n >= first]
 
-    def _checkpoint(self, pulls: int) -> Path:
-        return self.folder / f"after-{pulls}"
-
-    def _checkpoints(self) -> list[int]:
-        """Pulls after which there are checkpoints, rising."""
-        numbers = (path.name.removeprefix("after-") for path in self.folder.glob("after-*"))
-        return sorted(int(number) for number in numbers if number.isdecimal())
-
-
-def _can_be_saved(arm: Any) -> bool:
-    return callable(getattr(arm, "save", None)) and callable(getattr(arm, "load", None))
-
-
-def _flush(path: Path) -> None:
-    for file in [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]:
-        with file.open("rb") as open_file:
-            os.fsync(open_file.fileno())
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    def _cannot_go_back(self, pulls: int) -> str:
+        state = "in an unknown state" if self.pulls is None else f"beyond pull {self.pulls}"
+        return (
+            f"pull {pulls + 1} of arm {self.name!r} must follow pull {pulls}, but its object is {state} and cannot go "
+            "back: give it save(path) and load(path) and a store with a folder, or a function that makes it, or, if "
+            "it goes by pull.n and not by what it has learnt, restores_itself = True."
+        )

@@ -1,4 +1,4 @@
-"""What is shown while a plan runs: a table that changes on a terminal, a line for each pull elsewhere."""
+"""What is shown while a budget is spent: a bar, a table that changes on a terminal, or a line for each pull."""
 
 from __future__ import annotations
 
@@ -9,100 +9,153 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from risingbandits.allocation.allocator import Allocator
-from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.runner import Watcher
+from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.status import arms_table, spent
 
 if TYPE_CHECKING:
     from rich.live import Live
+    from rich.progress import Progress
 
-__all__ = ["watching"]
+    from risingbandits.allocation.allocator import Allocator
 
-_REFRESH = 0.2  # seconds between two pictures of the table
+__all__ = ["Display", "lines_or_table", "progress_bar"]
+
+log = logging.getLogger("risingbandits")
+
+_REFRESH = 0.2  # seconds between two pictures of the table or the bar
+
+
+class Display:
+    """What the driver tells of its work; this one shows nothing. Failures come by way of `logging`."""
+
+    def started(self, pull: Pull) -> None:
+        """A pull is being made."""
+
+    def told(self, pull: Pull, reward: float) -> None:
+        """A pull is done and counted."""
+
+    def say(self, sentence: str) -> None:
+        """Something that the user should know."""
+        log.warning(sentence)
+
+    def tick(self) -> None:
+        """Called after each pull and several times a second."""
 
 
 @contextmanager
-def watching(allocator: Allocator) -> Iterator[Watcher]:
-    """A watcher on standard error; warnings of the package go there, too."""
-    watcher: _Lines | _Table
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.live import Live
+def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
+    """A bar on standard error, where that is a terminal and the bar is wanted."""
+    if not (wanted and sys.stderr.isatty()):
+        yield Display()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
-            watcher = _Table(allocator, live)
-            with _warnings_to(watcher):
-                yield watcher
-    else:
-        watcher = _Lines(allocator)
-        with _warnings_to(watcher):
-            yield watcher
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        display = _Bar(allocator, bar)
+        yield display
+        display.draw()
 
 
-class _Lines:
+@contextmanager
+def lines_or_table(allocator: Allocator) -> Iterator[Display]:
+    """A table on standard error if that is a terminal, otherwise lines; warnings of the package go there, too."""
+    if not sys.stderr.isatty():
+        with _warnings_to(_Lines(allocator)) as display:
+            yield display
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with (
+        Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live,
+        _warnings_to(_Table(allocator, live)) as display,
+    ):
+        yield display
+
+
+class _Lines(Display):
     """A line for each pull."""
 
     def __init__(self, allocator: Allocator) -> None:
         self._allocator = allocator
 
-    def started(self, command: Command) -> None:
-        """Nothing: the line comes when it has ended."""
-
-    def told(self, command: Command, reward: float) -> None:
-        self.say(f"{command.pull.arm} {command.pull.n}: {reward:g}  ({spent(self._allocator.ledger)})")
+    def told(self, pull: Pull, reward: float) -> None:
+        self.say(f"{pull.arm} {pull.n}: {reward:g}  ({spent(self._allocator.ledger)})")
 
     def say(self, sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
 
+
+class _Drawn(Display):
+    """A picture that is drawn again when something has changed."""
+
+    _due = 0.0
+    _changed = True
+
+    def started(self, pull: Pull) -> None:
+        self._changed = True
+
+    def told(self, pull: Pull, reward: float) -> None:
+        self._changed = True
+
     def tick(self) -> None:
-        """Nothing: lines stay as they are."""
+        if self._changed and time.monotonic() >= self._due:
+            self._due, self._changed = time.monotonic() + _REFRESH, False
+            self.draw()
+
+    def draw(self) -> None:
+        raise NotImplementedError
 
 
-class _Table:
-    """A table of the arms that is drawn again and again."""
+class _Bar(_Drawn):
+    """How much of the budget is spent."""
+
+    def __init__(self, allocator: Allocator, bar: Progress) -> None:
+        self._allocator, self._bar = allocator, bar
+        self._budget = allocator.settings.budget
+        self._task = bar.add_task(self._budget.unit, total=self._budget.amount, note="")
+        self.tick()
+
+    def say(self, sentence: str) -> None:
+        self._bar.console.print(sentence, markup=False, highlight=False)
+
+    def draw(self) -> None:
+        ledger, amount = self._allocator.ledger, self._budget.amount
+        note = f"{ledger.spent:g}/{amount:g}, best {ledger.recommend()}" if ledger.told else ""
+        self._bar.update(self._task, completed=min(ledger.spent, amount), note=note)
+
+
+class _Table(_Drawn):
+    """The arms and how they stand."""
 
     def __init__(self, allocator: Allocator, live: Live) -> None:
         self._allocator, self._live = allocator, live
-        self._drawn = 0.0
-        self._changed = True
-
-    def started(self, command: Command) -> None:
-        self._changed = True
-
-    def told(self, command: Command, reward: float) -> None:
-        self._changed = True
 
     def say(self, sentence: str) -> None:
-        from rich.text import Text
+        self._live.console.print(sentence, markup=False, highlight=False)
 
-        self._live.console.print(Text(sentence))
-
-    def tick(self) -> None:
-        now = time.monotonic()
-        if self._changed and now >= self._drawn + _REFRESH:
-            self._drawn, self._changed = now, False
-            self._live.update(arms_table(self._allocator.ledger).rich(), refresh=True)
+    def draw(self) -> None:
+        self._live.update(arms_table(self._allocator.ledger).rich(), refresh=True)
 
 
 class _Handler(logging.Handler):
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, display: Display) -> None:
         super().__init__(logging.WARNING)
-        self._watcher = watcher
+        self._display = display
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._watcher.say(record.getMessage())
+        self._display.say(record.getMessage())
 
 
 @contextmanager
-def _warnings_to(watcher: Watcher) -> Iterator[None]:
-    logger = logging.getLogger("risingbandits")
-    handler = _Handler(watcher)
-    before = logger.propagate
-    logger.addHandler(handler)
-    logger.propagate = False  # or they would be shown twice where the root has a handler
+def _warnings_to(display: Display) -> Iterator[Display]:
+    handler, before = _Handler(display), log.propagate
+    log.addHandler(handler)
+    log.propagate = False  # or they would be shown twice where the root has a handler
     try:
-        yield
+        yield display
     finally:
-        logger.removeHandler(handler)
-        logger.propagate = before
+        log.removeHandler(handler)
+        log.propagate = before

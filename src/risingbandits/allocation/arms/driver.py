@@ -1,29 +1,40 @@
-"""Drive an allocator: pull the arms of this process in threads, and ask from asyncio."""
+"""The one loop that spends a budget: ask for pulls, have arms make them, tell their rewards, stop cleanly when told to.
+
+Whatever the arms are, functions, learners, commands or processes on a cluster, their pulls are made in threads; ends of
+pulls and signals meet in one queue. Only where one pull is made at a time, by an arm that cannot be stopped from
+outside, it is made in the calling thread, where a signal can interrupt it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import queue
+import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
-from risingbandits.allocation.arms.base import Arm, Outcome
-from risingbandits.allocation.arms.checkpoints import Checkpoints
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.pull import NoArmFree, Pull
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
+    from risingbandits.allocation.arms.display import Display
 
-__all__ = ["ask_async", "run"]
+__all__ = ["Driver", "ask_async"]
 
 log = logging.getLogger("risingbandits")
 
-_LOOK = 0.2  # seconds between looks at whether to stop
-_REFRESH = 0.1  # seconds between movements of the progress bar
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not known everywhere
+_GRACE = 5.0  # seconds between asking pulls to end and ending them, and until the rest is left alone
+_LOOK = 0.2  # seconds between looks at a store whose free arms other processes have, and at the clock
 _ASYNC_PAUSES = (0.001, 0.05)  # shortest and longest, in seconds
 
 
@@ -41,125 +52,196 @@ async def ask_async(allocator: Allocator, wait: float | None) -> Pull | None:
         pause = min(2.0 * pause, longest)
 
 
-def run(allocator: Allocator, arms: Mapping[str, Arm], jobs: int, progress: bool) -> None:
-    """Pull until the budget is spent."""
-    jobs = check_positive_int("jobs", jobs)
-    missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
-    if missing:
-        raise RisingBanditsError(f"arms must be functions or Arm objects for run, got only the names {shown(missing)}.")
-    crew = _Crew(allocator, arms)
-    with crew.heartbeat(), _progress_bar(allocator, progress) as tick:
-        if jobs == 1:
-            crew.work(tick)
-        else:
-            _run_threads(crew, jobs, tick)
-    crew.complain()
+class _Ended(NamedTuple):
+    """A pull that has ended, and with what."""
+
+    pull: Pull
+    result: float | Outcome | BaseException
 
 
-def _run_threads(crew: _Crew, jobs: int, tick: Any) -> None:
-    threads = [threading.Thread(target=crew.work, name=f"risingbandits-{i}", daemon=True) for i in range(jobs)]
-    for thread in threads:
-        thread.start()
-    try:
-        while any(thread.is_alive() for thread in threads):
-            threads[0].join(_REFRESH) if threads[0].is_alive() else time.sleep(_REFRESH)
-            tick()
-    except KeyboardInterrupt:
-        log.warning("interrupted: waiting for the pulls in flight to end")
-        crew.stop.set()
-        for thread in threads:
-            thread.join()
-        raise
+class _Stopped(KeyboardInterrupt):
+    """Raised by a signal in a pull that is made in the main thread."""
 
 
-class _Crew:
-    """The workers of one call of `run`."""
+class Driver:
+    """Spends the budget of ``allocator`` on ``arms``, with at most ``jobs`` pulls at a time.
 
-    def __init__(self, allocator: Allocator, arms: Mapping[str, Arm]) -> None:
-        self.allocator, self.arms = allocator, arms
-        self.stop = threading.Event()
-        self.checkpoints = Checkpoints(allocator.store.directory)
-        self.busy: dict[int, Pull] = {}
-        self.error: BaseException | None = None
-        self.counted = 0
+    The first SIGINT lets running pulls finish; a second one, SIGTERM or SIGHUP ends them and gives them back; what
+    cannot be ended is given back and left alone. What was told is in the store before the next pull starts, whatever
+    happens. Signals are heard in the main thread only.
 
-    def work(self, tick: Any = lambda: None) -> None:
-        """Ask, pull and tell until there is nothing more to do."""
-        try:
-            while not self.stop.is_set():
-                pull = self._next()
-                if pull is None:
-                    return
-                self._play(pull)
-                tick()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self.error = self.error or error
-            self.stop.set()
+    Parameters
+    ----------
+    allocator : Allocator
+        Whose budget is spent.
+    arms : mapping of names to arms
+        What is pulled; see `Arm`.
+    jobs : int
+        Pulls at a time.
+    display : Display
+        Shows what happens.
+    patient : bool
+        Wait where all arms are masked; otherwise that is an error.
+    """
 
-    def _next(self) -> Pull | None:
-        while not self.stop.is_set():
+    def __init__(
+        self, allocator: Allocator, arms: Mapping[str, Any], jobs: int, display: Display, patient: bool = False
+    ) -> None:
+        self.jobs = check_positive_int("jobs", jobs)
+        missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
+        if missing:
+            raise RisingBanditsError(
+                f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
+            )
+        self.allocator, self.display, self.patient = allocator, display, patient
+        self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
+        self.running: dict[int, Pull] = {}
+        # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
+        self._events: queue.SimpleQueue[_Ended | signal.Signals] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Pull | None] = queue.SimpleQueue()
+        self._threads = 0
+        self._signal: signal.Signals | None = None
+        self._ending = False  # whether running pulls are being ended
+        self._end_at = math.inf  # when those that were asked to end are ended, and then left alone
+        self._ended = False
+        self._waiting = False  # whether the user was told that all arms are elsewhere
+        self._inside = False  # whether a pull is being made in this thread
+
+    def run(self) -> signal.Signals | None:
+        """Pull until the budget is spent or a signal comes; the signal."""
+        with self._signals(), self._leases():
             try:
-                return self.allocator.ask(wait=_LOOK)
-            except NoArmFree:
-                ledger = self.allocator.ledger
-                if not ledger.in_flight and not ledger.eligible.count and not ledger.finished:
-                    raise
-        return None
+                while self._go_on():
+                    self._wait()
+                    self.display.tick()
+            except BaseException:
+                self._abandon()
+                raise
+            finally:
+                for _ in range(self._threads):
+                    self._tasks.put(None)
+        return self._signal
 
-    def _play(self, pull: Pull) -> None:
+    def _go_on(self) -> bool:
+        """Start what can be started; whether there is something to wait for."""
+        while self._signal is None and len(self.running) < self.jobs:
+            try:
+                pull = self.allocator.ask(wait=None if self.running else _LOOK)
+            except NoArmFree as reason:
+                self._complain(reason)
+                return True  # an arm will be free when a pull ends, here or in another process
+            if pull is None:
+                break
+            self._waiting = False
+            self._start(pull)
+            if not self.running:  # it was made in this thread
+                return True
+        return bool(self.running)
+
+    def _complain(self, reason: NoArmFree) -> None:
+        """Where nothing runs here: say that others are waited for, or that nothing would ever end the waiting."""
+        if self.running:
+            return
+        ledger = self.allocator.ledger
+        if not (self.patient or ledger.in_flight or ledger.eligible.count or ledger.finished):
+            raise reason
+        if self.patient and not self._waiting:
+            self.display.say(f"Waiting: {reason}")
+        self._waiting = True
+
+    def _start(self, pull: Pull) -> None:
         arm = self.arms.get(pull.arm)
         if arm is None:
             self.allocator.release(pull, "no function for it in this process")
             raise RisingBanditsError(f"arm {shown(pull.arm)} was added, but has no function in this process.")
-        self.busy[pull.id] = pull
+        self.running[pull.id] = pull
+        self.display.started(pull)
+        if self.jobs == 1 and arm.stop is None:
+            self._finish(self._made(pull, inside=True))
+            return
+        if self._threads < self.jobs:
+            self._threads += 1
+            # A daemon: a pull that nobody can end must not keep the program from ending.
+            threading.Thread(target=self._work, name=f"risingbandits-{self._threads}", daemon=True).start()
+        self._tasks.put(pull)
+
+    def _work(self) -> None:
+        while (pull := self._tasks.get()) is not None:
+            self._events.put(self._made(pull))
+
+    def _made(self, pull: Pull, inside: bool = False) -> _Ended:
+        result: float | Outcome | BaseException
         try:
-            reward, cost = self._pull(arm, pull)
+            self._inside = inside
+            result = self.arms[pull.arm].pull(pull)
+            self._inside = False
+        except BaseException as error:
+            self._inside = False
+            result = error
+        return _Ended(pull, result)
+
+    def _wait(self) -> None:
+        """Wait for the next thing that happens, or until it is time to look at the clock, and see to it."""
+        with suppress(queue.Empty):
+            happened = self._events.get(block=bool(self.running), timeout=_LOOK)
+            if isinstance(happened, signal.Signals):
+                self._hear(happened)
+            elif happened.pull.id in self.running:
+                self._finish(happened)
+        if time.monotonic() >= self._end_at:
+            self._end_at = time.monotonic() + _GRACE
+            self._stop_all() if not self._ended else self._give_back(list(self.running.values()))
+            self._ended = True
+
+    def _finish(self, ended: _Ended) -> None:
+        """Tell the reward of a pull that has ended, or give it back."""
+        pull, result = ended
+        del self.running[pull.id]
+        settings = self.allocator.settings
+        try:
+            if isinstance(result, BaseException):
+                raise result
+            reward, cost = result if isinstance(result, Outcome) else (result, None)
+            reward = settings.check_reward(reward)
+            cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
-            self.checkpoints.lost(pull)
-            self.allocator.fail(pull, f"{type(error).__name__}: {error}")
+            reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
+            if self._ending:
+                self.allocator.release(pull, "stopped")
+            else:
+                self.allocator.fail(pull, reason)
+            return
+        except _Stopped:
+            self.allocator.release(pull, "stopped")
+            return
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
-        else:
-            if self.allocator.tell(pull, reward, cost):
-                self.counted += 1
-                self.checkpoints.told(pull)
-            else:
-                self.checkpoints.lost(pull)
-        finally:
-            del self.busy[pull.id]
+        if self.allocator.tell(pull, reward, cost):
+            self.arms[pull.arm].told(pull)
+            self.display.told(pull, reward)
 
-    def _pull(self, arm: Arm, pull: Pull) -> tuple[float, float | None]:
-        self.checkpoints.prepare(arm, pull)
-        start = time.perf_counter()
-        answer = arm.pull(pull)
-        seconds = time.perf_counter() - start
-        reward, cost = answer if isinstance(answer, Outcome) else (answer, None)
-        if cost is None and self.allocator.settings.budget.seconds is not None:
-            cost = seconds
-        reward = self.allocator.settings.check_reward(reward)
-        if cost is not None:
-            cost = check_finite("cost", cost, minimum=0.0)
-        self.checkpoints.keep(arm, pull)
-        return reward, cost
+    # -- leases -------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def heartbeat(self) -> Iterator[None]:
-        """Renew the leases of the pulls at work, in a thread of its own."""
+    def _leases(self) -> Iterator[None]:
+        """Renew the leases of the pulls at work, in a thread of its own; one that was lost is ended if it can be."""
         done = threading.Event()
 
-        def beat() -> None:
+        def renew() -> None:
             while not done.wait(self.allocator.settings.lease / 3.0):
-                for pull in list(self.busy.values()):
+                for pull in list(self.running.values()):
                     try:
-                        self.allocator.renew(pull)
+                        ours = self.allocator.renew(pull)
                     except RisingBanditsError as error:
                         log.warning("the lease of %s could not be renewed: %s", pull, error)
+                        continue
+                    if not ours and pull.id in self.running:  # another worker has it now: at once
+                        self._stop(pull)
+                        self._stop(pull)
 
-        thread = threading.Thread(target=beat, name="risingbandits-leases", daemon=True)
+        thread = threading.Thread(target=renew, name="risingbandits-leases", daemon=True)
         thread.start()
         try:
             yield
@@ -167,40 +249,70 @@ class _Crew:
             done.set()
             thread.join()
 
-    def complain(self) -> None:
-        """Raise what went wrong."""
-        if self.error is not None:
-            raise self.error
-        ledger = self.allocator.ledger
-        if not self.counted and ledger.finished and not ledger.told:
-            first = ledger.arms[0]
-            raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
+    # -- stopping -----------------------------------------------------------------------------------------------
 
+    def _hear(self, received: signal.Signals) -> None:
+        first = self._signal is None
+        self._signal = self._signal or received
+        if first and received == signal.SIGINT:
+            if self.running:
+                number = f"{len(self.running)} running pull{'' if len(self.running) == 1 else 's'}"
+                self.display.say(f"Interrupted: finishing {number}. Interrupt again to stop now.")
+        elif not self._ending:
+            self._ending = True
+            self._stop_all()
+            self._end_at = time.monotonic() + _GRACE
+            self._give_back([pull for pull in self.running.values() if self.arms[pull.arm].stop is None])
 
-@contextmanager
-def _progress_bar(allocator: Allocator, progress: bool) -> Iterator[Any]:
-    """A function that moves the bar."""
-    if not progress:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    def _stop(self, pull: Pull) -> None:
+        stop = self.arms[pull.arm].stop
+        if stop is not None:
+            try:
+                stop()
+            except Exception as error:  # of a learner's own
+                log.warning("%s could not be stopped: %s", pull.arm, error)
 
-    budget = allocator.settings.budget
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(budget.unit, total=budget.amount, note="")
-        due = 0.0
+    def _stop_all(self) -> None:
+        for pull in list(self.running.values()):
+            self._stop(pull)
 
-        def tick() -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + _REFRESH
-                ledger = allocator.ledger
-                note = f"{ledger.spent:g}/{budget.amount:g}, best {ledger.recommend()}" if ledger.told else ""
-                bar.update(task, completed=min(ledger.spent, budget.amount), note=note)
+    def _give_back(self, pulls: list[Pull]) -> None:
+        """Wait no longer for pulls; their results will not be told."""
+        for pull in pulls:
+            del self.running[pull.id]
+            self.allocator.release(pull, "stopped")
 
-        tick()
-        yield tick
-        due = 0.0
-        tick()
+    def _abandon(self) -> None:
+        """After an error: no pull goes on without us. Those that cannot be given back are reclaimed later."""
+        for _ in range(2):
+            self._stop_all()
+        for pull in list(self.running.values()):
+            with suppress(Exception):
+                self.allocator.release(pull, "stopped by an error")
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Signals go to the queue while the budget is spent; before and after they do what they did."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def note(number: int, frame: FrameType | None) -> None:
+            received = signal.Signals(number)
+            if not self._inside:
+                self._events.put(received)
+            elif self._signal is None and received == signal.SIGINT:
+                with suppress(RuntimeError):  # the pull was in the middle of printing something
+                    self._hear(received)
+            else:
+                self._signal, self._ending, self._inside = self._signal or received, True, False
+                raise _Stopped
+
+        numbers = [signal.Signals[name] for name in _SIGNALS if name in signal.Signals.__members__]
+        ignored = [number for number in numbers[1:] if signal.getsignal(number) is signal.SIG_IGN]  # as nohup does
+        before = {number: signal.signal(number, note) for number in numbers if number not in ignored}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -23,6 +23,7 @@ class Placed(Generic[P]):
     busy: bool = True
     used: int = 0  # number of its last use
     light: bool = True  # whether it can be restored from a checkpoint
+    stoppable: bool = False  # whether a pull can be ended without ending the process
 
 
 def room(nodes: Mapping[str, Resources], placed: Iterable[Placed[P]], needs: Resources) -> str | None:

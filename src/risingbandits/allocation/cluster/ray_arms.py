@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits._core.ray import connected, import_ray
 from risingbandits.allocation.arms.base import Outcome
-from risingbandits.allocation.arms.checkpointed import RestoredArm
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
 from risingbandits.allocation.pull import Pull
 
@@ -106,10 +106,10 @@ class RayArms(Mapping[str, "_Remote"]):
             if name not in self._needs:
                 raise RisingBanditsError(f"arm_resources must name arms, got {shown(name)}.")
             self._needs[name] = _checked("arm_resources", own)
-        RestoredArm("", list, Path(), checkpoint_every, checkpoint_seconds)  # checks both
-        self._schedule = (checkpoint_every, checkpoint_seconds)
+        Checkpointed("", list, None, checkpoint_every, checkpoint_seconds)  # checks both
+        self._settings: dict[str, Any] = {"every": checkpoint_every, "seconds": checkpoint_seconds}
         self._trained: dict[str, int] = {}
-        self._flush = False
+        self._stopped: set[str] = set()  # arms whose pulls are to end
         self._slots = None if slots is None else check_positive_int("slots", slots)
         self._address = address
         self._stack = ExitStack()
@@ -140,7 +140,8 @@ class RayArms(Mapping[str, "_Remote"]):
         if self._folder is None and directory is not None:
             self._folder = directory.absolute()
         self._trained = {name: len(past) for name, past in allocator.settings.warm_start.items()}
-        self._flush = allocator.settings.durability == "power"
+        self._settings["flush"] = allocator.settings.durability == "power"
+        self._settings["timed"] = allocator.settings.budget.seconds is not None
         if self._folder is None:
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")
         if self._slots is None:
@@ -154,6 +155,7 @@ class RayArms(Mapping[str, "_Remote"]):
 
     def pull(self, name: str, pull: Pull) -> float | Outcome:
         """One pull, in the process of the arm."""
+        self._stopped.discard(name)
         placed = self._take(name)
         lost = True
         try:
@@ -177,12 +179,29 @@ class RayArms(Mapping[str, "_Remote"]):
         finally:
             self._give_back(name, placed, lost)
 
+    def stop(self, name: str) -> None:
+        """End the pull of an arm that is at work: by the learner's own ``stop``, or else by ending its process."""
+        with self._changed:
+            self._stopped.add(name)
+            self._changed.notify_all()
+            placed = self._placed.get(name)
+            if placed is not None and placed.process is not None:
+                if placed.stoppable:
+                    placed.process.stop.options(concurrency_group="stop").remote()
+                else:
+                    self._ray.kill(placed.process)
+
+    def _check_not_stopped(self, name: str) -> None:
+        if name in self._stopped:
+            raise ArmLost(f"arm {name!r} was stopped.")
+
     def _take(self, name: str) -> Placed[Any]:
         """The arm's place on the cluster, now at work. Others go if there is no room."""
         self._connect()
         while True:
             leaving: list[str] = []
             with self._changed:
+                self._check_not_stopped(name)
                 placed = self._placed.get(name)
                 if placed is None and name in self._leaving:
                     self._changed.wait(1.0)
@@ -232,15 +251,16 @@ class RayArms(Mapping[str, "_Remote"]):
             # Soft: if the node is lost meanwhile, the process starts on another one.
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(placed.node, soft=True)
         make = self._ray.cloudpickle.dumps(self._make[name])
-        settings = (name, make, str(self._folder), *self._schedule, self._trained.get(name, 0), self._flush)
-        process = self._process.options(max_restarts=0, **options).remote(*settings)
+        settings = {**self._settings, "trained": self._trained.get(name, 0)}
+        process = self._process.options(max_restarts=0, **options).remote(name, make, str(self._folder), settings)
         begun = process.place.remote()
         while not self._ray.wait([begun], timeout=_LOOK)[0]:
-            if placed.node and placed.node not in self._alive():
+            if name in self._stopped or (placed.node and placed.node not in self._alive()):
                 self._ray.kill(process)
+                self._check_not_stopped(name)
                 return False
         try:
-            node, placed.light = self._ray.get(begun)
+            node, placed.light, placed.stoppable = self._ray.get(begun)
         except self._ray.exceptions.RayTaskError as error:
             raise (error.cause if isinstance(error.cause, Exception) else error) from None
         except self._ray.exceptions.RayError as error:
@@ -296,7 +316,8 @@ class RayArms(Mapping[str, "_Remote"]):
         with self._changed:
             if self._ray is None:
                 self._ray = self._stack.enter_context(connected(self._address, _PURPOSE))
-                self._process = self._ray.remote(_Process)
+                # In a group of its own, "stop" is heard while a pull is at work.
+                self._process = self._ray.remote(concurrency_groups={"stop": 1})(_Process)
 
     def close(self) -> None:
         """Save all learners, end their processes and leave the cluster if it was joined here."""
@@ -333,32 +354,31 @@ class _Remote:
     def pull(self, pull: Pull) -> float | Outcome:
         return self.arms.pull(self.name, pull)
 
+    def stop(self) -> None:
+        self.arms.stop(self.name)
+
 
 class _Process:
-    """What runs on the cluster."""
+    """What runs on the cluster: an arm with its checkpoints."""
 
-    def __init__(
-        self,
-        name: str,
-        make: bytes,
-        folder: str,
-        every: int | None,
-        seconds: float | None,
-        trained: int,
-        flush: bool,
-    ) -> None:
+    def __init__(self, name: str, make: bytes, folder: str, settings: dict[str, Any]) -> None:
         ray = import_ray(_PURPOSE)
-        self.arm = RestoredArm(name, ray.cloudpickle.loads(make), Path(folder), every, seconds, trained, flush)
+        self.arm = Checkpointed(name, ray.cloudpickle.loads(make), Path(folder), make=True, **settings)
 
-    def place(self) -> tuple[str, bool]:
-        """The node, and whether the learner can go and come back cheaply."""
-        return import_ray(_PURPOSE).get_runtime_context().get_node_id(), self.arm.is_light()
+    def place(self) -> tuple[str, bool, bool]:
+        """The node, whether the learner can go and come back cheaply, and whether its pulls can be ended."""
+        node = import_ray(_PURPOSE).get_runtime_context().get_node_id()
+        return node, self.arm.is_light(), self.arm.stop is not None
 
     def pull(self, pull: Pull) -> float | Outcome:
         return self.arm.pull(pull)
 
     def keep(self) -> bool:
         return self.arm.keep()
+
+    def stop(self) -> None:
+        if self.arm.stop is not None:
+            self.arm.stop()
 
 
 def _checked(name: str, resources: Any) -> dict[str, float]:

@@ -1,8 +1,7 @@
-"""One pull of a command: started in a process group of its own, its output in files, its reward on the last line."""
+"""An arm that is pulled by running a command: in a process group of its own, its output in files, its reward last."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -11,135 +10,171 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.commands.folders import ArmFolder, folder_name
+from risingbandits._core.files import remove
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.checkpointed import folder_name
+from risingbandits.allocation.commands.folders import ArmFolder
 from risingbandits.allocation.commands.placeholders import expand, variables
-from risingbandits.allocation.commands.plan import CommandArm
+from risingbandits.allocation.commands.plan import CommandArm, Plan
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["Command", "Reported", "read_reward"]
+__all__ = ["Command", "command_arms", "read_reward"]
 
 _TAIL = 65_536  # bytes of the output in which the last line must begin
+_STARTING = threading.Lock()  # one at a time: a command that starts meanwhile would inherit another arm's lock, too
 
 
-class Reported(NamedTuple):
-    """What a command printed."""
-
-    reward: float
-    cost: float | None = None
+def command_arms(plan: Plan) -> dict[str, Command]:
+    """The arms of a plan. They can be pulled here, or sent elsewhere if all see the folders of the plan."""
+    timed = plan.budget.seconds is not None
+    folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
+    return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
 
 
 class Command:
-    """A pull that is being done by a command.
+    """Runs the command of an arm, once for each pull. What it learns is in its files.
 
     Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, not through pipes: nothing is lost if this process
-    dies, and nothing is blocked if the command prints much.
+    dies, and nothing is blocked if the command prints much. With ``timed`` a pull costs the seconds that it took.
     """
 
-    def __init__(self, arm: CommandArm, pull: Pull, logs: Path, states: Path, plan: Path) -> None:
-        self.arm, self.pull = arm, pull
+    restores_itself = True
+
+    def __init__(self, arm: CommandArm, logs: Path, states: Path, plan: Path, timed: bool = False) -> None:
+        self.arm, self.plan, self.timed = arm, plan, timed
         self.folder = ArmFolder(states, arm.name)
-        place = logs / folder_name(arm.name)
-        self.out = place / f"{pull.n}-{pull.attempt}.out"
-        self.err = self.out.with_suffix(".err")
-        self.seconds = 0.0
-        self.timed_out = False
-        self._values = {
-            "arm": arm.name,
+        self.logs = logs / folder_name(arm.name)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stops = 0
+        self._timed_out = False
+
+    def pull(self, pull: Pull) -> Outcome:
+        """Run the command; `RisingBanditsError` with the reason where it cannot be started or fails."""
+        self._stops = 0
+        with self._locked():
+            there = self.folder.until(pull.n - 1)
+        # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
+        for n in range(there[-1] + 1 if there else pull.n, pull.n):
+            self._run(Pull(0, pull.arm, n))
+        return self._run(pull)
+
+    def told(self, pull: Pull) -> None:
+        """A pull counts: the next one needs only its checkpoint."""
+        self.folder.keep_from(pull.n)
+
+    def stop(self) -> None:
+        """Ask the command and all that it started to end; the second time, end them."""
+        self._stops += 1
+        self._signal(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
+
+    def output(self, pull: Pull) -> Path:
+        """Where a pull prints to; what it prints as errors goes beside it, to ``.err``."""
+        return self.logs / f"{pull.n}-{pull.attempt if pull.id else 'again'}.out"
+
+    def _run(self, pull: Pull) -> Outcome:
+        out = self.output(pull)
+        began = time.monotonic()
+        process = self._start(pull, out)
+        timer = threading.Timer(min(self.arm.timeout or 0.0, threading.TIMEOUT_MAX), self._end_late)
+        timer.daemon = True
+        if self.arm.timeout is not None:
+            timer.start()
+        try:
+            # It is not reaped before its group is ended, so the number of the group cannot be another's.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            seconds = time.monotonic() - began
+        finally:
+            timer.cancel()
+            self._signal(signal.SIGKILL)  # what the command left behind would work on the next pull's files
+            self._process = None
+            process.wait()
+        if self._timed_out:
+            raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
+        if process.returncode:
+            raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
+        reward, cost = read_reward(out)
+        return Outcome(reward, seconds if self.timed else cost)
+
+    def _start(self, pull: Pull, out: Path) -> subprocess.Popen[bytes]:
+        values = {
+            "arm": self.arm.name,
             "n": str(pull.n),
             "attempt": str(pull.attempt),
             "state": str(self.folder.state),
             "checkpoint": str(self.folder.checkpoint(pull.n)),
             "previous": str(self.folder.checkpoint(pull.n - 1)),
-            "plan": str(plan.absolute().parent),
+            "plan": str(self.plan),
             "python": sys.executable,
         }
-        self._process: subprocess.Popen[bytes] | None = None
-        self._began = 0.0
+        own = {name: expand(value, values) for name, value in self.arm.environment.items()}
+        self._timed_out = False
+        with self._locked() as lock:
+            try:
+                self.folder.state.mkdir(parents=True, exist_ok=True)
+                self.folder.keep_from(pull.n - 1)
+                remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
+                out.parent.mkdir(parents=True, exist_ok=True)
+                with out.open("wb") as printed, out.with_suffix(".err").open("wb") as errors:
+                    self._process = process = subprocess.Popen(
+                        self.arm.argv(values),
+                        cwd=self.arm.directory,
+                        env={**os.environ, **own, **variables(values)},
+                        stdin=subprocess.DEVNULL,
+                        stdout=printed,
+                        stderr=errors,
+                        pass_fds=(lock,),
+                        start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
+                    )
+                self.folder.sign(lock, process.pid)
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                if self._process is not None:  # nobody would wait for it
+                    self._signal(signal.SIGKILL)
+                    self._process.wait()
+                    self._process = None
+                raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
+        if self._stops:
+            self._signal(signal.SIGTERM)
+        return process
 
-    def start(self, ended: Callable[[Command], None]) -> None:
-        """Run the command; ``ended`` is called from another thread when it is over.
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """The lock of the arm's files, open, to be inherited by the command that is started meanwhile."""
+        with _STARTING:
+            lock = self.folder.lock()
+            try:
+                yield lock
+            finally:
+                os.close(lock)
 
-        Raises `RisingBanditsError` where it cannot be started.
-        """
-        lock = self.folder.lock()
-        try:
-            self.folder.begin(self.pull.n)
-            self.out.parent.mkdir(parents=True, exist_ok=True)
-            with self.out.open("wb") as out, self.err.open("wb") as err:
-                self._began = time.monotonic()
-                self._process = subprocess.Popen(
-                    self.arm.argv(self._values),
-                    cwd=self.arm.directory,
-                    env=self._environment(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    pass_fds=(lock,),
-                    start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
-                )
-            self.folder.sign(lock, self._process.pid)
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            self._end_at_once()
-            raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
-        finally:
-            os.close(lock)
-        threading.Thread(target=self._wait, args=(self._process, ended), daemon=True).start()
+    def _end_late(self) -> None:
+        self._timed_out = True
+        self._signal(signal.SIGKILL)
 
-    @property
-    def deadline(self) -> float:
-        """When it has to be over, by the monotonic clock."""
-        return math.inf if self.arm.timeout is None else self._began + self.arm.timeout
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal to the command and all that it started."""
-        if self._process is not None and self._process.returncode is None:
-            # Its leader is not reaped before the group is ended (`_wait`), so the number cannot be another group's.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, number)
-
-    def result(self) -> Reported:
-        """What it reported; `RisingBanditsError` with the reason if it failed."""
-        assert self._process is not None
-        if self.timed_out:
-            raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {self.out}.")
-        code = self._process.returncode
-        if code:
-            how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
-            last = _last_line(self.err)
-            raise RisingBanditsError(f"{how}{f' ({shown(last)})' if last else ''}; output in {self.err}.")
-        return read_reward(self.out)
-
-    def _end_at_once(self) -> None:
-        """End a command that nobody would wait for."""
-        if self._process is not None:
-            self.stop(signal.SIGKILL)
-            self._process.wait()
-
-    def _environment(self) -> dict[str, str]:
-        own = {name: expand(value, self._values) for name, value in self.arm.environment.items()}
-        return {**os.environ, **own, **variables(self._values)}
-
-    def _wait(self, process: subprocess.Popen[bytes], ended: Callable[[Command], None]) -> None:
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        self.seconds = time.monotonic() - self._began
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # what the command left behind would work on the next pull's files
-        process.wait()
-        ended(self)
+    def _signal(self, number: signal.Signals) -> None:
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
 
 
-def read_reward(path: Path) -> Reported:
+def _failure(code: int, errors: Path) -> str:
+    how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
+    last = _last_line(errors)
+    return f"{how}{f' ({shown(last)})' if last else ''}; output in {errors}."
+
+
+def read_reward(path: Path) -> Outcome:
     """The reward on the last line of a file: a number, or a JSON object with "reward" and, if it likes, "cost"."""
     line = _last_line(path)
     if not line:
         raise RisingBanditsError(f"nothing printed: the last line of the output must be the reward; output in {path}.")
     try:
-        return Reported(_finite(float(line)))
+        return Outcome(_finite(float(line)))
     except ValueError:
         pass
     try:
@@ -147,7 +182,7 @@ def read_reward(path: Path) -> Reported:
         if not isinstance(value, dict):
             raise ValueError(line)
         cost = value.get("cost")
-        return Reported(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
+        return Outcome(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
     except (ValueError, KeyError, RecursionError, OverflowError):
         raise RisingBanditsError(
             f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '

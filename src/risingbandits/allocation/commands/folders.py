@@ -7,23 +7,19 @@ lives, even if the run that started it was killed. So no two commands ever work 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
 import json
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms.checkpointed import Checkpoints
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 
-__all__ = ["ArmFolder", "ArmInUse", "folder_name"]
+__all__ = ["ArmFolder", "ArmInUse", "locked"]
 
-_LONGEST = 120  # of a folder's name; file systems take 255 bytes
 _GRACE = 5.0  # seconds between asking a process to end and ending it
 _POLL = 0.02
 _NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255
@@ -33,44 +29,13 @@ class ArmInUse(RisingBanditsError):
     """A command of this arm is still running somewhere."""
 
 
-def folder_name(arm: str) -> str:
-    """The name of an arm as that of one folder, different for different arms, whatever they are called.
-
-    >>> folder_name("small net"), folder_name("../x"), folder_name("..")
-    ('small%20net', '%2E.%2Fx', '%2E.')
-    """
-    name = quote(arm, safe="")
-    if name.startswith("."):
-        name = "%2E" + name[1:]
-    if len(name) > _LONGEST:
-        name = f"{name[: _LONGEST - 33]}~{hashlib.sha256(arm.encode()).hexdigest()[:32]}"
-    return name
-
-
-class ArmFolder:
-    """The files of one arm below ``base``; nothing is made before they are `locked`."""
+class ArmFolder(Checkpoints):
+    """The files of one arm below ``base``; nothing is made before they are locked."""
 
     def __init__(self, base: Path, arm: str) -> None:
-        self.arm = arm
-        self.path = base / folder_name(arm)
+        super().__init__(base, arm)
         self.state = self.path / "state"
         self._lock = self.path / "lock"
-
-    def checkpoint(self, n: int) -> Path:
-        """What the command writes in pull n, and reads in pull n + 1."""
-        return self.path / f"checkpoint-{n}"
-
-    def begin(self, n: int) -> None:
-        """Make the folders, and remove what an earlier attempt at pull n has left of its checkpoint."""
-        self.state.mkdir(parents=True, exist_ok=True)
-        _remove(self.checkpoint(n))
-
-    def keep_from(self, n: int) -> None:
-        """Remove the checkpoints of pulls before n: the next pull needs only the last one."""
-        for path in self.path.glob("checkpoint-*"):
-            number = path.name.removeprefix("checkpoint-")
-            if number.isdecimal() and int(number) < n:
-                _remove(path)
 
     def lock(self) -> int:
         """An open file that holds the arm; to be inherited by the command, then closed here.
@@ -80,7 +45,7 @@ class ArmFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not (_try(handle) or self._end_orphan(handle)):
+            if not (locked(handle) or self._end_orphan(handle)):
                 raise ArmInUse(f"a command of arm {self.arm!r} is still running; its files are in {self.path}.")
             self._note(handle, {})
         except BaseException:
@@ -116,7 +81,7 @@ class ArmFolder:
                     os.kill(pid, step)
             end = time.monotonic() + _GRACE
             while time.monotonic() < end:
-                if _try(handle):
+                if locked(handle):
                     return True
                 time.sleep(_POLL)
         return False
@@ -134,16 +99,14 @@ class ArmFolder:
         return found
 
 
-def _try(handle: int) -> bool:
+def locked(handle: int, shared: bool = False) -> bool:
+    """Lock an open file, for oneself or together with others, if nobody has it; whether that was so."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        import fcntl
+    except ImportError:
+        raise RisingBanditsError("commands as arms need a system with flock, such as Linux or macOS.") from None
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

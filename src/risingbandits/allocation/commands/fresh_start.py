@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.commands.folders import locked
 from risingbandits.allocation.commands.plan import Plan
 
 __all__ = ["put_aside", "running"]
@@ -24,11 +24,8 @@ def running(plan: Plan, alone: bool = False) -> Iterator[None]:
     plan.states.mkdir(parents=True, exist_ok=True)
     handle = os.open(plan.states / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.") from None
-    try:
+        if not locked(handle, shared=not alone):
+            raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.")
         yield
     finally:
         os.close(handle)

@@ -24,7 +24,7 @@ from risingbandits._core.errors import (
 from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
 from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table, read_toml
-from risingbandits.allocation.settings import SETTINGS, Check, check_arm_name
+from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arm_name, check_arms_exist
 
 __all__ = ["CommandArm", "Plan", "read_plan"]
 
@@ -113,6 +113,8 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         if key not in values:
             raise RisingBanditsError(f"{here}{key} must be given, such as {like}.")
     arms = _arms(here, values, folder)
+    for name in BY_ARM:
+        check_arms_exist(f"{here}{name}", values.get(name), [arm.name for arm in arms])
     settings = {name: values[name] for name in SETTINGS if name in values and name not in ("arms", "budget", "lease")}
     limits = _max_pulls(values.get("max_pulls"), arms)
     if limits is not None:

@@ -69,7 +69,7 @@ class SqliteStore:
         self.path = Path(os.path.abspath(path))
         self.name = str(path)
         self.durability = durability
-        self.directory: Path | None = self.path.with_name(self.path.name + ".checkpoints")
+        self.directory: Path | None = self.path.with_name(self.path.name + ".state")
         self.now = clock
         self._readonly = readonly
         self._migrations = migrations

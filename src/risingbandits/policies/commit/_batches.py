@@ -7,8 +7,6 @@ Shared by the policies that commit. Their states have these fields: ``kind``, ``
 from __future__ import annotations
 
 import math
-import warnings
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,12 +45,6 @@ def new_run(n_arms: int, horizon: int | None, capacity: int) -> dict[str, np.nda
         "pool": np.empty(histories.places_for(n_arms, capacity)),
         "places": histories.new_places(n_arms),
     }
-
-
-@cache
-def warn_once(message: str) -> None:
-    """Warn once per process. Python's own rule forgets whenever a library touches the filters, as Numba does."""
-    warnings.warn(message, stacklevel=4)
 
 
 @kernel

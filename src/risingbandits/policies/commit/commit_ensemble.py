@@ -8,24 +8,19 @@ lower or where the evidence is too thin to tell a late bloomer from a bad arm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories
-from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables, _widths
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables
+from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
-
-if TYPE_CHECKING:
-    from risingbandits.problems import RisingBandit
-
-_KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}
 
 # Columns of `sums` after those of _ensemble: sum and number of squared differences of neighbouring rewards, the bound
 # on the commit value and the rounds left when it was taken, the expected commit value, and the probability that the
@@ -247,7 +242,7 @@ def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
 
 
 @register
-class CommitEnsemble(Policy):
+class CommitEnsemble(CommitFamily):
     r"""Optimism about commitment with a posterior over curve shapes: sharper than `CommitUCB`, without its guarantee.
 
     With R rounds left, an arm counts for min(V, U). V is `CommitUCB`'s commit value: what the lowest valid line above
@@ -304,7 +299,6 @@ class CommitEnsemble(Policy):
 
     name = "commit-ensemble"
     summary = "commit to the arm that could pay most, judged by a posterior over curve shapes"
-    batched = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
 
@@ -323,91 +317,45 @@ class CommitEnsemble(Policy):
         straight: float = 0.5,
         lookahead: float = 4.0,
     ) -> None:
+        super().__init__(sigma, widths, cap, recheck, growth, max_odds, lookahead)
         self.prior = prior
-        self.sigma = sigma
-        self.widths = widths
-        self.cap = cap
-        self.recheck = recheck
-        self.growth = growth
-        self.max_odds = max_odds
         self.tail = tail
         self.sunk = sunk
         self.drift = drift
         self.straight = straight
-        self.lookahead = lookahead
 
     def validate(self) -> None:
+        super().validate()
         check_choice("prior", self.prior, ("fixed", "pooled"))
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("auto",))
-        elif self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
-        check_choice("widths", self.widths, ("auto", *_KINDS))
-        check_finite("cap", self.cap, above=0.0)
-        if self.cap > 1.0 and self.widths == "kl":
-            raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
-        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
-        check_finite("growth", self.growth, minimum=1.0)
-        check_finite("max_odds", self.max_odds, minimum=0.0)
         check_finite("tail", self.tail, above=0.0, below=0.5)
         check_finite("sunk", self.sunk, minimum=0.0)
         check_finite("drift", self.drift, minimum=0.0)
         check_finite("straight", self.straight, above=0.0)
-        check_finite("lookahead", self.lookahead, above=1.0)
-
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        changes: dict[str, Any] = {}
-        if self.sigma is None:
-            changes["sigma"] = problem.sigma
-        if self.widths == "auto" and problem.noise.mean_range is not None:
-            changes["widths"] = "kl"
-        return self.replace(**changes) if changes else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _families.paces(horizon)
         shapes = _families.FAMILIES * taus.size
         components = _members.MODES * shapes
         return State(
-            kind=_KINDS.get(self.widths, _widths.GAUSSIAN),
-            sigma=0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
-            cap=float(self.cap),
-            growth=float(self.growth),
-            max_odds=float(self.max_odds),
-            recheck=float(self.recheck),
-            lookahead=float(self.lookahead),
             tail=float(self.tail),
             sunk=float(self.sunk),
             drift=float(self.drift * self.cap),
             straight=float(self.straight),
-            pairs=np.empty(0),
             taus=taus,
             moments=np.zeros((n_arms, shapes, 3)),
             sums=np.zeros((n_arms, _COLUMNS)),
             log_prior=np.full(components, -math.log(components)),
             shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
             work=np.zeros((_members.ROWS, components)),
-            **_batches.new_run(n_arms, horizon, capacity),
+            **self.shared_state(n_arms, horizon, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
-
-    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
-        if available is None and self._state is not None:  # inside a batch the answer is known
-            arm = int(self._state.batch[_batches.ARM])
-            if arm >= 0:
-                return arm
-        return super().ask(available)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line
         and by the posterior, ``expected`` what it should pay, ``straight`` the probability of an unbroken rise;
         ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
-        state = state._replace(arms=state.arms.copy())
-        remaining = interpreted(_batches.remaining_rounds)(state, t)
-        with np.errstate(invalid="ignore"):
-            interpreted(_batches.fill)(state, remaining)
+        state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_risk.incumbent)(state.arms), remaining, None)
         known = state.pulled[:, _batches.PULLS] > 0
 

@@ -7,8 +7,7 @@ played in batches that grow with their pulls, which changes little and makes swi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +16,15 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _lines, _risk, _widths
+from risingbandits.policies.commit._family import CommitFamily, warn_once
 from risingbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 _RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
-_KINDS = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL, "bernstein": _widths.BERNSTEIN}
 
 
 class State(NamedTuple):
@@ -146,7 +145,7 @@ def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
 
 
 @register
-class CommitUCB(Policy):
+class CommitUCB(CommitFamily):
     r"""Optimism about commitment: play the arm whose commitment could pay most, if the chance is worth its price.
 
     With R rounds left, the commit value of an arm is
@@ -199,7 +198,8 @@ class CommitUCB(Policy):
 
     name = "commit-ucb"
     summary = "commit to the arm that could pay most, if the chance is worth its price"
-    batched = True
+    kinds: ClassVar[dict[str, int]] = {**CommitFamily.kinds, "bernstein": _widths.BERNSTEIN}
+    estimates = (noise_estimate.SMOOTH, "auto")
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     scratch = frozenset({"pool", "pairs"})
@@ -216,71 +216,35 @@ class CommitUCB(Policy):
         share: float = 0.7,
         lookahead: float = 4.0,
     ) -> None:
+        super().__init__(sigma, widths, cap, recheck, growth, max_odds, lookahead)
         self.risk = risk
-        self.sigma = sigma
-        self.widths = widths
-        self.cap = cap
-        self.recheck = recheck
-        self.growth = growth
-        self.max_odds = max_odds
         self.share = share
-        self.lookahead = lookahead
 
     def validate(self) -> None:
+        super().validate()
         if self.risk is not None:
             check_choice("risk", self.risk, ("sunk-cost", "shared"))
-        noise_estimate.check_sigma(self.sigma, "auto")
-        check_choice("widths", self.widths, ("auto", *_KINDS))
         if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
             raise RisingBanditsError(
                 f'widths must be "auto" or "bernstein" with sigma="auto", got {shown(self.widths)}.'
             )
-        check_finite("cap", self.cap, above=0.0)
-        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
-        check_finite("growth", self.growth, minimum=1.0)
-        check_finite("max_odds", self.max_odds, minimum=0.0)
         check_finite("share", self.share, minimum=0.0)
-        check_finite("lookahead", self.lookahead, above=1.0)
-        if self.cap > 1.0 and self._kind() != _widths.GAUSSIAN:
-            raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
         if self.cap > 1.0:
-            _batches.warn_once(
+            warn_once(
                 f"cap={self.cap} is above 1: where means stay below it, every arm looks worth exploring for long."
             )
 
-    def _kind(self) -> int:
-        if self.widths != "auto":
-            return _KINDS[self.widths]
-        return _widths.BERNSTEIN if self.sigma == "auto" else _widths.GAUSSIAN
+    def kind(self) -> int:
+        return _widths.BERNSTEIN if self.widths == "auto" and self.sigma == "auto" else super().kind()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        changes: dict[str, Any] = {}
-        if self.sigma is None:
-            changes["sigma"] = problem.sigma
-        elif isinstance(self.sigma, int | float) and self.sigma < 0.75 * problem.sigma:
-            _batches.warn_once(
-                f"sigma={self.sigma} is far below the problem's noise {problem.sigma}: it may lock on a bad arm."
-            )
-        if self.widths == "auto" and self.sigma != "auto" and problem.noise.mean_range is not None:
-            changes["widths"] = "kl"
-        return self.replace(**changes) if changes else self
+        if isinstance(self.sigma, int | float) and self.sigma < 0.75 * problem.sigma:
+            warn_once(f"sigma={self.sigma} is far below the problem's noise {problem.sigma}: it may lock on a bad arm.")
+        return super().for_problem(problem, horizon)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        kind = self._kind()
-        run = _batches.new_run(n_arms, horizon, capacity)
-        state = State(
-            rule=_RULES[self.risk],
-            kind=kind,
-            sigma=noise_estimate.number(self.sigma),
-            cap=float(self.cap),
-            growth=float(self.growth),
-            max_odds=float(self.max_odds),
-            share=float(self.share),
-            recheck=float(self.recheck),
-            lookahead=float(self.lookahead),
-            pairs=np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
-            **run,
-        )
+        shared = self.shared_state(n_arms, horizon, capacity)
+        state = State(rule=_RULES[self.risk], share=float(self.share), **shared)
         return (
             SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1))
             if self.sigma == noise_estimate.SMOOTH
@@ -290,26 +254,11 @@ class CommitUCB(Policy):
     def kernels_for(self, n_arms: int) -> Kernels:
         return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
-        if state.kind == _widths.BERNSTEIN:
-            histories.make_room(state.pairs, self.n_arms, capacity)
-
-    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
-        if available is None and self._state is not None:  # inside a batch the answer is known
-            arm = int(self._state.batch[_batches.ARM])
-            if arm >= 0:
-                return arm
-        return super().ask(available)
-
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
-        state = state._replace(arms=state.arms.copy())
-        remaining = interpreted(_batches.remaining_rounds)(state, t)
-        with np.errstate(invalid="ignore"):
-            interpreted(_batches.fill)(state, remaining)
+        state, remaining = self.filled(state, t)
         b = interpreted(_risk.incumbent)(state.arms)
         interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
         known = state.pulled[:, _batches.PULLS] > 0

@@ -8,7 +8,7 @@ than what opening one has cost so far. With many pulls for each arm it is `Commi
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,10 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order, noise_estimate
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _opening, commit_ucb
 from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.registry import register
-
-if TYPE_CHECKING:
-    from risingbandits.problems import RisingBandit
 
 # What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
 # few (whether pulls are few), horizon (0: not known), spread, patience, order (K,), counts (K,) pulls of each arm, plan
@@ -69,7 +66,7 @@ def recommend(state: Any, t: int, pulls: npt.NDArray[np.int64]) -> int:
 
 
 @register
-class OpenArms(Policy):
+class OpenArms(CommitUCB):
     r"""Open arms one after another, compare them at equal age, and stop when one more is not worth its price.
 
     Two arms are pulled once; the better one becomes the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it
@@ -122,9 +119,9 @@ class OpenArms(Policy):
     name = "open-arms"
     summary = "open arms one after another while one more is worth its price (small budgets)"
     randomised = True
+    batched = False
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
-    scratch = CommitUCB.scratch
 
     def __init__(
         self,
@@ -136,31 +133,22 @@ class OpenArms(Policy):
         widths: str = "auto",
         cap: float = 1.0,
     ) -> None:
+        super().__init__(sigma=sigma, widths=widths, cap=cap)
         self.order = order
         self.spread = spread
         self.patience = patience
         self.few = few
-        self.sigma = sigma
-        self.widths = widths
-        self.cap = cap
 
     @property
     def draws(self) -> bool:
         return self.order == "random"
 
     def validate(self) -> None:
+        super().validate()
         arm_order.check_order(self.order)
         check_finite("spread", self.spread, above=0.0)
         check_finite("patience", self.patience, minimum=0.0)
         check_finite("few", self.few, minimum=0.0)
-        self._with_many_pulls().validate()
-
-    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        resolved = self._with_many_pulls().for_problem(problem, horizon)
-        return self.replace(sigma=resolved.sigma, widths=resolved.widths)
-
-    def _with_many_pulls(self) -> CommitUCB:
-        return CommitUCB(sigma=self.sigma, widths=self.widths, cap=self.cap)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         plan = np.zeros(6, dtype=np.int64)
@@ -171,7 +159,7 @@ class OpenArms(Policy):
         figures[_opening.RIVAL] = np.inf
         made: Any = SmoothState if self.sigma == noise_estimate.SMOOTH else State
         return made(
-            **self._with_many_pulls().new_state(n_arms, horizon, capacity)._asdict(),
+            **super().new_state(n_arms, horizon, capacity)._asdict(),
             few=horizon is None or horizon <= self.few * n_arms,
             horizon=0.0 if horizon is None else float(horizon),
             spread=float(self.spread),
@@ -182,18 +170,12 @@ class OpenArms(Policy):
             figures=figures,
         )
 
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        CommitUCB.make_room(self, state, capacity)  # type: ignore[arg-type]
-
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level``, ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of
         `CommitUCB` where pulls abound.
         """
         if not state.few:
-            return self._with_many_pulls().parts(state, t)
+            return super().parts(state, t)
         columns = {name: np.full(state.order.size, np.nan) for name in ("level", "ahead", "cost")}
         b = int(state.plan[_opening.INCUMBENT])
         for arm in state.order[: state.plan[_opening.OPENED]]:

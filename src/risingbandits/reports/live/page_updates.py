@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from risingbandits.reports.pages.escaping import name
 from risingbandits.reports.pages.page import Figure, Page, table_html
@@ -29,8 +29,7 @@ _GLANCE = 0.25  # how often a waiting reader looks whether the server ends
 _RETRY_MS = 1000
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """What a page shows.
 
     Attributes
@@ -42,17 +41,28 @@ class State:
     whole : bool
         Whether all of it is of this event; tables and figures may be a second older.
     html, figures : dict
-        By the id of an element its contents, as JSON.
+        By the id of an element its contents.
     trouble : str
         Why this may be old; empty if it is not.
     """
 
     number: int
     event: int
-    whole: bool = False
-    html: dict[str, str] = field(default_factory=dict)
-    figures: dict[str, str] = field(default_factory=dict)
-    trouble: str = ""
+    whole: bool
+    html: dict[str, str]
+    figures: dict[str, dict[str, Any]]
+    trouble: str
+
+    def message(self, before: State) -> str:
+        """What is new since the state ``before``, as a server-sent event."""
+        html = {key: text for key, text in self.html.items() if before.html.get(key) != text}
+        figures = {key: spec for key, spec in self.figures.items() if before.figures.get(key) != spec}
+        data = json.dumps({"busy": self.trouble, "html": html, "figures": figures}, allow_nan=False)
+        part = "" if self.whole else "-part"  # a reader that comes back with it has not seen the whole
+        return f"id: {self.event}{part}\nevent: state\ndata: {data}\n\n"
+
+
+_NOTHING = State(0, 0, False, {}, {}, "")
 
 
 class PageUpdates:
@@ -64,8 +74,8 @@ class PageUpdates:
         self._changed = asyncio.Event()
         self._whole_at = 0.0
         self._whole_of = -1
-        self.state = State(0, 0)
-        self.state = self._thread.submit(self._poll).result() or self.state
+        self.state = _NOTHING
+        self.state = self._thread.submit(self._poll).result() or _NOTHING
 
     async def run(self) -> None:
         """Keep the state up to date until cancelled."""
@@ -90,19 +100,18 @@ class PageUpdates:
     def _next(self, whole: bool) -> State:
         """The state of now; what is not made anew stays as it was."""
         page = self._page(brief=not whole)
-        html, figures = {"lead": name(page.lead)}, dict(self.state.figures)
+        html, figures = {**self.state.html, "lead": name(page.lead)}, dict(self.state.figures)
         for block in page.blocks():
             if isinstance(block, Figure):
                 html[f"{block.key}-caption"] = block.caption_html()
                 html[f"{block.key}-table"] = table_html(block.table)
-                figures[block.key] = json.dumps(block.spec(), allow_nan=False)
+                figures[block.key] = block.spec()
             else:
                 html[block.key] = block.html()
         if whole:
             self._whole_at, self._whole_of = time.monotonic() + _WHOLE, self._follower.log.last_id
-        texts = {**self.state.html, **{key: json.dumps(text) for key, text in html.items()}}
         event, trouble = self._follower.log.last_id, self._follower.trouble
-        return State(self.state.number + 1, event, self._whole_of == event, texts, figures, trouble)
+        return State(self.state.number + 1, event, self._whole_of == event, html, figures, trouble)
 
     def _page(self, brief: bool = False) -> Page:
         return allocation_page(self._follower.log, self._follower.shown_store, live=True, brief=brief)
@@ -119,8 +128,7 @@ class PageUpdates:
         just this state.
         """
         yield f"retry: {_RETRY_MS}\n\n"
-        html: dict[str, str] = {}
-        figures: dict[str, str] = {}
+        shown = _NOTHING
         known = self.state.whole and self.state.event == seen and not self.state.trouble
         number = self.state.number if known else -1
         last_sent = time.monotonic()
@@ -128,8 +136,8 @@ class PageUpdates:
             changed, state = self._changed, self.state
             if state.number != number:
                 number, last_sent = state.number, time.monotonic()
-                yield _message(state, html, figures)
-                html, figures = state.html, state.figures
+                yield state.message(shown)
+                shown = state
                 continue
             with suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), _GLANCE)
@@ -141,12 +149,3 @@ class PageUpdates:
         """Let go of the store and end the thread."""
         self._thread.submit(self._follower.close).result()
         self._thread.shutdown()
-
-
-def _message(state: State, html: dict[str, str], figures: dict[str, str]) -> str:
-    def new(now: dict[str, str], before: dict[str, str]) -> str:
-        return ",".join(f"{json.dumps(key)}:{text}" for key, text in now.items() if before.get(key) != text)
-
-    content = f'"html":{{{new(state.html, html)}}},"figures":{{{new(state.figures, figures)}}}'
-    part = "" if state.whole else "-part"  # a reader that comes back with it has not seen the whole
-    return f'id: {state.event}{part}\nevent: state\ndata: {{"busy":{json.dumps(state.trouble)},{content}}}\n\n'

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
@@ -55,24 +55,14 @@ _TEMPLATE = """\
 """
 
 
-class Block(Protocol):
-    """A part of a section. ``key`` is its id in the page."""
-
-    @property
-    def key(self) -> str: ...
-
-    def html(self) -> str:
-        """What stands inside the block's element."""
-
-
 class Text(NamedTuple):
-    """Paragraphs of plain text."""
+    """A paragraph of plain text. As of all blocks, ``key`` is its id in the page, and ``html`` stands inside of it."""
 
     key: str
-    paragraphs: Sequence[str]
+    text: str
 
     def html(self) -> str:
-        return "".join(f"<p>{name(paragraph)}</p>" for paragraph in self.paragraphs)
+        return f"<p>{name(self.text)}</p>"
 
 
 class Code(NamedTuple):
@@ -160,6 +150,9 @@ class Figure(NamedTuple):
             f"<details><summary>The numbers of “{title}” as a table</summary>"
             f'<div id="{self.key}-table">{table_html(self.table)}</div></details>'
         )
+
+
+Block = Text | Code | Facts | Table | Figure
 
 
 class Section(NamedTuple):

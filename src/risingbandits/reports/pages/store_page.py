@@ -75,11 +75,11 @@ def _decision(log: AllocationLog) -> list[Block]:
     decision = log.decision
     if decision is None:
         empty = TextTable((), (), frozenset(), "What the policy knew")
-        return [Text("chosen", ["No pull has been given out yet."]), Table("known", empty, "There is nothing yet.")]
+        return [Text("chosen", "No pull has been given out yet."), Table("known", empty, "There is nothing yet.")]
     event, known = decision
     said = f"{event.arm} got its pull number {event.n:,} (event {event.id:,}) on {clock(event.time)} UTC."
     table = log.arms_table(_MOST_ROWS, known)._replace(title=f"What was known before it: {known.title}")
-    return [Text("chosen", [said]), _arms("known", table, len(log.arms), event.arm, "chosen")]
+    return [Text("chosen", said), _arms("known", table, len(log.arms), event.arm, "chosen")]
 
 
 def _arms(key: str, table: TextTable, there: int, marked: str | None, mark: str) -> Table:
@@ -112,7 +112,7 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
         rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
-    return [Table("settings-table", table), Text("how-to-read", [_HOW_TO_READ])]
+    return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]
 
 
 def clock(time: float | None) -> str:

@@ -81,11 +81,11 @@ def _page(studies: Sequence[SavedStudy], command: str | None, tables: Sequence[T
     further: list[Block] = [Table(f"table-{number}", table) for number, table in enumerate(tables, 1)]
     if further:
         sections.append(Section("tables", "Further tables", further))
-    closing: list[Block] = [Text("how-to-read", [_HOW_TO_READ]), Facts("version", [("risingbandits", __version__)])]
+    closing: list[Block] = [Text("how-to-read", _HOW_TO_READ), Facts("version", [("risingbandits", __version__)])]
     if command is not None:
         closing.append(Code("command", "The command that made this study", command))
     else:
-        closing.append(Text("command", ["The folder does not say which command made this study."]))
+        closing.append(Text("command", "The folder does not say which command made this study."))
     sections.append(Section("about", "How to read it and make it again", closing))
     title = studies[0].title if len(studies) == 1 else f"{len(studies)} studies"
     return Page(title, " ".join(map(_verdict, studies[:3])), sections)
@@ -113,7 +113,7 @@ def _section(study: SavedStudy, key: str, titled: bool) -> Section:
         missing = (
             "The folder holds no learning curves: `risingbandits simulate --out` writes them, Result.save does not."
         )
-        blocks.append(Text(f"{key}-curves", [missing]))
+        blocks.append(Text(f"{key}-curves", missing))
     blocks.append(_settings(study, key))
     blocks.append(Facts(f"{key}-facts", _facts(study)))
     return Section(key, study.title if titled else "Results", blocks)

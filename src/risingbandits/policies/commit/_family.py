@@ -1,0 +1,114 @@
+"""What the policies that commit share: settings, their checks, what a problem may tell, and the state's common part."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.jit import interpreted
+from risingbandits.policies._kernels import histories, noise_estimate
+from risingbandits.policies.base import Policy
+from risingbandits.policies.commit import _batches, _widths
+
+if TYPE_CHECKING:
+    from risingbandits.problems import RisingBandit
+
+
+class CommitFamily(Policy):
+    """Base of the policies that bound the future of arms by lines and play them in batches."""
+
+    batched = True
+    kinds: ClassVar[dict[str, int]] = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}  # of widths
+    estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
+
+    def __init__(
+        self,
+        sigma: float | str | None,
+        widths: str,
+        cap: float,
+        recheck: float,
+        growth: float,
+        max_odds: float,
+        lookahead: float,
+    ) -> None:
+        self.sigma = sigma
+        self.widths = widths
+        self.cap = cap
+        self.recheck = recheck
+        self.growth = growth
+        self.max_odds = max_odds
+        self.lookahead = lookahead
+
+    def validate(self) -> None:
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, self.estimates)
+        elif self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+        check_choice("widths", self.widths, ("auto", *self.kinds))
+        check_finite("cap", self.cap, above=0.0)
+        if self.cap > 1.0 and self.kind() != _widths.GAUSSIAN:
+            raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
+        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
+        check_finite("growth", self.growth, minimum=1.0)
+        check_finite("max_odds", self.max_odds, minimum=0.0)
+        check_finite("lookahead", self.lookahead, above=1.0)
+
+    def kind(self) -> int:
+        """Which widths the lines have."""
+        return self.kinds.get(self.widths, _widths.GAUSSIAN)
+
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        changes: dict[str, Any] = {}
+        if self.sigma is None:
+            changes["sigma"] = problem.sigma
+        if self.widths == "auto" and self.kind() == _widths.GAUSSIAN and problem.noise.mean_range is not None:
+            changes["widths"] = "kl"
+        return self.replace(**changes) if changes else self
+
+    def shared_state(self, n_arms: int, horizon: int | None, capacity: int) -> dict[str, Any]:
+        """The fields that the states of all have."""
+        run = _batches.new_run(n_arms, horizon, capacity)
+        kind = self.kind()
+        return {
+            "kind": kind,
+            "sigma": noise_estimate.number(self.sigma),
+            "cap": float(self.cap),
+            "growth": float(self.growth),
+            "max_odds": float(self.max_odds),
+            "recheck": float(self.recheck),
+            "lookahead": float(self.lookahead),
+            "pairs": np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
+            **run,
+        }
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
+        if state.kind == _widths.BERNSTEIN:
+            histories.make_room(state.pairs, self.n_arms, capacity)
+
+    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+        if available is None and self._state is not None:  # inside a batch the answer is known
+            arm = int(self._state.batch[_batches.ARM])
+            if arm >= 0:
+                return arm
+        return super().ask(available)
+
+    def filled(self, state: Any, t: int) -> tuple[Any, float]:
+        """A state with the lines as a decision at round t sees them, and the rounds left; for `parts`."""
+        state = state._replace(arms=state.arms.copy())
+        remaining = interpreted(_batches.remaining_rounds)(state, t)
+        with np.errstate(invalid="ignore"):
+            interpreted(_batches.fill)(state, remaining)
+        return state, remaining
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Warn once per process. Python's own rule forgets whenever a library touches the filters, as Numba does."""
+    warnings.warn(message, stacklevel=4)

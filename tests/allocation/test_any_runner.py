@@ -1,0 +1,117 @@
+"""Pull n is the n-th step of a learner, whoever has made the steps before: an object, a function's, a command."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from any_runner import a_command, a_function_that_makes_one, a_process, an_object, take_turns
+from chain_arm import Chain, UnsavedChain, expected
+from risingbandits import Allocator, Pull
+from risingbandits.allocation.arms.checkpointed import Checkpointed
+
+RUNNERS = (an_object, a_function_that_makes_one, a_process, a_command)
+ORDERS = [order for order in itertools.permutations(RUNNERS, 3) if a_command in order]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(runner.__name__ for runner in order))
+def test_every_order(order: tuple[object, ...], tmp_path: Path) -> None:
+    take_turns(list(order), tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", ["run.db.checkpoints/=a b/{}", "run.db.checkpoints/a%20b/after-{}"])
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_older_layouts_are_taken_over(runner: object, layout: str, tmp_path: Path) -> None:
+    """Pulls 1 to 12 are told. There are checkpoints after 11, and after 13, whose pull was never told."""
+    learner = Chain("a b")
+    with Allocator(["a b"], 30, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        for n in range(1, 14):
+            reward = learner.pull(Pull(n, "a b", n))
+            if n in (11, 13):
+                path = tmp_path / layout.format(n)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                learner.save(path)
+            if n < 13:
+                pull = allocator.ask()
+                assert pull is not None
+                allocator.tell(pull, reward)
+        arms = runner(allocator, tmp_path)  # type: ignore[operator]
+        allocator.run(progress=False, arms=arms)
+        assert allocator.rewards("a b") == expected("a b", 30)
+    begun = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("begin")]
+    assert len(begun) == 19  # pull 12 is made again
+
+
+@pytest.mark.parametrize("make", [lambda: UnsavedChain("a"), UnsavedChain("a")], ids=["made", "object"])
+def test_what_cannot_be_saved_is_trained_again(make: object, tmp_path: Path) -> None:
+    with Allocator(["a"], 12, store=tmp_path / "run.db") as allocator:
+        learner = Chain("a")
+        for n in range(1, 6):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, learner.pull(Pull(n, "a", n)))
+        allocator.run(progress=False, arms={"a": make})
+        assert allocator.rewards("a") == expected("a", 12)
+
+
+def test_an_object_that_cannot_go_back_says_so(tmp_path: Path) -> None:
+    class Failing(UnsavedChain):
+        def pull(self, pull: Pull) -> float:
+            reward = super().pull(pull)
+            if (pull.n, pull.attempt) == (3, 1):
+                raise OSError("once")
+            return reward
+
+    with Allocator({"a": Failing("a"), "b": lambda: Failing("b")}, 12, policy="round-robin") as allocator:
+        allocator.run(progress=False)
+        assert allocator.rewards("a") == expected("a", 2)
+        assert allocator.rewards("b") == expected("b", 10), "it was made anew"
+        why = allocator.explain()["a"].why
+    assert "pull 3 of arm 'a' must follow pull 2, but its object is in an unknown state and cannot go back" in why
+    assert "save(path) and load(path)" in why
+
+
+def test_an_object_goes_on_in_the_next_run(tmp_path: Path) -> None:
+    """It is known how many pulls an object has had, though it cannot be saved."""
+
+    class Interrupted(UnsavedChain):
+        def pull(self, pull: Pull) -> float:
+            if (pull.n, pull.attempt) == (4, 1):
+                raise KeyboardInterrupt
+            return super().pull(pull)
+
+    learners = {"a": UnsavedChain("a", tmp_path / "diary"), "b": Interrupted("b")}
+    allocator = Allocator(learners, 16, policy="round-robin")
+    with pytest.raises(KeyboardInterrupt):
+        allocator.run(progress=False)
+    allocator.retire("b")
+    allocator.run(progress=False)
+    assert allocator.rewards("a") == expected("a", 13)
+    assert len([line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("begin")]) == 13
+
+
+def test_a_pull_that_was_given_up_is_waited_for(tmp_path: Path) -> None:
+    """The same object is never pulled twice at a time."""
+    import threading
+
+    inside, go = threading.Event(), threading.Event()
+
+    class Slow(Chain):
+        def pull(self, pull: Pull) -> float:
+            inside.set()
+            assert go.wait(60)
+            return super().pull(pull)
+
+    arm = Checkpointed("a", Slow("a"), tmp_path)
+    first = threading.Thread(target=arm.pull, args=(Pull(1, "a", 1),))
+    first.start()
+    assert inside.wait(60)
+    rewards: list[object] = []
+    second = threading.Thread(target=lambda: rewards.append(arm.pull(Pull(2, "a", 1, 2))))
+    second.start()
+    go.set()
+    first.join(60)
+    second.join(60)
+    assert rewards == expected("a", 1)
