@@ -76,9 +76,10 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
             float | None, typer.Option(help="Noise of one value; by default taken from the curves.")
         ] = None,
         max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
-        ended: Annotated[
-            str, typer.Option(help="At its end an arm cannot be pulled (mask) or keeps its final value (pay).")
-        ] = "mask",
+        after_end: Annotated[
+            str,
+            typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold)."),
+        ] = "stop",
         out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
@@ -98,7 +99,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
             reward_range=_range(reward_range),
             sigma=sigma,
             max_arms=max_arms,
-            ended=ended,
+            after_end=after_end,
         )
         show(tables.outcome_table(outcome, objective))
         show(tables.spending_table(outcome))
