@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._compiling import announced
 from risingbandits.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits.instances import RisingBandit, get_instance
 from risingbandits.policies import Policy, get_policy
@@ -96,7 +97,7 @@ def simulate(
     begin = _Begin(
         {label: policy.with_params() for label, policy in labelled.items()}, problem, horizon, rounds, seed, masked
     )
-    with opened(backend, jobs, address) as players, _Progress(runs * len(labelled), progress) as bar:
+    with announced(), opened(backend, jobs, address) as players, _Progress(runs * len(labelled), progress) as bar:
         outcome = in_blocks(list(labelled), begin, range(first_run, first_run + runs), players, bar.advance)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
