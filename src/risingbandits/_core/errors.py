@@ -112,10 +112,10 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """``value``, if it is one of the ``allowed`` texts; otherwise an error that suggests the closest one.
 
-    >>> check_choice("backend", "thread", ["threads", "ray"])
+    >>> check_choice("backend", "loca", ["local", "ray"])
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: backend must be one of threads, ray; got 'thread', did you mean 'threads'?
+    risingbandits.RisingBanditsError: backend must be one of local, ray; got 'loca', did you mean 'local'?
     """
     choices = list(allowed)
     if isinstance(value, str) and value in choices:
