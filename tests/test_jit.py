@@ -118,7 +118,7 @@ def test_second_process_hits_and_an_edit_is_seen(tmp_path: Path) -> None:
 def test_package_works_where_compilation_is_disabled(tmp_path: Path) -> None:
     script = (
         "import numpy as np\n"
-        "from risingbandits import REdUCB, simulate\n"
+        "from risingbandits import simulate\nfrom risingbandits.policies import REdUCB\n"
         "print(simulate(REdUCB(), 'paper-15arms', horizon=300, runs=1, jobs=1).pulls['red-ucb'][0].tolist())\n"
     )
     outputs = [
