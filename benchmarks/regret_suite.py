@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from regret_bent import SHAPES, misspecified, plateau_instance
 from regret_curves import CurveTask, budgets_of, in_order, load_families
 from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
@@ -26,7 +27,6 @@ from risingbandits.problems import (
     problem_pair,
     random_problem,
 )
-from risingbandits.problems.bent import SHAPES, misspecified, plateau_instance
 
 __all__ = ["GROUPS", "Problem", "Sizes", "Task", "suite"]
 

@@ -30,7 +30,7 @@ def test_example_policy_of_the_guide(tmp_path: Path) -> None:
     assert "3 passed" in done.stdout
 
     # Compiled code of a policy from elsewhere must not spoil the cache for programs that cannot import that policy.
-    program = "from risingbandits import RoundRobin; print(RoundRobin().reset(2).recommend())"
+    program = "from risingbandits.policies import RoundRobin; print(RoundRobin().reset(2).recommend())"
     other = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert (other.returncode, other.stdout) == (0, "0\n"), other.stderr
 

@@ -14,7 +14,7 @@ import pytest
 from risingbandits import Policy, get_problem
 from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
-from risingbandits.simulation.engine import Runner, compiled_loop
+from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
 
 HELPER = """
 from risingbandits._core.jit import kernel
@@ -118,7 +118,7 @@ def test_second_process_hits_and_an_edit_is_seen(tmp_path: Path) -> None:
 def test_package_works_where_compilation_is_disabled(tmp_path: Path) -> None:
     script = (
         "import numpy as np\n"
-        "from risingbandits import REdUCB, simulate\n"
+        "from risingbandits import simulate\nfrom risingbandits.policies import REdUCB\n"
         "print(simulate(REdUCB(), 'paper-15arms', horizon=300, runs=1, jobs=1).pulls['red-ucb'][0].tolist())\n"
     )
     outputs = [
@@ -162,4 +162,4 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     problem = get_problem("paper-2arms")
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
-    assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__)
+    assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, curve_pull)

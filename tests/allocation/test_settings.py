@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import subprocess
+import sys
 from dataclasses import MISSING
 from pathlib import Path
 
@@ -114,3 +116,11 @@ def test_a_policy_may_be_written_with_its_settings() -> None:
     assert repr(Settings.make(arms=["a"], budget=9, policy="commit-ucb(sigma=0.1)").policy) == "CommitUCB(sigma=0.1)"
     with pytest.raises(RisingBanditsError, match=r"^policy is 'commit-ucb\(x=1\)': "):
         Settings.make(arms=["a"], budget=9, policy="commit-ucb(x=1)")
+
+
+def test_the_allocator_works_where_fcntl_is_missing() -> None:
+    program = (
+        "import sys; sys.modules['fcntl'] = None; import risingbandits as rb; print(rb.Allocator(['a'], 3).ask().arm)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("a\n", 0), done.stderr

@@ -35,20 +35,22 @@ def test_ask_and_tell(name: str) -> None:
 _AFTER_END = {"paying": "hold", "masked": "stop"}  # what the settings of 0.1.0 are called now
 
 
-@pytest.mark.parametrize("study", _SIMULATIONS["studies"], ids=lambda study: f"{study['problem']} {study['finished']}")
-def test_simulate(study: dict[str, Any]) -> None:
-    expected = study["results"]
-    policies = {label: get_policy(result["policy"], **result["params"]) for label, result in expected.items()}
+_STUDIES = [(study, label) for study in _SIMULATIONS["studies"] for label in study["results"]]
+
+
+@pytest.mark.parametrize(
+    ("study", "label"), _STUDIES, ids=[f"{study['problem']} {study['finished']} {label}" for study, label in _STUDIES]
+)
+def test_simulate(study: dict[str, Any], label: str) -> None:
+    expected = study["results"][label]
+    policies = {label: get_policy(expected["policy"], **expected["params"])}
     settings = {key: _SIMULATIONS[key] for key in ("horizon", "runs", "seed")}
     result = simulate(
         policies, problem(study["problem"]), **settings, jobs=1, record_at=1, after_end=_AFTER_END[study["finished"]]
     )
-    pulls = {label: runs.tolist() for label, runs in result.pulls.items()}
-    assert pulls == {label: one["pulls"] for label, one in expected.items()}
-    recommended = {label: runs.tolist() for label, runs in result.recommended.items()}
-    assert recommended == {label: one["recommended"] for label, one in expected.items()}
-    for label, one in expected.items():
-        regret = np.array([float.fromhex(text) for text in one["regret"]])
-        # Bit for bit where exp and log are those of the machine that wrote the file.
-        exact = rounding() == _SIMULATIONS["rounding"]
-        assert np.allclose(result.final_regret[label], regret, rtol=0.0 if exact else 1e-9, atol=0.0 if exact else 1e-7)
+    assert result.pulls[label].tolist() == expected["pulls"]
+    assert result.recommended[label].tolist() == expected["recommended"]
+    regret = np.array([float.fromhex(text) for text in expected["regret"]])
+    # Bit for bit where exp and log are those of the machine that wrote the file.
+    exact = rounding() == _SIMULATIONS["rounding"]
+    assert np.allclose(result.final_regret[label], regret, rtol=0.0 if exact else 1e-9, atol=0.0 if exact else 1e-7)

@@ -62,7 +62,8 @@ def weigh(blocks: list[tuple[float, float, float]], horizon: int, n: float, rema
     """The compiled posterior for one arm: work and the number of components that count."""
     taus = _families.paces(horizon)
     size = _families.FAMILIES * taus.size
-    moments, sums, work = np.zeros((1, size, 3)), np.zeros((1, 2)), np.zeros((_members.ROWS, 2 * size))
+    moments, work = np.zeros((1, size, 3)), np.zeros((_members.ROWS, 2 * size))
+    sums = np.zeros(1, [("weight", float), ("weighted", float)])
     for x, y, w in blocks:
         _members.add_block(moments, sums, taus, 0, x, y, w)
     top = _members.posterior(moments, sums, taus, np.zeros(2 * size), 1.0, work, 0, n, remaining, final)
@@ -140,9 +141,9 @@ def test_bounds_and_recommendations_are_those_of_the_definition() -> None:
         assert policy.ask() == arm
         policy.tell(arm, reference.histories[arm][pulls[arm]])
         pulls[arm] += 1
-    assert (policy._state.pulled[:, 0] == policy._state.pulled[:, 1]).all()  # all batches are over
+    assert (policy._state.arms["pulls"] == policy._state.arms["drawn"]).all()  # all batches are over
     bounds = [reference.bounds[arm][0] for arm in range(5)]
-    np.testing.assert_allclose(policy._state.sums[:, 4], bounds, atol=1e-8)
+    np.testing.assert_allclose(policy._state.arms["bound"], bounds, atol=1e-8)
     assert policy.recommend() == reference.recommend()
 
 

@@ -261,7 +261,7 @@ def test_ask_inside_a_batch_is_the_kernels_answer() -> None:
     for _ in range(3_000):
         arm = policy.ask()
         assert arm == Policy.ask(policy)
-        inside += int(policy._state.batch[0]) >= 0
+        inside += int(policy._state.run["arm"][0]) >= 0
         policy.tell(arm, 0.5 * arm + 0.1 * float(rng.standard_normal()))
     assert inside > 2_000
 

@@ -34,7 +34,7 @@ from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows
 from risingbandits.problems import NoNoise
 from risingbandits.problems._kernels import draw_reward, mean_at
-from risingbandits.simulation.engine import Runner, compiled_loop
+from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
 from risingbandits.testing import check_policy
 
 HORIZON = 1_500
@@ -126,7 +126,7 @@ def test_restless_pruning_changes_nothing() -> None:
     for policy in (RLessUCB(sigma=0.1), RLessUCB(sigma=0.0)):
         pruned = Runner(policy, problem, 3_000, np.array([3_000])).play(np.random.SeedSequence(1))
         state_class: Any = type(policy.new_state(1, 1, 1))
-        full_scan = compiled_loop(policy.kernels, state_class)
+        full_scan = compiled_loop(policy.kernels, state_class, curve_pull)
         plain = Runner(policy, problem, 3_000, np.array([3_000]), loop=full_scan)
         np.testing.assert_array_equal(plain.play(np.random.SeedSequence(1)).pulls, pruned.pulls)
 

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
+from risingbandits._core.compiling import quicker
 from risingbandits._core.interrupts import interruptible
 
 __all__ = [
@@ -48,16 +49,19 @@ _FLAGS_IN_MACHINE_CODE = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE
 # Kernels never allocate, so Numba's reference counting is switched off (`_nrt`): where it cannot prove the counts
 # away it would cost two atomic operations per array and call, many times the work of a round.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# Python calls entry points alone. Without these two, every kernel would be compiled with code that takes its arguments
+# from Python and from C: for a state of twenty arrays that is far more than the kernel itself.
+_UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
     """Mark ``function`` as a kernel: compiled, inlined where it is called, without the interpreter's lock."""
-    return numba.njit(**_OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(**_OPTIONS, **_UNWRAPPED, forceinline=True)(function)  # type: ignore[no-any-return]
 
 
 def rare_kernel(function: F) -> F:
     """Mark ``function`` as a kernel that is called rather than inlined: large code that a hot loop seldom reaches."""
-    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    return numba.njit(**_OPTIONS, **_UNWRAPPED)(function)  # type: ignore[no-any-return]
 
 
 def bound_kernel(function: Any, **names: Any) -> Callable[..., Any]:
@@ -79,7 +83,8 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     classes = [value for value in names.values() if isinstance(value, type)]
     bound = _rebind(plain(function), names)
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
-    return interruptible(numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound))  # type: ignore[no-any-return]
+    dispatcher = numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)
+    return interruptible(quicker(dispatcher))  # type: ignore[no-any-return]
 
 
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:

@@ -32,17 +32,26 @@ class _Rising:
     """What the two model selectors share: one run of a policy over the models, made when it is first needed."""
 
     models: list[Any]
-    metric: Any
+    default_metric: type[Any]
 
-    def _settings(
-        self, policy: str | Policy | None, scale: float | None, horizon: int | None, seed: int | None
+    def __init__(
+        self,
+        models: Sequence[Any],
+        policy: str | Policy | None = None,
+        metric: Any = None,
+        scale: float | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
     ) -> None:
+        metric = self.default_metric() if metric is None else metric
+        super().__init__(list(models), metric)  # type: ignore[call-arg]
         self.policy = policy
         self.scale = scale
         self.horizon = horizon
         self.seed = seed
         self._run: PolicyRun | None = None
-        self._score = SampleScore(self.metric, scale)
+        self._score = SampleScore(metric, scale)
+        self._labels: dict[Any, None] = {}  # of a classifier, those seen so far, in the order of appearance
 
     def _started(self) -> PolicyRun:
         if self._run is None:
@@ -118,19 +127,7 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     Accuracy: 8...%
     """
 
-    def __init__(
-        self,
-        models: Sequence[Any],
-        policy: str | Policy | None = None,
-        metric: Any = None,
-        scale: float | None = None,
-        horizon: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        every: Any = list(models)  # River asks for an Iterator and means any list
-        super().__init__(every, metrics.Accuracy() if metric is None else metric)
-        self._settings(policy, scale, horizon, seed)
-        self._labels: dict[Any, None] = {}  # those seen so far, in the order of appearance
+    default_metric = metrics.Accuracy
 
     @property
     def _multiclass(self) -> bool:
@@ -193,18 +190,7 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     [...]
     """
 
-    def __init__(
-        self,
-        models: Sequence[Any],
-        policy: str | Policy | None = None,
-        metric: Any = None,
-        scale: float | None = None,
-        horizon: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        every: Any = list(models)  # River asks for an Iterator and means any list
-        super().__init__(every, metrics.MAE() if metric is None else metric)
-        self._settings(policy, scale, horizon, seed)
+    default_metric = metrics.MAE
 
     def predict_one(self, x: Features, **kwargs: Any) -> float:
         """What the model to be trained next predicts."""

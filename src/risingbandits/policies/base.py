@@ -23,6 +23,7 @@ from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
+from risingbandits.policies.settings import check_settings
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -92,7 +93,7 @@ class Policy:
     Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
     ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
 
-    Authors write a constructor that only stores its arguments under their own names, and
+    Authors write the settings as fields, or a constructor that only stores its arguments under their own names, and
 
     - ``name``, ``summary`` and the other tags below;
     - ``kernels``, the compiled pieces, or ``kernels_for(n_arms)`` where they depend on the settings or on the number of
@@ -102,8 +103,8 @@ class Policy:
     - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
       simulation may know;
     - ``parts(state, t)``, the columns of `explain`;
-    - ``draws``, a property, where settings decide whether the generator is used, and ``draws_on_tell`` where ``update``
-      uses it;
+    - ``draws``, a property, where settings other than ``ties`` decide whether the generator is used, and
+      ``draws_on_tell`` where ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
     - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation.
     """
@@ -117,17 +118,21 @@ class Policy:
     draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
     needs_horizon: ClassVar[bool] = False  # with the settings that it has by default
     from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon where they are None
-    reward_range: ClassVar[tuple[float, float] | None] = None
+    reward_range: tuple[float, float] | None = None  # the default of the setting, where it is one
     batched: ClassVar[bool] = False
     objective: ClassVar[str] = "cumulative"
 
     _state: Any = None
     _rng: Rng = None
 
+    def __init__(self) -> None:
+        """A policy without settings."""
+
     # -- what subclasses say ------------------------------------------------------------------------------------
 
     def validate(self) -> None:
-        """Raise `RisingBanditsError` for a setting that is not allowed."""
+        """Raise `RisingBanditsError` for a setting that is not allowed; here, for fields whose check refuses it."""
+        check_settings(self)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         """The state before the first round, with room for ``capacity`` pulls."""
@@ -167,7 +172,7 @@ class Policy:
     @property
     def draws(self) -> bool:
         """Whether runs with these settings use the policy's random generator."""
-        return self.randomised
+        return self.randomised or getattr(self, "ties", None) == "random"
 
     # -- settings -----------------------------------------------------------------------------------------------
 

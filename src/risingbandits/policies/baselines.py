@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -61,11 +62,7 @@ class Constant(Policy):
     summary = "always the arm given"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
-    def __init__(self, arm: int = 0) -> None:
-        self.arm = arm
-
-    def validate(self) -> None:
-        check_positive_int("arm", self.arm, minimum=0)
+    arm: int = integer(0, minimum=0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.arm >= n_arms:
@@ -98,10 +95,7 @@ class OracleConstant(Constant):
     name = "oracle"
     summary = "the constant arm with the largest sum of means (knows the truth)"
 
-    arm: int | None  # type: ignore[assignment]
-
-    def __init__(self, arm: int | None = None) -> None:
-        self.arm = arm
+    arm: int | None = integer(None, minimum=0)  # type: ignore[assignment]
 
     def validate(self) -> None:
         if self.arm is None:
@@ -149,9 +143,6 @@ class RoundRobin(Policy):
     name = "round-robin"
     summary = "every arm in turn"
     kernels = Kernels(select=select_turn, update=update_turn)
-
-    def __init__(self) -> None:
-        pass
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> TurnState:
         return TurnState(turn=np.zeros(1, dtype=np.int64), n_arms=n_arms)

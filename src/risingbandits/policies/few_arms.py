@@ -22,6 +22,7 @@ from risingbandits.policies._kernels import arm_order
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import policy_class, register
+from risingbandits.policies.settings import one_of, setting
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -145,6 +146,13 @@ def _state_class(inner: type) -> type:
     return made
 
 
+def _check_max_arms(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("auto", "all"))
+    else:
+        check_positive_int(name, value)
+
+
 @register
 class FewArms(Policy):
     r"""Any policy on some of the arms: at random, or the first ones.
@@ -185,19 +193,11 @@ class FewArms(Policy):
     randomised = True
     draws_on_tell = True
 
-    def __init__(
-        self,
-        policy: str = "commit-ucb",
-        max_arms: int | str = "auto",
-        order: str = "random",
-        settings: Mapping[str, Any] | None = None,
-        sigma: float | str | None = None,
-    ) -> None:
-        self.policy = policy
-        self.max_arms = max_arms
-        self.order = order
-        self.settings = settings
-        self.sigma = sigma
+    policy: str = "commit-ucb"
+    max_arms: int | str = setting("auto", _check_max_arms)
+    order: str = one_of(*arm_order.ORDERS)
+    settings: Mapping[str, Any] | None = None
+    sigma: float | str | None = None
 
     @classmethod
     def of(cls, policy: Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
@@ -223,11 +223,7 @@ class FewArms(Policy):
         return self.inner().scratch | {"inner_available", "inner_pulls"}
 
     def validate(self) -> None:
-        if isinstance(self.max_arms, str):
-            check_choice("max_arms", self.max_arms, ("auto", "all"))
-        else:
-            check_positive_int("max_arms", self.max_arms)
-        arm_order.check_order(self.order)
+        super().validate()
         if self.policy == self.name:
             raise RisingBanditsError(f"policy must be another one than {self.name!r} itself.")
         self.inner().validate()

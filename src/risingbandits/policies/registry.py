@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import Field, dataclass
+from typing import Any, TypeVar, dataclass_transform
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.policies.base import OBJECTIVES, Policy
@@ -12,11 +13,17 @@ P = TypeVar("P", bound=type[Policy])
 _CLASSES: dict[str, type[Policy]] = {}
 
 
+@dataclass_transform(eq_default=False)
 def register(policy: P) -> P:
-    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`."""
+    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`.
+
+    Where its settings are fields (see `settings`) it gets the constructor that takes and stores them.
+    """
     known = _CLASSES.get(policy.name)
     if known is not None and known.__qualname__ != policy.__qualname__:
         raise RisingBanditsError(f"policy name {policy.name!r} is taken by {known.__qualname__}.")
+    if any(isinstance(value, Field) for value in vars(policy).values()):
+        dataclass(eq=False, repr=False)(policy)
     _CLASSES[policy.name] = policy
     return policy
 

@@ -15,6 +15,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, whole
 from risingbandits._version import __version__
+from risingbandits.policies._kernels import records
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import policy_class
 
@@ -25,6 +26,10 @@ _HEADER = "header"
 def state_dict(policy: Policy) -> dict[str, Any]:
     """The run of ``policy``, with arrays of its own."""
     fields = policy._state._asdict()
+    arrays: dict[str, records.Array] = {}
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            arrays |= records.to_plain(name, value)
     return {
         "n_arms": policy.n_arms,
         "horizon": policy.horizon,
@@ -32,22 +37,20 @@ def state_dict(policy: Policy) -> dict[str, Any]:
         "pulls": list(policy._pulls),
         "numbers": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
-        "arrays": {k: v.copy() for k, v in fields.items() if isinstance(v, np.ndarray)},
+        "arrays": arrays,
     }
 
 
 def restore(policy: Policy, run: dict[str, Any]) -> None:
     """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
     begun = policy.replace().reset(run["n_arms"], run["horizon"])
-    fields = begun._state._asdict()
-    if set(run["arrays"]) | set(run["numbers"]) != set(fields):
+    expected = state_dict(begun)
+    if any(set(run[part]) != set(expected[part]) for part in ("arrays", "numbers")):
         raise KeyError("fields")
+    fields = begun._state._asdict()
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
-            stored = run["arrays"][name]
-            if stored.dtype != value.dtype or stored.ndim != value.ndim:
-                raise TypeError(name)
-            fields[name] = np.array(stored, order="C")  # a copy owns its memory, which buffers that grow need
+            fields[name] = records.from_plain(name, value, run["arrays"])
         else:
             fields[name] = type(value)(run["numbers"][name])
     pulls = [int(n) for n in run["pulls"]]

@@ -33,6 +33,7 @@ __all__ = [
     "curve_increment",
     "curve_value",
     "draw_reward",
+    "draw_simple_reward",
     "effective_mean",
     "mean_at",
 ]
@@ -119,13 +120,19 @@ def mean_at(env: Environment, arm: int, n: int) -> float:
 @kernel
 def draw_reward(env: Environment, mean: float, rng: Any) -> float:
     """A reward with mean ``mean``, as given by ``mean_at``."""
+    if env.noise >= BETA_SECOND:
+        return _draw_beta(env.noise, env.noise_scale, mean, rng)
+    return draw_simple_reward(env, mean, rng)
+
+
+@kernel
+def draw_simple_reward(env: Environment, mean: float, rng: Any) -> float:
+    """The same for all noise but Beta, whose generator takes longer to compile than most policies."""
     if env.noise == GAUSSIAN:
         return mean + env.noise_scale * rng.standard_normal()
     if env.noise == NO_NOISE:
         return mean
-    if env.noise == BERNOULLI:
-        return 1.0 if rng.random() < mean else 0.0
-    return _draw_beta(env.noise, env.noise_scale, mean, rng)
+    return 1.0 if rng.random() < mean else 0.0
 
 
 @rare_kernel

@@ -17,7 +17,7 @@ from risingbandits._core.jit import compiled, kernel
 from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
-from risingbandits.problems._kernels import Environment, draw_reward, mean_at
+from risingbandits.problems._kernels import BETA_SECOND, Environment, draw_reward, draw_simple_reward, mean_at
 
 __all__ = ["AFTER_END", "CurveArms", "Run", "Runner", "SimulatedArms", "compiled_loop", "loop"]
 
@@ -26,13 +26,20 @@ AFTER_END = ("hold", "stop")  # what an arm does at the end of its curve: it goe
 
 @kernel
 def curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
-    """Mean and reward of the n-th pull of ``arm``, in round t: the curve, and noise around it."""
+    """Mean and reward of the n-th pull of ``arm``, in round t: the curve, and noise around it, but for Beta noise."""
+    mean = mean_at(environment, arm, t if environment.restless else n)
+    return mean, draw_simple_reward(environment, mean, rng)
+
+
+@kernel
+def noisy_curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
+    """The same with noise of any kind."""
     mean = mean_at(environment, arm, t if environment.restless else n)
     return mean, draw_reward(environment, mean, rng)
 
 
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
-pull: Any = curve_pull
+pull: Any = noisy_curve_pull
 select: Any = None
 update: Any = None
 recommend: Any = None
@@ -91,7 +98,7 @@ class SimulatedArms:
         Whether the sums of the rewards are of interest, beside those of the means.
     """
 
-    pull: ClassVar[Any]
+    pull: Any
     counts_rewards: ClassVar[bool] = False
     state: Any
 
@@ -103,22 +110,17 @@ class SimulatedArms:
 class CurveArms(SimulatedArms):
     """The arms of a problem: curves with noise. Recorded curves are the case without noise."""
 
-    pull = staticmethod(curve_pull)
-
     def __init__(self, problem: RisingBandit, horizon: int) -> None:
         self.state = problem.environment(horizon)
+        self.pull = noisy_curve_pull if self.state.noise >= BETA_SECOND else curve_pull
 
     def restart(self, seed: np.random.SeedSequence) -> Rng:
         return np.random.default_rng(seed)
 
 
-def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any] = curve_pull) -> Callable[..., int]:
-    """The loop of the policies with these kernels, in machine code."""
-    return _compiled_loop(kernels, state_class, pull)
-
-
 @cache
-def _compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any]) -> Callable[..., int]:
+def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any]) -> Callable[..., int]:
+    """The loop of the policies with these kernels and of arms with this ``pull``, in machine code."""
     return compiled(loop, **kernels._asdict(), pull=pull, State=state_class)
 
 

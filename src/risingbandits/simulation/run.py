@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.compiling import announced
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
@@ -100,7 +101,7 @@ def simulate(
 
     fresh = {label: policy.replace() for label, policy in labelled.items()}
     begin = partial(_begin, fresh, problem, horizon, rounds, seed, after_end, arms)
-    with ExitStack() as stack:
+    with announced(), ExitStack() as stack:
         players = stack.enter_context(backend_for(backend, jobs, address))
         if progress is True:
             progress = stack.enter_context(progress_bar("", runs * len(labelled)))

@@ -7,37 +7,22 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.allocation.events import Event
+from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
 from risingbandits.allocation.stores.locks import WriteLock
 from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, check_file, check_file_system
 
-__all__ = ["MIGRATIONS", "SqliteStore"]
-
-_TABLES = (
-    "CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    """CREATE TABLE events (id INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, arm TEXT NOT NULL,
-       pull INTEGER NOT NULL, n INTEGER NOT NULL, reward REAL, cost REAL, text TEXT NOT NULL, worker TEXT NOT NULL)""",
-    "CREATE TABLE snapshots (event INTEGER PRIMARY KEY, data BLOB NOT NULL)",
-)
-#: Statements that turn version v of the tables into v + 1, for v = 1, 2, ...; the current version is one more than
-#: there are steps.
-MIGRATIONS: Sequence[Sequence[str]] = ()
-_COLUMNS = "id, time, kind, arm, pull, n, reward, cost, text, worker"
-_NEW = f"SELECT {_COLUMNS} FROM events WHERE id > ? ORDER BY id"
-_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_BATCH = 5000  # events that are read at once
 _LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins anew
 _BUSY_SECONDS = 60.0
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)  # the second where a damaged name is part of the message
 _CHECKPOINT_PAGES = 4000  # of 4 KiB: the log is written back to the file when it has so many
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """Events in a SQLite file.
 
     Until the first write the file is only read, so that a file that turns out to be damaged stays as it is.
@@ -56,7 +41,10 @@ class SqliteStore:
         The steps between versions of the tables.
     """
 
-    shared = True
+    mark = "?"
+    batch = 5000
+    types: ClassVar[dict[str, str]] = {"integer": "INTEGER", "real": "REAL", "bytes": "BLOB"}
+    _trouble = _TROUBLE
 
     def __init__(
         self,
@@ -80,23 +68,17 @@ class SqliteStore:
         self._left: list[Any] = []  # connections of the process that this one was forked from: not to be closed here
         check_file_system(self.path)
         if self.path.exists():
-            check_file(self.path)
-            self._check_version()
+            self._check()
 
     # -- making and opening -------------------------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        """The version of the tables that this program writes."""
-        return len(self._migrations) + 1
 
     def settings(self) -> str | None:
         if not self.path.exists():
             return None
-        row = self._row("SELECT value FROM settings WHERE key = 'settings'")
-        if row is None or not isinstance(row[0], str):
+        rows = self._read("SELECT value FROM settings WHERE key = 'settings'")
+        if not rows or not isinstance(rows[0][0], str):
             raise RisingBanditsError(f"{self.name} is damaged: it holds no settings.")
-        return row[0]
+        return rows[0][0]
 
     def create(self, settings: str) -> str:
         """Make the file under another name and link it, so that it appears whole and only one process makes it."""
@@ -106,11 +88,7 @@ class SqliteStore:
                 new.execute("BEGIN")
                 new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 new.execute(f"PRAGMA user_version = {self.version}")
-                for statement in _TABLES:
-                    new.execute(statement)
-                for step in self._migrations:
-                    for statement in step:
-                        new.execute(statement)
+                self._make_tables(new)
                 new.execute("INSERT INTO settings VALUES ('settings', ?)", (settings,))
                 new.execute("COMMIT")
                 new.execute("PRAGMA journal_mode = WAL")
@@ -120,8 +98,7 @@ class SqliteStore:
         finally:
             for name in (temporary.name, temporary.name + "-wal", temporary.name + "-shm"):
                 temporary.with_name(name).unlink(missing_ok=True)
-        check_file(self.path)
-        self._check_version()
+        self._check()
         kept = self.settings()
         assert kept is not None
         return kept
@@ -136,26 +113,9 @@ class SqliteStore:
             if not self.path.exists():
                 temporary.rename(self.path)
 
-    def _check_version(self) -> None:
-        version = self._number("PRAGMA user_version")
-        if version > self.version:
-            self.close()
-            raise RisingBanditsError(
-                f"{self.name} has version {version}, this program knows versions up to {self.version}: update it."
-            )
-
-    def _row(self, statement: str, values: tuple[Any, ...] = ()) -> Any:
-        """The first row of an answer, None if there is none."""
-        try:
-            return self._connection().execute(statement, values).fetchone()
-        except _TROUBLE as error:
-            self._complain(error)
-
-    def _number(self, statement: str) -> int:
-        number = self._row(statement)[0]
-        if not isinstance(number, int):
-            raise RisingBanditsError(f"{self.name} is damaged: a number is missing.")
-        return number
+    def _check(self) -> None:
+        check_file(self.path)
+        self._refuse_newer(self._number("PRAGMA user_version"))
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to read from: the writer where there is one."""
@@ -231,38 +191,19 @@ class SqliteStore:
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def begin(self, after: int) -> list[Event]:
+    def _begin(self) -> None:
         if os.getpid() != self._pid:
             self._after_fork()
-        try:
-            if self._writer is None:
-                self._writer = self._write_connection()
-            if self._write_lock is not None:
-                self._write_lock.acquire()
-            if self._writer.in_transaction:  # left open by an interrupt
-                self._writer.execute("ROLLBACK")
-            self._writer.execute("BEGIN IMMEDIATE")
-            return list(map(Event._make, self._writer.execute(_NEW, (after,))))
-        except _TROUBLE as error:
-            self.rollback()
-            self._complain(error)
-        except BaseException:
-            self.rollback()
-            raise
-
-    def append(self, event: Event) -> None:
-        assert self._writer is not None
-        try:
-            self._writer.execute(_INSERT, event)
-        except _TROUBLE as error:
-            self._complain(error)
+        if self._writer is None:
+            self._writer = self._write_connection()
+        if self._write_lock is not None:
+            self._write_lock.acquire()
+        if self._writer.in_transaction:  # left open by an interrupt
+            self._writer.execute("ROLLBACK")
+        self._writer.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        assert self._writer is not None
-        try:
-            self._writer.execute("COMMIT")
-        except _TROUBLE as error:
-            self._complain(error)
+        super().commit()
         if self._write_lock is not None:
             self._write_lock.release()
 
@@ -272,47 +213,6 @@ class SqliteStore:
                 self._writer.execute("ROLLBACK")
         if self._write_lock is not None:
             self._write_lock.release()
-
-    def keep_snapshot(self, id: int, data: bytes) -> None:
-        self.begin(id)
-        assert self._writer is not None
-        try:
-            self._writer.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (id, data))
-            self._writer.execute("DELETE FROM snapshots WHERE event < ?", (id,))
-        except _TROUBLE as error:
-            self.rollback()
-            self._complain(error)
-        self.commit()
-
-    # -- reading ------------------------------------------------------------------------------------------------
-
-    def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        # In batches: while a statement reads, SQLite cannot begin its log anew, and it would grow.
-        while limit is None or limit > 0:
-            size = _BATCH if limit is None else min(_BATCH, limit)
-            try:
-                batch = self._connection().execute(f"{_NEW} LIMIT ?", (after, size)).fetchall()
-            except _TROUBLE as error:
-                self._complain(error)
-            yield from map(Event._make, batch)
-            if len(batch) < size:
-                return
-            after = batch[-1][0]
-            limit = None if limit is None else limit - size
-
-    def event(self, id: int) -> Event | None:
-        row = self._row(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))
-        return None if row is None else Event._make(row)
-
-    def last_id(self) -> int:
-        return self._number("SELECT coalesce(max(id), 0) FROM events")
-
-    def snapshot(self) -> tuple[int, bytes] | None:
-        row = self._row("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1")
-        return None if row is None or not isinstance(row[1], bytes) else (row[0], row[1])
-
-    def snapshot_id(self) -> int:
-        return self._number("SELECT coalesce(max(event), 0) FROM snapshots")
 
     def close(self) -> None:
         for connection in (self._reader, self._writer):

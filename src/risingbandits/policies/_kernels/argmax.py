@@ -11,15 +11,10 @@ import math
 
 import numpy as np
 
-from risingbandits._core.errors import check_choice
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 
 TIES = ("lowest", "random")
-
-
-def check_ties(ties: str) -> None:
-    check_choice("ties", ties, TIES)
 
 
 @kernel

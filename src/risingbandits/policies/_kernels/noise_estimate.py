@@ -32,12 +32,12 @@ _MEDIAN, _SEEN, _DUE = 0, 1, 2  # places in the last row
 _CEILING = 0.5
 
 
-def check_sigma(sigma: Any, *words: str) -> None:
-    """Refuse what is neither None, a number from 0 on, "smooth" nor one of the policy's own words."""
+def check_sigma(name: str, sigma: Any) -> None:
+    """Refuse what is neither a number from 0 on nor "smooth"."""
     if isinstance(sigma, str):
-        check_choice("sigma", sigma, (SMOOTH, *words))
-    elif sigma is not None:
-        check_finite("sigma", sigma, minimum=0.0)
+        check_choice(name, sigma, (SMOOTH,))
+    else:
+        check_finite(name, sigma, minimum=0.0)
 
 
 def number(sigma: Any) -> float:

@@ -13,7 +13,6 @@ from typing import Any
 from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
-from risingbandits.policies.base import Policy
 
 RAW = 0.0  # a width that says: no map, no clipping
 
@@ -40,12 +39,3 @@ def low_and_width(reward_range: Any) -> tuple[float, float]:
     """The lower end and the width of a range, if it is one."""
     low, high = check_range("reward_range", reward_range)
     return low, high - low
-
-
-class BoundedRewards(Policy):
-    """Base of the policies with a setting ``reward_range``."""
-
-    reward_range: tuple[float, float] = (0.0, 1.0)  # type: ignore[misc]  # the tag is the default of the setting
-
-    def validate(self) -> None:
-        low_and_width(self.reward_range)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Mask
 
 
 def new_fields(n_arms: int) -> dict[str, Floats]:
@@ -36,9 +36,9 @@ def add(state: Any, arm: int, x: float) -> None:
     state.root[arm] = 1.0 / math.sqrt(n)
 
 
-def parts(state: Any, width: float) -> dict[str, Floats]:
-    """Level, width and value of indexes mean + width / sqrt(n), for `explain`."""
-    seen = state.counts > 0.0
+def parts(state: Any, width: float, seen: Mask = None) -> dict[str, Floats]:
+    """Level, width and value of indexes mean + width / sqrt(n), for `explain`; ``seen`` arms have a mean."""
+    seen = state.counts > 0.0 if seen is None else seen
     level = np.where(seen, state.mean, np.nan)
     widths = np.where(seen, width * state.root, np.nan)
     return {"level": level, "width": widths, "value": np.where(seen, level + widths, np.inf)}

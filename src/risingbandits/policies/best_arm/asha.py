@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, recent_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number
 
 _NO_LIMIT = 1 << 40
 # Places of `marks`: the arm that is next, and the most rungs that an arm has done.
@@ -153,16 +153,9 @@ class ASHA(Policy):
     scratch = frozenset({"pool", "value", "targets"})
     objective = "best-arm"
 
-    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
-        self.eta = eta
-        self.max_pulls = max_pulls
-        self.share = share
-
-    def validate(self) -> None:
-        check_positive_int("eta", self.eta, minimum=2)
-        if self.max_pulls is not None:
-            check_positive_int("max_pulls", self.max_pulls)
-        check_finite("share", self.share, above=0.0, maximum=1.0)
+    eta: int = integer(3, minimum=2)
+    max_pulls: int | None = integer(None)
+    share: float = number(0.1, above=0.0, maximum=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         longest = min(limit for limit in (self.max_pulls, horizon, _NO_LIMIT) if limit is not None)

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import kernel, plain
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, setting
 
 
 class State(NamedTuple):
@@ -88,6 +89,13 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     return _best(state)
 
 
+def _check_costs(name: str, costs: Any) -> None:
+    if np.ndim(costs) != 1 or len(costs) == 0:
+        raise RisingBanditsError(f"{name} must be one number per arm, got {shown(costs)}.")
+    for arm, cost in enumerate(costs):
+        check_finite(f"{name}[{arm}]", cost, above=0.0)
+
+
 @register
 class CashElimination(Policy):
     r"""Pull all arms in turn; drop those whose best result, extrapolated, stays below what another has reached.
@@ -136,28 +144,14 @@ class CashElimination(Policy):
     kernels = Kernels(select=select, update=update, recommend=recommend)
     objective = "best-arm"
 
-    def __init__(
-        self,
-        window: int = 7,
-        costs: Sequence[float] | None = None,
-        budget: float | None = None,
-        ceiling: float = 1.0,
-    ) -> None:
-        self.window = window
-        self.costs = tuple(costs) if isinstance(costs, list) else costs
-        self.budget = budget
-        self.ceiling = ceiling
+    window: int = integer(7)
+    costs: Sequence[float] | None = setting(None, _check_costs)
+    budget: float | None = number(None, above=0.0)
+    ceiling: float = number(1.0)
 
-    def validate(self) -> None:
-        check_positive_int("window", self.window)
-        check_finite("ceiling", self.ceiling)
-        if self.budget is not None:
-            check_finite("budget", self.budget, above=0.0)
-        if self.costs is not None:
-            if np.ndim(self.costs) != 1 or len(self.costs) == 0:
-                raise RisingBanditsError(f"costs must be one number per arm, got {shown(self.costs)}.")
-            for arm, cost in enumerate(self.costs):
-                check_finite(f"costs[{arm}]", cost, above=0.0)
+    def __post_init__(self) -> None:
+        if isinstance(self.costs, list):
+            self.costs = tuple(self.costs)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         costs = np.ones(n_arms) if self.costs is None else np.array(self.costs, dtype=np.float64)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from risingbandits._core.errors import check_finite
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number
 
 
 @register
@@ -44,11 +44,7 @@ class RSR(_phases.PhasePolicy):
     name = "r-sr"
     summary = "successive rejects on the mean of the last rewards"
 
-    def __init__(self, eps: float = 0.25) -> None:
-        self.eps = eps
-
-    def validate(self) -> None:
-        check_finite("eps", self.eps, above=0.0, maximum=1.0)
+    eps: float = number(0.25, above=0.0, maximum=1.0)
 
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.rejects(n_arms, horizon, share=float(self.eps))

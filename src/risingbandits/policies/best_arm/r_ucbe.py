@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, trends
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, setting
 
 
 class State(NamedTuple):
@@ -136,16 +136,9 @@ class RUCBE(Policy):
     needs_horizon = True
     objective = "best-arm"
 
-    def __init__(self, a: float | None = None, eps: float = 0.25, sigma: float | str | None = None) -> None:
-        self.a = a
-        self.eps = eps
-        self.sigma = sigma
-
-    def validate(self) -> None:
-        if self.a is not None:
-            check_finite("a", self.a, minimum=0.0)
-        check_finite("eps", self.eps, above=0.0, below=0.5)
-        noise_estimate.check_sigma(self.sigma)
+    a: float | None = number(None, minimum=0.0)
+    eps: float = number(0.25, above=0.0, below=0.5)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         smooth = self.sigma == noise_estimate.SMOOTH

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from risingbandits._core.errors import check_finite
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number
 
 
 @register
@@ -57,15 +57,9 @@ class SelectiveRace(_phases.PhasePolicy):
     name = "selective-race"
     summary = "opens the arms that it can afford to know, drops one by one"
 
-    def __init__(self, depth: float = 10.0, power: float = 0.5, eps: float = 0.2) -> None:
-        self.depth = depth
-        self.power = power
-        self.eps = eps
-
-    def validate(self) -> None:
-        check_finite("depth", self.depth, minimum=1.0)
-        check_finite("power", self.power, minimum=0.0)
-        check_finite("eps", self.eps, above=0.0, maximum=1.0)
+    depth: float = number(10.0, minimum=1.0)
+    power: float = number(0.5, minimum=0.0)
+    eps: float = number(0.2, above=0.0, maximum=1.0)
 
     def opened(self, n_arms: int, horizon: int) -> int:
         return max(1, min(n_arms, int(horizon / float(self.depth) + 1e-12)))

@@ -34,8 +34,5 @@ class SequentialHalving(_phases.PhasePolicy):
     name = "sequential-halving"
     summary = "drops the worse half of the arms in each phase"
 
-    def __init__(self) -> None:
-        pass
-
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.halvings(n_arms, horizon)

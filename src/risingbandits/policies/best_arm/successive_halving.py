@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number
 
 
 @register
@@ -47,16 +47,9 @@ class SuccessiveHalving(_phases.PhasePolicy):
     name = "successive-halving"
     summary = "the best third of the arms goes on, with a multiple of the pulls"
 
-    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
-        self.eta = eta
-        self.max_pulls = max_pulls
-        self.share = share
-
-    def validate(self) -> None:
-        check_positive_int("eta", self.eta, minimum=2)
-        if self.max_pulls is not None:
-            check_positive_int("max_pulls", self.max_pulls)
-        check_finite("share", self.share, above=0.0, maximum=1.0)
+    eta: int = integer(3, minimum=2)
+    max_pulls: int | None = integer(None)
+    share: float = number(0.1, above=0.0, maximum=1.0)
 
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         left = [n_arms]

@@ -38,8 +38,5 @@ class SuccessiveRejects(_phases.PhasePolicy):
     name = "successive-rejects"
     summary = "drops the arm with the smallest mean, one per phase"
 
-    def __init__(self) -> None:
-        pass
-
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.rejects(n_arms, horizon, share=1.0)

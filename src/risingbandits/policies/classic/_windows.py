@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Ints
 
@@ -29,11 +29,6 @@ def whole_rounds(length: float) -> int:
     252
     """
     return max(1, math.ceil(length - _ROUNDING_SLACK))
-
-
-def check_tau(tau: int | None) -> None:
-    if tau is not None:
-        check_positive_int("tau", tau)
 
 
 def tau_or(tau: int | None, horizon: int | None, formula: float, policy: str) -> int:

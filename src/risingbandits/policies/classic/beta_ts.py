@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _thompson, _windows
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import setting
 
 
 class State(NamedTuple):
@@ -39,7 +41,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @register
-class BetaThompson(reward_scale.BoundedRewards):
+class BetaThompson(Policy):
     r"""Thompson sampling for rewards in [0, 1]: pull the arm with the best draw from its posterior.
 
     With N_i pulls of arm i, S_i of which were wins, each round draws
@@ -78,8 +80,7 @@ class BetaThompson(reward_scale.BoundedRewards):
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"log_factorials"})
 
-    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.reward_range = reward_range
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_range
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies._kernels import argmax, reward_scale, running_means
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of, setting
 
 _LARGEST = 2.0**200
 _SMALLER = 2.0**-200
@@ -74,7 +75,7 @@ def _scale_down(state: State) -> None:
 
 
 @register
-class DUCB(reward_scale.BoundedRewards):
+class DUCB(Policy):
     r"""D-UCB: upper confidence bounds that let old rewards fade.
 
     A pull s rounds ago counts :math:`g^s` (the last one 1). With the discounted count :math:`N_i(g)` and mean of arm i
@@ -121,31 +122,11 @@ class DUCB(reward_scale.BoundedRewards):
     from_horizon = ("discount",)
     kernels = Kernels(select=select, update=update)
 
-    def __init__(
-        self,
-        discount: float | None = None,
-        xi: float = 0.6,
-        B: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        ties: str = "lowest",
-    ) -> None:
-        self.discount = discount
-        self.xi = xi
-        self.B = B
-        self.reward_range = reward_range
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        if self.discount is not None:
-            check_finite("discount", self.discount, minimum=1e-6, below=1.0)
-        check_finite("xi", self.xi, minimum=0.0)
-        check_finite("B", self.B, minimum=0.0)
-        argmax.check_ties(self.ties)
+    discount: float | None = number(None, minimum=1e-6, below=1.0)
+    xi: float = number(0.6, minimum=0.0)
+    B: float = number(1.0, minimum=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.discount is not None:
@@ -168,8 +149,5 @@ class DUCB(reward_scale.BoundedRewards):
         )
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        seen = state.root > 0.0
-        level = np.where(seen, state.mean, np.nan)
-        common = state.scale * math.sqrt(math.log(max(float(state.clock[1]), 1.0)) * float(state.clock[0]))
-        width = np.where(seen, common * state.root, np.nan)
-        return {"level": level, "width": width, "value": np.where(seen, level + width, np.inf)}
+        width = state.scale * math.sqrt(math.log(max(float(state.clock[1]), 1.0)) * float(state.clock[0]))
+        return running_means.parts(state, width, seen=state.root > 0.0)

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of
 
 
 class State(NamedTuple):
@@ -101,16 +101,9 @@ class EpsilonGreedy(Policy):
     randomised = True
     kernels = Kernels(select=select, update=update)
 
-    def __init__(self, epsilon: float = 0.1, decay: float | None = None, ties: str = "lowest") -> None:
-        self.epsilon = epsilon
-        self.decay = decay
-        self.ties = ties
-
-    def validate(self) -> None:
-        check_finite("epsilon", self.epsilon, minimum=0.0, maximum=1.0)
-        if self.decay is not None:
-            check_finite("decay", self.decay, above=0.0)
-        argmax.check_ties(self.ties)
+    epsilon: float = number(0.1, minimum=0.0, maximum=1.0)
+    decay: float | None = number(None, above=0.0)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

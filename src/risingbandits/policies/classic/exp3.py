@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies.base import Policy
 from risingbandits.policies.classic import _exp3
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, setting
 
 
 @register
-class Exp3(reward_scale.BoundedRewards):
+class Exp3(Policy):
     r"""Exp3: draw an arm with a probability that grows exponentially with what it has earned.
 
     With weights :math:`w_i = 1` at the start, arm i is drawn with probability
@@ -56,14 +58,8 @@ class Exp3(reward_scale.BoundedRewards):
     kernels = _exp3.kernels
     randomised = True
 
-    def __init__(self, gamma: float | None = None, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.gamma = gamma
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        if self.gamma is not None:
-            check_finite("gamma", self.gamma, above=0.0, maximum=1.0)
+    gamma: float | None = number(None, above=0.0, maximum=1.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _exp3.State:
         gamma = _exp3.exploration(n_arms, horizon or 1) if self.gamma is None else self.gamma

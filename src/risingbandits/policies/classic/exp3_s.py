@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.errors import check_range
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies.base import Policy
 from risingbandits.policies.classic import _exp3
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, setting
 
 
 @register
-class Exp3S(reward_scale.BoundedRewards):
+class Exp3S(Policy):
     r"""Exp3.S: Exp3 against the best sequence of arms with few switches.
 
     Draws as in `Exp3`; after a reward, with W the sum of the weights before it,
@@ -59,25 +61,10 @@ class Exp3S(reward_scale.BoundedRewards):
     kernels = _exp3.kernels
     randomised = True
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        alpha: float | None = None,
-        switches: int = 1,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        self.gamma = gamma
-        self.alpha = alpha
-        self.switches = switches
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        if self.gamma is not None:
-            check_finite("gamma", self.gamma, above=0.0, maximum=1.0)
-        if self.alpha is not None:
-            check_finite("alpha", self.alpha, minimum=0.0)
-        check_positive_int("switches", self.switches)
+    gamma: float | None = number(None, above=0.0, maximum=1.0)
+    alpha: float | None = number(None, minimum=0.0)
+    switches: int = integer(1)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _exp3.State:
         rounds = horizon or 1

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer
 
 
 class State(NamedTuple):
@@ -107,12 +107,7 @@ class ExploreThenCommit(Policy):
     from_horizon = ("m",)
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
-    def __init__(self, m: int | None = None) -> None:
-        self.m = m
-
-    def validate(self) -> None:
-        if self.m is not None:
-            check_positive_int("m", self.m)
+    m: int | None = integer(None)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         m = math.ceil((horizon or 1) ** (2 / 3) / n_arms) if self.m is None else int(self.m)

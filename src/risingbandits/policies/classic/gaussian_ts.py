@@ -12,6 +12,7 @@ from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, noise_estimate, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import setting
 
 
 class State(NamedTuple):
@@ -90,11 +91,7 @@ class GaussianThompson(Policy):
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
 
-    def __init__(self, sigma: float | str | None = None) -> None:
-        self.sigma = sigma
-
-    def validate(self) -> None:
-        noise_estimate.check_sigma(self.sigma)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         if self.sigma == noise_estimate.SMOOTH:  # the roots then have the noise level in them

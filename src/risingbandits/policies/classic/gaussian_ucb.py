@@ -13,6 +13,7 @@ from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import ucb1
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import one_of, setting
 
 SmoothState: Any = noise_estimate.extended(ucb1.State, __name__)
 
@@ -61,17 +62,8 @@ class GaussianUCB(Policy):
     kernels = Kernels(select=ucb1.select, update=ucb1.update)
     kernels_smooth = Kernels(select=ucb1.select, update=update_smooth)
 
-    def __init__(self, sigma: float | str | None = None, ties: str = "lowest") -> None:
-        self.sigma = sigma
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        noise_estimate.check_sigma(self.sigma)
-        argmax.check_ties(self.ties)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         if self.sigma == noise_estimate.SMOOTH:

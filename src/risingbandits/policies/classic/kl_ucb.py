@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _kl
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of, setting
 
 
 class State(NamedTuple):
@@ -45,7 +46,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class KLUCB(reward_scale.BoundedRewards):
+class KLUCB(Policy):
     r"""KL-UCB: the upper confidence bound that is tight for coins.
 
     With N_i pulls of mean m_i, the index of arm i at round t is
@@ -90,19 +91,9 @@ class KLUCB(reward_scale.BoundedRewards):
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"thresholds"})
 
-    def __init__(self, c: float = 3.0, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
-        self.c = c
-        self.reward_range = reward_range
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        check_finite("c", self.c, minimum=0.0)
-        argmax.check_ties(self.ties)
+    c: float = number(3.0, minimum=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies.base import Policy
 from risingbandits.policies.classic import _exp3
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, setting
 
 
 @register
-class Rexp3(reward_scale.BoundedRewards):
+class Rexp3(Policy):
     r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to how much the means move in all.
 
     .. math:: \Delta = \Big\lceil (K \log K)^{1/3} (T / V)^{2/3} \Big\rceil, \qquad
@@ -51,14 +53,8 @@ class Rexp3(reward_scale.BoundedRewards):
     randomised = True
     needs_horizon = True
 
-    def __init__(self, V: float | None = None, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.V = V
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        if self.V is not None:
-            check_finite("V", self.V, above=0.0)
+    V: float | None = number(None, above=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _exp3.State:
         rounds = horizon or 1

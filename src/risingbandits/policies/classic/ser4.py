@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale, sweeps
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, setting
 
 
 class State(NamedTuple):
@@ -97,7 +98,7 @@ def _restart(state: State) -> None:
 
 
 @register
-class Ser4(reward_scale.BoundedRewards):
+class Ser4(Policy):
     r"""Ser4: play all active arms in random order, drop the clearly worse ones, restart now and then.
 
     In sweep :math:`\tau` every active arm is played once, in random order, and :math:`m_k` is the mean of its rewards.
@@ -153,35 +154,13 @@ class Ser4(reward_scale.BoundedRewards):
     randomised = True
     draws_on_tell = True
 
-    def __init__(
-        self,
-        delta: float | None = None,
-        eps: float | None = None,
-        phi: float | None = None,
-        switches: int = 1,
-        log_constant: float = 4.0,
-        divisor: float = 2.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        self.delta = delta
-        self.eps = eps
-        self.phi = phi
-        self.switches = switches
-        self.log_constant = log_constant
-        self.divisor = divisor
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        if self.delta is not None:
-            check_finite("delta", self.delta, above=0.0, maximum=1.0)
-        if self.eps is not None:
-            check_finite("eps", self.eps, minimum=0.0)
-        if self.phi is not None:
-            check_finite("phi", self.phi, minimum=0.0, maximum=1.0)
-        check_positive_int("switches", self.switches, minimum=0)
-        check_finite("log_constant", self.log_constant, minimum=1.0)
-        check_finite("divisor", self.divisor, above=0.0)
+    delta: float | None = number(None, above=0.0, maximum=1.0)
+    eps: float | None = number(None, minimum=0.0)
+    phi: float | None = number(None, minimum=0.0, maximum=1.0)
+    switches: int = integer(1, minimum=0)
+    log_constant: float = number(4.0, minimum=1.0)
+    divisor: float = number(2.0, above=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1

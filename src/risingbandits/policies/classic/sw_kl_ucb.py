@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _kl, _windows
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, one_of, setting
 
 
 class State(NamedTuple):
@@ -58,7 +59,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class SWKLUCB(reward_scale.BoundedRewards):
+class SWKLUCB(Policy):
     r"""SW-KL-UCB: KL upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean m_i of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -102,30 +103,11 @@ class SWKLUCB(reward_scale.BoundedRewards):
     summary = "KL-UCB on the last tau rounds"
     kernels = Kernels(select=select, update=update)
 
-    def __init__(
-        self,
-        c: float = 3.0,
-        drift: float = 0.001,
-        tau: int | None = None,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        ties: str = "lowest",
-    ) -> None:
-        self.c = c
-        self.drift = drift
-        self.tau = tau
-        self.reward_range = reward_range
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        check_finite("c", self.c, minimum=0.0)
-        check_finite("drift", self.drift, minimum=1e-9)
-        _windows.check_tau(self.tau)
-        argmax.check_ties(self.ties)
+    c: float = number(3.0, minimum=0.0)
+    drift: float = number(0.001, minimum=1e-9)
+    tau: int | None = integer(None)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _thompson, _windows
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, setting
 
 
 class State(NamedTuple):
@@ -43,7 +44,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @register
-class SWTS(reward_scale.BoundedRewards):
+class SWTS(Policy):
     r"""SW-TS: Thompson sampling that forgets what is older than tau rounds.
 
     With N_i pulls of arm i within the last :math:`\tau` rounds, S_i of which were wins, each round draws
@@ -92,17 +93,9 @@ class SWTS(reward_scale.BoundedRewards):
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"log_factorials"})
 
-    def __init__(
-        self, tau: int | None = None, beta: float = 0.5, reward_range: tuple[float, float] = (0.0, 1.0)
-    ) -> None:
-        self.tau = tau
-        self.beta = beta
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        _windows.check_tau(self.tau)
-        check_finite("beta", self.beta, minimum=0.0, maximum=1.0)
+    tau: int | None = integer(None)
+    beta: float = number(0.5, minimum=0.0, maximum=1.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def fields(self, n_arms: int, horizon: int | None) -> dict[str, Any]:
         """The fields of the state at the start."""

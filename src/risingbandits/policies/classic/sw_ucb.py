@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies._kernels import argmax, reward_scale, running_means
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _windows
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, one_of, setting
 
 
 class State(NamedTuple):
@@ -66,7 +67,7 @@ def _width(state: State, t: int) -> float:
 
 
 @register
-class SWUCB(reward_scale.BoundedRewards):
+class SWUCB(Policy):
     r"""SW-UCB: upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -113,30 +114,11 @@ class SWUCB(reward_scale.BoundedRewards):
     from_horizon = ("tau",)
     kernels = Kernels(select=select, update=update)
 
-    def __init__(
-        self,
-        tau: int | None = None,
-        xi: float = 0.6,
-        B: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        ties: str = "lowest",
-    ) -> None:
-        self.tau = tau
-        self.xi = xi
-        self.B = B
-        self.reward_range = reward_range
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        _windows.check_tau(self.tau)
-        check_finite("xi", self.xi, minimum=0.0)
-        check_finite("B", self.B, minimum=0.0)
-        argmax.check_ties(self.ties)
+    tau: int | None = integer(None)
+    xi: float = number(0.6, minimum=0.0)
+    B: float = number(1.0, minimum=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = float(horizon or 1)
@@ -156,8 +138,5 @@ class SWUCB(reward_scale.BoundedRewards):
         )
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        tau = state.ring.shape[0]
-        seen = state.root > 0.0
-        level = np.where(seen, state.mean, np.nan)
-        width = np.where(seen, state.scale * math.sqrt(math.log(min(t, tau))) * state.root, np.nan)
-        return {"level": level, "width": width, "value": np.where(seen, level + width, np.inf)}
+        width = state.scale * math.sqrt(math.log(min(t, state.ring.shape[0])))
+        return running_means.parts(state, width, seen=state.root > 0.0)

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, setting
 
 _STEPS = 40  # Newton needs 3 to 6
 
@@ -95,7 +96,7 @@ def _solve(state: State, t: int) -> float:
 
 
 @register
-class TsallisINF(reward_scale.BoundedRewards):
+class TsallisINF(Policy):
     r"""Tsallis-INF: mirror descent with the Tsallis entropy of power 1/2, the practical OSMD.
 
     With the estimated losses :math:`L_i` and :math:`\eta_t = 2 / \sqrt t` arm i is drawn with probability
@@ -136,13 +137,8 @@ class TsallisINF(reward_scale.BoundedRewards):
     kernels = Kernels(select=select, update=update)
     randomised = True
 
-    def __init__(self, rate: float = 2.0, reward_range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.rate = rate
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        check_finite("rate", self.rate, above=0.0)
+    rate: float = number(2.0, above=0.0)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import one_of, setting
 
 
 class State(NamedTuple):
@@ -38,7 +40,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @register
-class UCB1(reward_scale.BoundedRewards):
+class UCB1(Policy):
     r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
     Every arm is pulled once before. Use it as the plainest of confidence bounds, for rewards in [0, 1] whose means do
@@ -71,17 +73,8 @@ class UCB1(reward_scale.BoundedRewards):
     summary = "mean plus sqrt(2 log t / n)"
     kernels = Kernels(select=select, update=update)
 
-    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
-        self.reward_range = reward_range
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        argmax.check_ties(self.ties)
+    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

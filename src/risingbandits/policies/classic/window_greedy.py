@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
+from risingbandits._core.errors import check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, histories
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of, or_none, setting
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
 _NO_LIMIT = 1 << 62
@@ -96,20 +97,9 @@ class WindowGreedy(Policy):
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"pool", "flat"})
 
-    def __init__(self, window: int | None = 100, share: float = 1.0, ties: str = "lowest") -> None:
-        self.window = window
-        self.share = share
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        if self.window is not None:
-            check_positive_int("window", self.window)
-        check_finite("share", self.share, above=0.0, maximum=1.0)
-        argmax.check_ties(self.ties)
+    window: int | None = setting(100, or_none(check_positive_int))
+    share: float = number(1.0, above=0.0, maximum=1.0)
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

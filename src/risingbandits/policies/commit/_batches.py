@@ -1,7 +1,7 @@
 """Playing in batches: whose turn it is, when an arm's line is due, second chances and the pretended horizon.
 
 Shared by the policies that commit. Their states have these fields: ``kind``, ``cap``, ``growth``, ``recheck`` and
-``lookahead`` (settings), ``pulled``, ``lines``, ``arms``, ``batch``, ``clock``, ``pool``, ``pairs`` and ``places``.
+``lookahead`` (settings), ``arms`` and ``run`` (records, below), ``pool``, ``pairs`` and ``places`` (histories).
 """
 
 from __future__ import annotations
@@ -13,35 +13,44 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask
-from risingbandits.policies._kernels import histories
-from risingbandits.policies.commit import _lines, _risk, _tables
+from risingbandits.policies._kernels import histories, records
+from risingbandits.policies.commit import _lines, _tables
 
-# Columns of `pulled`, whole numbers per arm: pulls N, N when the line was drawn, N when it is due again, and the round
-# of the last pull.
-PULLS, AT, DUE, LAST = 0, 1, 2, 3
-# Places of `batch`: the arm being played (-1: none) and whether the last batch was a second chance.
-ARM, SECOND_CHANCE = 0, 1
-# Places of `clock`: the horizon, z, and whether the horizon is pretended.
-HORIZON, Z, PRETENDED = 0, 1, 2
+# What is known of each arm.
+# pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;
+# the line when it was drawn: level and slope above the future, and the pessimistic level;
+# what a decision looks at (_risk).
+ARM: dict[str, tuple[type, str]] = {
+    "pulled": (np.int64, "pulls drawn due last"),
+    "lines": (np.float64, "line slope low"),
+    "arms": (np.float64, "n earned u s lo value risk cost"),
+}
+ARMS = records.record_type(ARM)
+# The arm being played (-1: none) and whether the last batch was a second chance; the horizon, the width z of intervals
+# in standard errors, and whether the horizon is pretended.
+RUN = records.record_type(
+    {"batch": (np.int64, "arm second_chance"), "clock": (np.float64, "horizon z pretended")}, single=True
+)
 
 _FIRST_HORIZON = 200  # pretended where none is known: at least this and 10 K rounds
 _HORIZON_GROWTH = 1.3
 
 
-def new_run(n_arms: int, horizon: int | None, capacity: int) -> dict[str, np.ndarray]:
+def new_run(n_arms: int, horizon: int | None, capacity: int, arm_type: np.dtype[Any] = ARMS) -> dict[str, np.ndarray]:
     """The shared fields of a state before the first round."""
     first = float(max(_FIRST_HORIZON, 10 * n_arms)) if horizon is None else float(horizon)
-    pulled = np.zeros((n_arms, 4), dtype=np.int64)
-    pulled[:, DUE] = 1
-    lines = np.zeros((n_arms, 3))
-    lines[:, 0] = np.inf
-    lines[:, 2] = -np.inf
+    arms = np.zeros(n_arms, arm_type)
+    arms["due"] = 1
+    arms["line"] = np.inf
+    arms["low"] = -np.inf
+    run = np.zeros(1, RUN)
+    run["arm"] = -1
+    run["horizon"] = first
+    run["z"] = math.sqrt(2.0 * math.log(first))
+    run["pretended"] = 1.0 if horizon is None else 0.0
     return {
-        "pulled": pulled,
-        "lines": lines,
-        "arms": np.zeros((n_arms, _risk.COLUMNS)),
-        "batch": np.array([-1, 0], dtype=np.int64),
-        "clock": np.array([first, math.sqrt(2.0 * math.log(first)), 1.0 if horizon is None else 0.0]),
+        "arms": arms,
+        "run": run,
         "pool": np.empty(histories.places_for(n_arms, capacity)),
         "places": histories.new_places(n_arms),
     }
@@ -49,88 +58,100 @@ def new_run(n_arms: int, horizon: int | None, capacity: int) -> dict[str, np.nda
 
 @kernel
 def remaining_rounds(state: Any, t: int) -> float:
-    return max(1.0, state.clock[HORIZON] - t + 1.0)
+    return max(1.0, state.run["horizon"][0] - t + 1.0)
 
 
 @kernel
 def first_unseen(state: Any, available: Mask) -> int:
     """The first available arm without a pull, or -1; unseen arms that are not available are left out of decisions."""
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, PULLS] == 0 and (available is None or available[arm]):
+    pulls = state.arms["pulls"]
+    for arm in range(pulls.shape[0]):
+        if pulls[arm] == 0 and (available is None or available[arm]):
             return arm
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, PULLS] == 0:
-            state.arms[arm, _risk.N] = 1.0
     return -1
 
 
 @kernel
 def fill(state: Any, remaining: float) -> None:
     """The lines as they are now, each carried to the present number of pulls, and their commit values."""
-    for arm in range(state.pulled.shape[0]):
-        n = state.pulled[arm, PULLS]
-        start = state.places[arm, 0]
-        u = state.lines[arm, 0] + state.lines[arm, 1] * (n - state.pulled[arm, AT])
-        s = state.lines[arm, 1]
-        state.arms[arm, _risk.N] = max(1.0, float(n))
-        state.arms[arm, _risk.EARNED] = _lines.prefix(state.pool, start, n)
-        state.arms[arm, _risk.U] = u
-        state.arms[arm, _risk.S] = s
-        state.arms[arm, _risk.LO] = state.lines[arm, 2]
-        state.arms[arm, _risk.V] = _tables.value(u, s, state.cap, remaining)
+    arms = state.arms
+    for arm in range(arms.shape[0]):
+        n = arms["pulls"][arm]
+        s = arms["slope"][arm]
+        u = arms["line"][arm] + s * (n - arms["drawn"][arm])
+        arms["n"][arm] = max(1.0, float(n))
+        arms["earned"][arm] = _lines.prefix(state.pool, state.places[arm, 0], n)
+        arms["u"][arm] = u
+        arms["s"][arm] = s
+        arms["lo"][arm] = arms["low"][arm]
+        arms["value"][arm] = _tables.value(u, s, state.cap, remaining)
 
 
 @kernel
 def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int) -> int:
     """Begin the batch of ``arm``; if that is the incumbent, an idle arm may get a second chance first."""
-    if arm == incumbent and state.batch[SECOND_CHANCE] == 0:
+    run = state.run
+    if arm == incumbent and run["second_chance"][0] == 0:
         idle = second_chance(state, t, remaining)
         if idle >= 0:
-            state.batch[ARM] = idle
-            state.batch[SECOND_CHANCE] = 1
+            run["arm"][0] = idle
+            run["second_chance"][0] = 1
             return idle
-    state.batch[SECOND_CHANCE] = 0
-    state.batch[ARM] = arm
+    run["second_chance"][0] = 0
+    run["arm"][0] = arm
     return arm
 
 
 @kernel
 def second_chance(state: Any, t: int, remaining: float) -> int:
     """The longest idle arm, if it deserves another look now; sets how many pulls it gets. -1: none."""
-    horizon = state.clock[HORIZON]
+    horizon = state.run["horizon"][0]
     if state.recheck <= 0.0 or remaining <= 0.25 * horizon:
         return -1
+    last = state.arms["last"]
     idle = -1
     since = 0.5 * t
-    for arm in range(state.pulled.shape[0]):
-        if state.pulled[arm, LAST] < since:
-            since = float(state.pulled[arm, LAST])
+    for arm in range(last.shape[0]):
+        if last[arm] < since:
+            since = float(last[arm])
             idle = arm
     if idle < 0:
         return -1
-    n = state.pulled[idle, PULLS]
+    n = state.arms["pulls"][idle]
     pulls = int(state.recheck * n)
-    if state.pulled.shape[0] <= horizon / 1000.0:
+    if last.shape[0] <= horizon / 1000.0:
         pulls = max(1, pulls)
     if pulls == 0:
         return -1
-    state.pulled[idle, DUE] = n + pulls
+    state.arms["due"][idle] = n + pulls
     return idle
+
+
+@kernel
+def take_in(state: Any, t: int, arm: int) -> int:
+    """One more pull of the arm, in round t; its number."""
+    n = state.arms["pulls"][arm] + 1
+    state.arms["pulls"][arm] = n
+    state.arms["last"][arm] = t
+    return n
 
 
 @kernel
 def end(state: Any, arm: int) -> None:
     """The batch of ``arm`` is over, if it was being played."""
-    if state.batch[ARM] == arm:
-        state.batch[ARM] = -1
+    if state.run["arm"][0] == arm:
+        state.run["arm"][0] = -1
 
 
 @kernel
 def stretch_horizon(state: Any, t: int) -> bool:
     """Whether a pretended horizon has come too near; then it is longer from now on, and all lines are out of date."""
-    if state.clock[PRETENDED] > 0.0 and t * state.lookahead >= state.clock[HORIZON]:
-        state.clock[HORIZON] = _HORIZON_GROWTH * max(state.clock[HORIZON], state.lookahead * t)
-        state.clock[Z] = math.sqrt(2.0 * math.log(state.clock[HORIZON]))
+    run = state.run
+    horizon = run["horizon"][0]
+    if run["pretended"][0] > 0.0 and t * state.lookahead >= horizon:
+        horizon = _HORIZON_GROWTH * max(horizon, state.lookahead * t)
+        run["horizon"][0] = horizon
+        run["z"][0] = math.sqrt(2.0 * math.log(horizon))
         return True
     return False
 
@@ -138,30 +159,32 @@ def stretch_horizon(state: Any, t: int) -> bool:
 @kernel
 def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     """The arm's line and pessimistic level from what is known now; due again after one more batch."""
-    n = state.pulled[arm, PULLS]
+    arms = state.arms
+    n = arms["pulls"][arm]
     u, s, lo = _lines.best_line(
         state.pool,
         state.pairs,
         state.places[arm, 0],
         n,
         state.kind,
-        state.clock[Z],
+        state.run["z"][0],
         sigma,
         state.cap,
         remaining_rounds(state, t + 1),
     )
-    state.lines[arm, 0] = u
-    state.lines[arm, 1] = s
-    state.lines[arm, 2] = lo
-    state.pulled[arm, AT] = n
-    state.pulled[arm, DUE] = max(n + 1, int(state.growth * n))
+    arms["line"][arm] = u
+    arms["slope"][arm] = s
+    arms["low"][arm] = lo
+    arms["drawn"][arm] = n
+    arms["due"][arm] = max(n + 1, int(state.growth * n))
 
 
 @kernel
 def safest(state: Any) -> int:
     """The arm with the highest pessimistic level."""
+    low = state.arms["low"]
     best = 0
-    for arm in range(1, state.lines.shape[0]):
-        if state.lines[arm, 2] > state.lines[best, 2]:
+    for arm in range(1, low.shape[0]):
+        if low[arm] > low[best]:
             best = arm
     return best

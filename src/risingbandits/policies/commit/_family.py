@@ -25,6 +25,7 @@ class CommitFamily(Policy):
 
     batched = True
     kinds: ClassVar[dict[str, int]] = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}  # of widths
+    arm_type: ClassVar[np.dtype[Any]] = _batches.ARMS
     estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
 
     def __init__(
@@ -73,7 +74,7 @@ class CommitFamily(Policy):
 
     def shared_state(self, n_arms: int, horizon: int | None, capacity: int) -> dict[str, Any]:
         """The fields that the states of all have."""
-        run = _batches.new_run(n_arms, horizon, capacity)
+        run = _batches.new_run(n_arms, horizon, capacity, self.arm_type)
         kind = self.kind()
         return {
             "kind": kind,
@@ -94,7 +95,7 @@ class CommitFamily(Policy):
 
     def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known
-            arm = int(self._state.batch[_batches.ARM])
+            arm = int(self._state.run["arm"][0])
             if arm >= 0:
                 return arm
         return super().ask(available)

@@ -1,11 +1,11 @@
 r"""What the future of an arm may be: a closed-form posterior over curve shapes.
 
-Every shape of `_shapes` is tried in two modes, as :math:`\mu(n) = b\,g(n)` (from nothing) and
+Every shape of `_families` is tried in two modes, as :math:`\mu(n) = b\,g(n)` (from nothing) and
 :math:`\mu(n) = a + b\,g(n)` (with a start). Given the shape, the model is linear, so normal priors give normal
 posteriors and the evidence of each component in closed form; a, b > 0 is imposed softly. Sufficient statistics of an
 arm are few sums, added to once per batch: with w the weight of a batch (its pulls divided by the variance of one), y
-its mean and g the shape at its centre, ``sums`` has the sums of w and w y and ``moments`` those of w g, w g^2 and w g y
-for every shape.
+its mean and g the shape at its centre, ``arms`` has the sums of w (weight) and w y (weighted), and ``moments`` those of
+w g, w g^2 and w g y for every shape.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from __future__ import annotations
 import math
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Records
 from risingbandits.policies.commit import _families
 
-WEIGHT, WEIGHTED = 0, 1  # first columns of `sums`
 MODES = 2
 
 # Rows of `work`, one place for each component: weight in the posterior, mean and standard deviation of what is asked
-# for, and the pace of the shape.
+# for, and the pace of the shape. An array and no records, so that the numbers that the loops run over lie side by side.
 SHARE, MEAN, SPREAD, PACE = 0, 1, 2, 3
 ROWS = 4
 
@@ -45,10 +44,10 @@ def normal_cdf(x: float) -> float:
 
 
 @rare_kernel
-def add_block(moments: Floats, sums: Floats, taus: Floats, arm: int, x: float, y: float, w: float) -> None:
+def add_block(moments: Floats, arms: Records, taus: Floats, arm: int, x: float, y: float, w: float) -> None:
     """Take in a batch with mean y, centre x and weight w."""
-    sums[arm, WEIGHT] += w
-    sums[arm, WEIGHTED] += w * y
+    arms["weight"][arm] += w
+    arms["weighted"][arm] += w * y
     for family in range(_families.FAMILIES):
         for i in range(taus.shape[0]):
             g = _families.rise(family, x / taus[i])
@@ -61,7 +60,7 @@ def add_block(moments: Floats, sums: Floats, taus: Floats, arm: int, x: float, y
 @rare_kernel
 def posterior(
     moments: Floats,
-    sums: Floats,
+    arms: Records,
     taus: Floats,
     log_prior: Floats,
     scale: float,
@@ -77,8 +76,8 @@ def posterior(
     first row of ``work`` has logarithms: `shares` makes weights of them.
     """
     shapes = _families.FAMILIES * taus.shape[0]
-    weight = sums[arm, WEIGHT]
-    weighted = sums[arm, WEIGHTED]
+    weight = arms["weight"][arm]
+    weighted = arms["weighted"][arm]
     p0 = 1.0 / (_RISE_SPREAD * scale * _RISE_SPREAD * scale)
     b0 = _RISE * scale
     p1 = 1.0 / (_PART_SPREAD * scale * _PART_SPREAD * scale)

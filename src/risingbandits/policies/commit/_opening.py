@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies._kernels import arm_order, histories
+from risingbandits._core.types import Ints, Mask, Records, Rng
+from risingbandits.policies._kernels import arm_order, histories, records
 from risingbandits.policies.commit import _lines
 
 FIRST_ARMS = 2  # opened before anything is decided
@@ -22,13 +24,18 @@ _LOOK_AHEAD = 2.0  # rounds left for every round played, where the horizon is no
 _HOLD_GROWTH = 1.05  # how much longer the incumbent has been played when a new arm is considered again
 _MOST_NOISE = 0.5
 
-# Places of `plan`: the arm to play next (OPEN: one more), the incumbent and the challenger (NOBODY), how many pulls the
-# incumbent has when a new arm is considered, how many arms are open, whether `order` was drawn.
-NEXT, INCUMBENT, CHALLENGER, HOLD, OPENED, DRAWN = 0, 1, 2, 3, 4, 5
 OPEN = NOBODY = -1
-# Places of `figures`: how far arms lie behind the incumbent on average, squared noise and how often it was measured,
-# the noise of one reward, the level that the best of the others surely has.
-SPREAD, SQUARES, MEASURED, NOISE, RIVAL = 0, 1, 2, 3, 4
+# The arm to play next (OPEN: one more), the incumbent and the challenger (NOBODY), how many pulls the incumbent has
+# when a new arm is considered, how many arms are open, whether `order` was drawn;
+# how far arms lie behind the incumbent on average, squared noise and how often it was measured, the noise of one
+# reward, the level that the best of the others surely has.
+PLAN = records.record_type(
+    {
+        "plan": (np.int64, "next incumbent challenger hold opened drawn"),
+        "figures": (np.float64, "spread squares measured noise rival"),
+    },
+    single=True,
+)
 
 
 @kernel
@@ -48,7 +55,7 @@ def level(state: Any, arm: int, n: int) -> float:
 @kernel
 def sure_level(state: Any, arm: int) -> float:
     n = state.counts[arm]
-    return level(state, arm, n) - state.figures[NOISE] / math.sqrt(window(n))
+    return level(state, arm, n) - state.plan["noise"][0] / math.sqrt(window(n))
 
 
 @kernel
@@ -77,12 +84,12 @@ def remaining(state: Any, t: int) -> float:
 
 @kernel
 def select(state: Any, available: Mask, rng: Rng) -> int:
-    if state.plan[DRAWN] == 0:
-        arm_order.shuffle(state.order, state.plan[OPENED], state.order.shape[0], rng)
-        state.plan[DRAWN] = 1
-    arm = state.plan[NEXT]
+    if state.plan["drawn"][0] == 0:
+        arm_order.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
+        state.plan["drawn"][0] = 1
+    arm = state.plan["next"][0]
     if arm == OPEN:
-        arm = state.order[state.plan[OPENED]]
+        arm = state.order[state.plan["opened"][0]]
     if available is None or available[arm]:
         return arm
     return _instead(state, available)
@@ -94,28 +101,28 @@ def _instead(state: Any, available: Mask) -> int:
 
     An arm that was never opened counts as one that is behind by what arms are on average.
     """
-    b = state.plan[INCUMBENT]
+    b = state.plan["incumbent"][0]
     closed = _first_closed(state, available)
-    if closed >= 0 and (state.plan[NEXT] == OPEN or b == NOBODY):
+    if closed >= 0 and (state.plan["next"][0] == OPEN or b == NOBODY):
         return closed
     if b != NOBODY and available[b]:  # type: ignore[index]
         return b
     chosen = -1
     best = -math.inf
-    for place in range(state.plan[OPENED]):
+    for place in range(state.plan["opened"][0]):
         arm = state.order[place]
         if available[arm]:  # type: ignore[index]
             value = level(state, arm, state.counts[arm]) if b == NOBODY else ahead(state, arm, b)
             if value > best:
                 best = value
                 chosen = arm
-    return closed if closed >= 0 and best < -state.figures[SPREAD] else chosen
+    return closed if closed >= 0 and best < -state.plan["spread"][0] else chosen
 
 
 @kernel
 def _first_closed(state: Any, available: Mask) -> int:
     """The first available arm that was not opened, -1 if there is none."""
-    for place in range(state.plan[OPENED], state.order.shape[0]):
+    for place in range(state.plan["opened"][0], state.order.shape[0]):
         if available[state.order[place]]:  # type: ignore[index]
             return state.order[place]
     return -1
@@ -132,24 +139,24 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
         _enter(state.order, plan, arm)
     elif n > 2:
         _measure_noise(state, start, n)
-    if plan[NEXT] != OPEN and plan[NEXT] != arm:  # not as planned: look at all arms again
-        state.figures[RIVAL] = math.inf
-    if n == 1 and plan[CHALLENGER] == NOBODY and plan[INCUMBENT] != NOBODY:
-        plan[CHALLENGER] = arm
-    if plan[CHALLENGER] == arm:
+    if plan["next"][0] != OPEN and plan["next"][0] != arm:  # not as planned: look at all arms again
+        state.plan["rival"][0] = math.inf
+    if n == 1 and plan["challenger"][0] == NOBODY and plan["incumbent"][0] != NOBODY:
+        plan["challenger"][0] = arm
+    if plan["challenger"][0] == arm:
         _judge(state, t, arm, n)
     _make_plan(state, t)
 
 
 @rare_kernel
-def _enter(order: Ints, plan: Ints, arm: int) -> None:
+def _enter(order: Ints, plan: Records, arm: int) -> None:
     """The arm is the next one of those that are open."""
-    place = plan[OPENED]
+    place = plan["opened"][0]
     while order[place] != arm:
         place += 1
-    order[place] = order[plan[OPENED]]
-    order[plan[OPENED]] = arm
-    plan[OPENED] += 1
+    order[place] = order[plan["opened"][0]]
+    order[plan["opened"][0]] = arm
+    plan["opened"][0] += 1
 
 
 @kernel
@@ -159,47 +166,47 @@ def _measure_noise(state: Any, start: int, n: int) -> None:
     p2 = state.pool[start + n - 2]
     p1 = state.pool[start + n - 1]
     bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
-    state.figures[SQUARES] += bend * bend / 6.0
-    state.figures[MEASURED] += 1.0
-    state.figures[NOISE] = min(_MOST_NOISE, math.sqrt(state.figures[SQUARES] / state.figures[MEASURED]))
+    state.plan["squares"][0] += bend * bend / 6.0
+    state.plan["measured"][0] += 1.0
+    state.plan["noise"][0] = min(_MOST_NOISE, math.sqrt(state.plan["squares"][0] / state.plan["measured"][0]))
 
 
 @rare_kernel
 def _judge(state: Any, t: int, c: int, n: int) -> None:
     """Whether the challenger goes on, gives up, or is old or good enough to be compared as it is."""
     plan = state.plan
-    b = plan[INCUMBENT]
+    b = plan["incumbent"][0]
     older = state.counts[b]
-    noise = state.figures[NOISE]
-    patience = state.patience * state.figures[SPREAD] / math.sqrt(n)
+    noise = state.plan["noise"][0]
+    patience = state.patience * state.plan["spread"][0] / math.sqrt(n)
     width = noise * math.sqrt(1.0 / window(n) + 1.0 / window(min(n, older)))
     hope = ahead(state, c, b) + patience + width
     if remaining(state, t) * hope <= catching_up(state, b, n):
-        plan[CHALLENGER] = NOBODY
-        plan[HOLD] = older
-        state.figures[RIVAL] = math.inf
+        plan["challenger"][0] = NOBODY
+        plan["hold"][0] = older
+        state.plan["rival"][0] = math.inf
     elif n >= older or sure_level(state, c) > level(state, b, older):
-        plan[CHALLENGER] = NOBODY
-        plan[HOLD] = 0
-        state.figures[RIVAL] = math.inf
+        plan["challenger"][0] = NOBODY
+        plan["hold"][0] = 0
+        state.plan["rival"][0] = math.inf
 
 
 @kernel
 def _make_plan(state: Any, t: int) -> None:
     plan = state.plan
-    if plan[OPENED] < min(FIRST_ARMS, state.order.shape[0]):
-        plan[NEXT] = OPEN
+    if plan["opened"][0] < min(FIRST_ARMS, state.order.shape[0]):
+        plan["next"][0] = OPEN
         return
-    if plan[CHALLENGER] != NOBODY:
-        plan[NEXT] = plan[CHALLENGER]
+    if plan["challenger"][0] != NOBODY:
+        plan["next"][0] = plan["challenger"][0]
         return
-    b = plan[INCUMBENT]
-    if b != NOBODY and state.counts[b] < plan[HOLD] and sure_level(state, b) >= state.figures[RIVAL]:
-        plan[NEXT] = b
+    b = plan["incumbent"][0]
+    if b != NOBODY and state.counts[b] < plan["hold"][0] and sure_level(state, b) >= state.plan["rival"][0]:
+        plan["next"][0] = b
         return
     _crown(state)
-    plan[NEXT] = plan[INCUMBENT]
-    if state.counts[plan[INCUMBENT]] >= plan[HOLD]:
+    plan["next"][0] = plan["incumbent"][0]
+    if state.counts[plan["incumbent"][0]] >= plan["hold"][0]:
         _look_for_challengers(state, t)
 
 
@@ -209,7 +216,7 @@ def _crown(state: Any) -> None:
     b = state.order[0]
     best = sure_level(state, b)
     rival = -math.inf
-    for place in range(1, state.plan[OPENED]):
+    for place in range(1, state.plan["opened"][0]):
         value = sure_level(state, state.order[place])
         if value > best:
             rival = best
@@ -217,16 +224,16 @@ def _crown(state: Any) -> None:
             b = state.order[place]
         elif value > rival:
             rival = value
-    state.plan[INCUMBENT] = b
-    state.figures[RIVAL] = rival
+    state.plan["incumbent"][0] = b
+    state.plan["rival"][0] = rival
 
 
 @rare_kernel
 def _look_for_challengers(state: Any, t: int) -> None:
     """An open arm that is ahead at equal age, if catching up pays; else a new one, if opening one pays; else nobody."""
     plan = state.plan
-    b = plan[INCUMBENT]
-    opened = plan[OPENED]
+    b = plan["incumbent"][0]
+    opened = plan["opened"][0]
     older = state.counts[b]
     rounds = remaining(state, t)
     today = level(state, b, older)
@@ -245,22 +252,22 @@ def _look_for_challengers(state: Any, t: int) -> None:
             surplus = rounds * lead - catching_up(state, b, n)
             if surplus > best:
                 best = surplus
-                plan[CHALLENGER] = arm
-                plan[NEXT] = arm
-    state.figures[SPREAD] = behind / opened
-    if plan[CHALLENGER] != NOBODY:
+                plan["challenger"][0] = arm
+                plan["next"][0] = arm
+    state.plan["spread"][0] = behind / opened
+    if plan["challenger"][0] != NOBODY:
         return
-    if opened < state.order.shape[0] and rounds * _WORTH * state.figures[SPREAD] / opened > lost / opened:
-        plan[NEXT] = OPEN
+    if opened < state.order.shape[0] and rounds * _WORTH * state.plan["spread"][0] / opened > lost / opened:
+        plan["next"][0] = OPEN
     else:
-        plan[HOLD] = max(older + 1, int(_HOLD_GROWTH * older))
+        plan["hold"][0] = max(older + 1, int(_HOLD_GROWTH * older))
 
 
 @kernel
 def recommend(state: Any) -> int:
     """The open arm with the highest level that is sure."""
     b = state.order[0]
-    for place in range(1, state.plan[OPENED]):
+    for place in range(1, state.plan["opened"][0]):
         if sure_level(state, state.order[place]) > sure_level(state, b):
             b = state.order[place]
     return b

@@ -1,7 +1,7 @@
 """CommitEnsemble: optimism about commitment, with what curves look like as a prior.
 
 `CommitUCB` bounds an arm's future by a line, which holds for every concave curve and is far too high for most. Here a
-posterior over curve shapes (`_ensemble`) bounds what committing to the arm may bring, and the line is kept where it is
+posterior over curve shapes (`_members`) bounds what committing to the arm may bring, and the line is kept where it is
 lower or where the evidence is too thin to tell a late bloomer from a bad arm.
 """
 
@@ -16,17 +16,17 @@ import numpy.typing as npt
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import histories
+from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 
-# Columns of `sums` after those of _ensemble: sum and number of squared differences of neighbouring rewards, the bound
-# on the commit value and the rounds left when it was taken, the expected commit value, and the probability that the
-# arm still rises as steeply as ever.
-_SQUARES, _PAIRS, _BOUND, _LEFT, _EXPECTED, _STRAIGHT = 2, 3, 4, 5, 6, 7
-_COLUMNS = 8
+# What is known of each arm beside what all policies of the family know: the sums of _members, sum and number of squared
+# differences of neighbouring rewards, the bound on the commit value and the rounds left when it was taken, the expected
+# commit value, and the probability that the arm still rises as steeply as ever.
+_SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
+_ARMS = records.record_type({**_batches.ARM, "sums": _SUMS})
 
 _FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
 _TIE = 1e-9
@@ -49,25 +49,21 @@ class State(NamedTuple):
     sunk: float
     drift: float
     straight: float
-    pulled: np.ndarray  # (K, 4) _batches, as are batch and clock
-    lines: np.ndarray  # (K, 3) u, s and lo when the line was drawn
-    arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
-    batch: np.ndarray  # (2,)
-    clock: np.ndarray  # (3,)
+    arms: np.ndarray  # (K,) records, see above
+    run: np.ndarray  # (1,) record of _batches
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
     taus: np.ndarray  # paces of the shapes
-    moments: np.ndarray  # (K, S, 3) of _ensemble
-    sums: np.ndarray  # (K, 8) see above
+    moments: np.ndarray  # (K, S, 3) of _members
     log_prior: np.ndarray  # (2 S,) of the components
     shares: np.ndarray  # (K + 1, 2 S) weights of the components for each arm and their sums, if the prior is pooled
-    work: np.ndarray  # (4, 2 S) of _ensemble
+    work: np.ndarray  # (4, 2 S) of _members
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    arm = state.batch[_batches.ARM]
+    arm = state.run["arm"][0]
     if arm >= 0 and (available is None or available[arm]):
         return arm
     return _decide(state, t, available)
@@ -84,7 +80,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
     b = _risk.incumbent(state.arms)
     arm = _choose(state, b, remaining, available)
     # Bounds fall as the rounds run out, so an old bound is too high at worst: only that of the winner has to be fresh.
-    while remaining <= _FRESH * state.sums[arm, _LEFT]:
+    while remaining <= _FRESH * state.arms["left"][arm]:
         _take_bound(state, arm, remaining)
         arm = _choose(state, b, remaining, available)
     return _batches.begin(state, t, remaining, arm, b) if available is None else arm
@@ -93,12 +89,12 @@ def _decide(state: State, t: int, available: Mask) -> int:
 @kernel
 def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
     """The available arm with the highest index; the lowest number where several are equal."""
-    level = max(0.0, state.arms[b, _risk.LO])
+    level = max(0.0, state.arms["lo"][b])
     spent = 0.0  # what exploration has cost so far, at today's level
     for arm in range(state.arms.shape[0]):
-        cost = 0.0 if arm == b else max(0.0, state.arms[arm, _risk.N] * level - state.arms[arm, _risk.EARNED])
-        state.arms[arm, _risk.COST] = cost
-        state.arms[arm, _risk.RISK] = 0.0
+        cost = 0.0 if arm == b else max(0.0, state.arms["n"][arm] * level - state.arms["earned"][arm])
+        state.arms["cost"][arm] = cost
+        state.arms["risk"][arm] = 0.0
         spent += cost
     chosen = -1
     best = -math.inf
@@ -116,9 +112,9 @@ def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
 @kernel
 def _value(state: State, arm: int) -> float:
     """What committing to the arm may bring: the lower one of line and bound."""
-    bound = state.sums[arm, _BOUND]
-    value = min(state.arms[arm, _risk.V], bound)
-    return value if value < state.cap else state.cap + _TIE * min(state.arms[arm, _risk.U], bound)
+    bound = state.arms["bound"][arm]
+    value = min(state.arms["value"][arm], bound)
+    return value if value < state.cap else state.cap + _TIE * min(state.arms["u"][arm], bound)
 
 
 @kernel
@@ -127,24 +123,22 @@ def _rival_index(state: State, arm: int, b: int, value: float, level: float, spe
 
     A rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines alone.
     """
-    k0, lost = _tables.climb(state.arms[arm, _risk.U], state.arms[arm, _risk.S], level, remaining)
-    risk = min(state.max_odds, k0 / state.arms[arm, _risk.N]) * lost
-    state.arms[arm, _risk.RISK] = risk / remaining
-    if state.sums[arm, _STRAIGHT] < state.straight:
+    k0, lost = _tables.climb(state.arms["u"][arm], state.arms["s"][arm], level, remaining)
+    risk = min(state.max_odds, k0 / state.arms["n"][arm]) * lost
+    state.arms["risk"][arm] = risk / remaining
+    if state.arms["straight"][arm] < state.straight:
         return value - (risk + state.sunk * spent) / remaining
-    line = state.arms[arm, _risk.V]
-    lead = line - (risk + spent) / remaining - state.arms[b, _risk.V]
+    line = state.arms["value"][arm]
+    lead = line - (risk + spent) / remaining - state.arms["value"][b]
     return max(line - (risk + state.sunk * spent) / remaining, _value(state, b) + lead)
 
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    n = state.pulled[arm, _batches.PULLS] + 1
-    state.pulled[arm, _batches.PULLS] = n
-    state.pulled[arm, _batches.LAST] = t
+    n = _batches.take_in(state, t, arm)
     earned = _lines.prefix(state.pool, state.places[arm, 0], n - 1)
     histories.append(state.pool, state.places, arm, n, earned + reward)
-    if n >= state.pulled[arm, _batches.DUE]:
+    if n >= state.arms["due"][arm]:
         _close_batch(state, t, arm)
 
 
@@ -153,16 +147,16 @@ def _close_batch(state: State, t: int, arm: int) -> None:
     _learn(state, t, arm)
     _batches.end(state, arm)
     if _batches.stretch_horizon(state, t):
-        for other in range(state.pulled.shape[0]):
-            if state.pulled[other, _batches.PULLS] > 0:
+        for other in range(state.arms.shape[0]):
+            if state.arms["pulls"][other] > 0:
                 _learn(state, t, other)
 
 
 @rare_kernel
 def _learn(state: State, t: int, arm: int) -> None:
     """Take in the pulls since the line was drawn; draw it again and take the bound."""
-    n = state.pulled[arm, _batches.PULLS]
-    known = state.pulled[arm, _batches.AT]
+    n = state.arms["pulls"][arm]
+    known = state.arms["drawn"][arm]
     sigma = state.sigma
     if n > known:
         start = state.places[arm, 0]
@@ -171,15 +165,15 @@ def _learn(state: State, t: int, arm: int) -> None:
             difference = (_lines.prefix(state.pool, start, last) - before) - (
                 before - _lines.prefix(state.pool, start, last - 2)
             )
-            state.sums[arm, _SQUARES] += 0.5 * difference * difference
-            state.sums[arm, _PAIRS] += 1.0
+            state.arms["squares"][arm] += 0.5 * difference * difference
+            state.arms["pairs"][arm] += 1.0
         variance = _variance(state, arm)
         pulls = float(n - known)
         x = known + 0.5 * (pulls + 1.0)
         y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
         w = pulls / (variance + state.drift * state.drift * x)
-        _members.add_block(state.moments, state.sums, state.taus, arm, x, y, w)
-    if state.sums[arm, _PAIRS] > _ENOUGH_PAIRS:
+        _members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
+    if state.arms["pairs"][arm] > _ENOUGH_PAIRS:
         sigma = math.sqrt(_variance(state, arm))
     _batches.draw_line(state, t, arm, sigma)
     _take_bound(state, arm, _batches.remaining_rounds(state, t + 1))
@@ -189,19 +183,19 @@ def _learn(state: State, t: int, arm: int) -> None:
 def _variance(state: State, arm: int) -> float:
     """The noise of one reward of the arm, at most what was told."""
     told = state.sigma * state.sigma
-    pairs = state.sums[arm, _PAIRS]
-    return max(1e-12, min(told, (state.sums[arm, _SQUARES] + _PRIOR_PAIRS * told) / (pairs + _PRIOR_PAIRS)))
+    pairs = state.arms["pairs"][arm]
+    return max(1e-12, min(told, (state.arms["squares"][arm] + _PRIOR_PAIRS * told) / (pairs + _PRIOR_PAIRS)))
 
 
 @rare_kernel
 def _take_bound(state: State, arm: int, remaining: float) -> None:
     """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
-    n = float(state.pulled[arm, _batches.PULLS])
+    n = float(state.arms["pulls"][arm])
     count = _weigh(state, arm, n, remaining, False)
-    state.sums[arm, _BOUND] = _members.upper_quantile(state.work, count, min(state.tail, n / remaining))
-    state.sums[arm, _LEFT] = remaining
-    state.sums[arm, _EXPECTED] = _members.expectation(state.work, count)
-    state.sums[arm, _STRAIGHT] = _members.slower_than(state.work, count, 2.0 * n)
+    state.arms["bound"][arm] = _members.upper_quantile(state.work, count, min(state.tail, n / remaining))
+    state.arms["left"][arm] = remaining
+    state.arms["expected"][arm] = _members.expectation(state.work, count)
+    state.arms["straight"][arm] = _members.slower_than(state.work, count, 2.0 * n)
 
 
 @kernel
@@ -214,7 +208,7 @@ def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> i
             others = state.shares[last, c] - state.shares[arm, c]
             state.log_prior[c] = math.log(_POOLED_WEIGHT / state.log_prior.shape[0] + max(0.0, others))
     top = _members.posterior(
-        state.moments, state.sums, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
+        state.moments, state.arms, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
     )
     _members.shares(state.work, top)
     if pooled and not final:  # asking for a recommendation changes nothing
@@ -230,10 +224,10 @@ def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time."""
     best = 0
     highest = -math.inf
-    for arm in range(state.pulled.shape[0]):
-        n = float(state.pulled[arm, _batches.PULLS])
+    for arm in range(state.arms.shape[0]):
+        n = float(state.arms["pulls"][arm])
         if n > 0.0:
-            count = _weigh(state, arm, n, max(0.0, state.clock[_batches.HORIZON] - n), True)
+            count = _weigh(state, arm, n, max(0.0, state.run["horizon"][0] - n), True)
             level = _members.expectation(state.work, count)
             if level > highest:
                 highest = level
@@ -299,6 +293,7 @@ class CommitEnsemble(CommitFamily):
 
     name = "commit-ensemble"
     summary = "commit to the arm that could pay most, judged by a posterior over curve shapes"
+    arm_type = _ARMS
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
 
@@ -343,7 +338,6 @@ class CommitEnsemble(CommitFamily):
             straight=float(self.straight),
             taus=taus,
             moments=np.zeros((n_arms, shapes, 3)),
-            sums=np.zeros((n_arms, _COLUMNS)),
             log_prior=np.full(components, -math.log(components)),
             shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
             work=np.zeros((_members.ROWS, components)),
@@ -357,17 +351,17 @@ class CommitEnsemble(CommitFamily):
         """
         state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_risk.incumbent)(state.arms), remaining, None)
-        known = state.pulled[:, _batches.PULLS] > 0
+        known = state.arms["pulls"] > 0
 
         def column(values: Floats, unknown: float = np.nan) -> np.ndarray:
             return np.where(known, values, unknown)
 
         return {
-            "level": column(state.arms[:, _risk.LO]),
-            "line value": column(state.arms[:, _risk.V], np.inf),
-            "bound": column(state.sums[:, _BOUND], np.inf),
-            "expected": column(state.sums[:, _EXPECTED]),
-            "straight": column(state.sums[:, _STRAIGHT]),
-            "risk": column(state.arms[:, _risk.RISK]),
-            "cost": column(state.arms[:, _risk.COST] / remaining),
+            "level": column(state.arms["lo"]),
+            "line value": column(state.arms["value"], np.inf),
+            "bound": column(state.arms["bound"], np.inf),
+            "expected": column(state.arms["expected"]),
+            "straight": column(state.arms["straight"]),
+            "risk": column(state.arms["risk"]),
+            "cost": column(state.arms["cost"] / remaining),
         }

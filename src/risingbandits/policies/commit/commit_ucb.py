@@ -39,11 +39,8 @@ class State(NamedTuple):
     share: float
     recheck: float
     lookahead: float
-    pulled: np.ndarray  # (K, 4) _batches, as are batch and clock
-    lines: np.ndarray  # (K, 3) u, s and lo when the line was drawn
-    arms: np.ndarray  # (K, 8) what a decision looks at (_risk)
-    batch: np.ndarray  # (2,)
-    clock: np.ndarray  # (3,)
+    arms: np.ndarray  # (K,) records of _batches, as is run
+    run: np.ndarray  # (1,)
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # sums of (r(2k) - r(2k-1))^2 / 2, where the widths need them
     places: np.ndarray  # where they are
@@ -51,7 +48,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    arm = state.batch[_batches.ARM]
+    arm = state.run["arm"][0]
     if arm >= 0 and (available is None or available[arm]):
         return arm
     return _decide(state, t, available)
@@ -79,15 +76,13 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 @kernel
 def _take_in(state: State, t: int, arm: int, reward: float) -> bool:
     """Keep the reward; whether the arm's batch is over."""
-    n = state.pulled[arm, _batches.PULLS] + 1
-    state.pulled[arm, _batches.PULLS] = n
-    state.pulled[arm, _batches.LAST] = t
+    n = _batches.take_in(state, t, arm)
     old_start = state.places[arm, 0]
     earned = _lines.prefix(state.pool, old_start, n - 1)
     start = histories.append(state.pool, state.places, arm, n, earned + reward)
     if state.kind == _widths.BERNSTEIN:
         _append_pair(state, old_start, start, n, reward, earned)
-    return n >= state.pulled[arm, _batches.DUE]
+    return n >= state.arms["due"][arm]
 
 
 @rare_kernel
@@ -108,8 +103,8 @@ def _close_batch(state: State, t: int, arm: int) -> None:
     _batches.draw_line(state, t, arm, state.sigma)
     _batches.end(state, arm)
     if _batches.stretch_horizon(state, t):
-        for other in range(state.pulled.shape[0]):
-            if state.pulled[other, _batches.PULLS] > 0:
+        for other in range(state.arms.shape[0]):
+            if state.arms["pulls"][other] > 0:
                 _batches.draw_line(state, t, other, state.sigma)
 
 
@@ -120,21 +115,21 @@ _STALE = noise_estimate.OWN  # in the last row: whether all noise levels have ch
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
     if noise_estimate.add(state.smooth, arm, reward):
-        state.smooth[state.pulled.shape[0], _STALE] = 1.0
+        state.smooth[state.arms.shape[0], _STALE] = 1.0
     if _take_in(state, t, arm, reward):
         _close_batch_smooth(state, t, arm)
 
 
 @rare_kernel
 def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
-    n_arms = state.pulled.shape[0]
+    n_arms = state.arms.shape[0]
     _batches.draw_line(state, t, arm, state.smooth[arm, noise_estimate.SIGMA])
     _batches.end(state, arm)
     stretched = _batches.stretch_horizon(state, t)
     if stretched or state.smooth[n_arms, _STALE] > 0.0:
         state.smooth[n_arms, _STALE] = 0.0
         for other in range(n_arms):
-            if state.pulled[other, _batches.PULLS] > 0:
+            if state.arms["pulls"][other] > 0:
                 _batches.draw_line(state, t, other, state.smooth[other, noise_estimate.SIGMA])
 
 
@@ -261,16 +256,16 @@ class CommitUCB(CommitFamily):
         state, remaining = self.filled(state, t)
         b = interpreted(_risk.incumbent)(state.arms)
         interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
-        known = state.pulled[:, _batches.PULLS] > 0
+        known = state.arms["pulls"] > 0
 
-        def column(number: int, per: float = 1.0) -> np.ndarray:
-            return np.where(known, state.arms[:, number] / per, np.nan)
+        def column(name: str, per: float = 1.0) -> np.ndarray:
+            return np.where(known, state.arms[name] / per, np.nan)
 
         return {
-            "level": column(_risk.LO),
-            "line": column(_risk.U),
-            "slope": column(_risk.S),
-            "commit value": np.where(known, state.arms[:, _risk.V], np.inf),
-            "risk": column(_risk.RISK),
-            "cost": column(_risk.COST, remaining),
+            "level": column("lo"),
+            "line": column("u"),
+            "slope": column("s"),
+            "commit value": np.where(known, state.arms["value"], np.inf),
+            "risk": column("risk"),
+            "cost": column("cost", remaining),
         }

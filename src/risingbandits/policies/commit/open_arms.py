@@ -24,8 +24,8 @@ from risingbandits.policies.registry import register
 
 # What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
 # few (whether pulls are few), horizon (0: not known), spread, patience, order (K,), counts (K,) pulls of each arm, plan
-# and figures (_opening). The sums of rewards lie in CommitUCB's pool in either case.
-_FIELDS = ("few", "horizon", "spread", "patience", "order", "counts", "plan", "figures")
+# (_opening). The sums of rewards lie in CommitUCB's pool in either case.
+_FIELDS = ("few", "horizon", "spread", "patience", "order", "counts", "plan")
 if TYPE_CHECKING:
     State: Any = None
 else:  # fields that are not written out are beyond a type checker
@@ -62,7 +62,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 def recommend(state: Any, t: int, pulls: npt.NDArray[np.int64]) -> int:
     if not state.few:
         return commit_ucb.recommend(state, t, pulls)
-    return _opening.recommend(state) if state.plan[_opening.OPENED] > 0 else 0
+    return _opening.recommend(state) if state.plan["opened"][0] > 0 else 0
 
 
 @register
@@ -151,12 +151,11 @@ class OpenArms(CommitUCB):
         check_finite("few", self.few, minimum=0.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        plan = np.zeros(6, dtype=np.int64)
-        plan[[_opening.NEXT, _opening.INCUMBENT, _opening.CHALLENGER]] = _opening.OPEN, _opening.NOBODY, _opening.NOBODY
-        plan[_opening.HOLD] = _opening.FIRST_HOLD if horizon is None else max(2, int(2.0 * horizon ** (1 / 3)))
-        figures = np.zeros(5)
-        figures[_opening.SPREAD] = self.spread
-        figures[_opening.RIVAL] = np.inf
+        plan = np.zeros(1, _opening.PLAN)
+        plan["next"], plan["incumbent"], plan["challenger"] = _opening.OPEN, _opening.NOBODY, _opening.NOBODY
+        plan["hold"] = _opening.FIRST_HOLD if horizon is None else max(2, int(2.0 * horizon ** (1 / 3)))
+        plan["spread"] = self.spread
+        plan["rival"] = np.inf
         made: Any = SmoothState if self.sigma == noise_estimate.SMOOTH else State
         return made(
             **super().new_state(n_arms, horizon, capacity)._asdict(),
@@ -167,7 +166,6 @@ class OpenArms(CommitUCB):
             order=np.arange(n_arms),
             counts=np.zeros(n_arms, dtype=np.int64),
             plan=plan,
-            figures=figures,
         )
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
@@ -177,8 +175,8 @@ class OpenArms(CommitUCB):
         if not state.few:
             return super().parts(state, t)
         columns = {name: np.full(state.order.size, np.nan) for name in ("level", "ahead", "cost")}
-        b = int(state.plan[_opening.INCUMBENT])
-        for arm in state.order[: state.plan[_opening.OPENED]]:
+        b = int(state.plan["incumbent"][0])
+        for arm in state.order[: state.plan["opened"][0]]:
             n = state.counts[arm]
             columns["level"][arm] = interpreted(_opening.level)(state, arm, n)
             if b >= 0:

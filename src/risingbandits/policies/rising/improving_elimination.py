@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number
 
 
 class State(NamedTuple):
@@ -134,11 +134,7 @@ class ImprovingElimination(Policy):
     kernels = Kernels(select=select, update=update, recommend=recommend)
     needs_horizon = True
 
-    def __init__(self, ceiling: float = 1.0) -> None:
-        self.ceiling = ceiling
-
-    def validate(self) -> None:
-        check_finite("ceiling", self.ceiling)
+    ceiling: float = number(1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

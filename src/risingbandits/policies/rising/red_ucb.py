@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.entry_points import EntryPoint
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of, setting
 
 _LONGEST_LOG_TABLE = 1 << 22
 
@@ -230,6 +231,16 @@ def _widen(state: Any, arm: int) -> None:
     state.line[arm, 3] = sigma * state.smooth[arm, _UNIT_S]
 
 
+def _check_eps(name: str, eps: float) -> None:
+    if not 0.0 < check_finite(name, eps) < 0.5:
+        raise RisingBanditsError(f"{name} must lie strictly between 0 and 1/2, got {eps!r}.")
+
+
+def _check_alpha(name: str, alpha: float) -> None:
+    if not check_finite(name, alpha) > 2.0:
+        raise RisingBanditsError(f"{name} must be above 2, as the theorem needs, got {alpha!r}.")
+
+
 @register
 class REdUCB(Policy):
     r"""R-ed-UCB, stochastic and deterministic: the algorithm of the paper, with its O(1) update.
@@ -285,37 +296,13 @@ class REdUCB(Policy):
     kernels_smooth = Kernels(select=select, update=update_smooth)
     scratch = frozenset({"pool", "root_log", "bounds"})
 
-    def __init__(
-        self,
-        eps: float = 0.25,
-        sigma: float | str | None = None,
-        alpha: float = 3.0,
-        bonus_scale: float = 1.0,
-        clip_index: bool = False,
-        nonneg_slope: bool = False,
-        ties: str = "lowest",
-    ) -> None:
-        self.eps = eps
-        self.sigma = sigma
-        self.alpha = alpha
-        self.bonus_scale = bonus_scale
-        self.clip_index = clip_index
-        self.nonneg_slope = nonneg_slope
-        self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        eps = check_finite("eps", self.eps)
-        if not 0.0 < eps < 0.5:
-            raise RisingBanditsError(f"eps must lie strictly between 0 and 1/2, got {self.eps!r}.")
-        noise_estimate.check_sigma(self.sigma)
-        if not check_finite("alpha", self.alpha) > 2.0:
-            raise RisingBanditsError(f"alpha must be above 2, as the theorem needs, got {self.alpha!r}.")
-        check_finite("bonus_scale", self.bonus_scale, minimum=0.0)
-        check_choice("ties", self.ties, ("lowest", "random"))
+    eps: float = setting(0.25, _check_eps)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    alpha: float = setting(3.0, _check_alpha)
+    bonus_scale: float = number(1.0, minimum=0.0)
+    clip_index: bool = False
+    nonneg_slope: bool = False
+    ties: str = one_of(*argmax.TIES)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         smooth = self.sigma == noise_estimate.SMOOTH

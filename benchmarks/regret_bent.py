@@ -13,10 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.base import Floats
-from risingbandits.problems.curves import Tabulated
-from risingbandits.problems.noise import Gaussian, Noise
+from risingbandits._core.types import Floats
+from risingbandits.problems import Gaussian, Noise, RisingBandit, Tabulated
 from risingbandits.problems.random import Seed
 
 __all__ = ["SHAPES", "misspecified", "plateau_instance"]

@@ -1,0 +1,61 @@
+"""Around the making of machine code: no garbage collection meanwhile, and a line for those who wait."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import event
+
+__all__ = ["announced", "quicker"]
+
+_PATIENCE = 2.0  # seconds of compiling before a word is said
+_PAUSE = 1.0  # seconds without a step of the compiler that are something else
+
+
+def quicker(dispatcher: Any) -> Any:
+    """The same function of Numba's, compiled without garbage collections, which would take an eighth of the time."""
+    make = getattr(dispatcher, "_compile_for_args", None)
+    if make is None:  # compilation is disabled
+        return dispatcher
+
+    def make_without_collecting(*arguments: Any, **named: Any) -> Any:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return make(*arguments, **named)
+        finally:
+            if enabled:
+                gc.enable()
+
+    dispatcher._compile_for_args = make_without_collecting  # called for new types of arguments, never afterwards
+    return dispatcher
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """Inside, one line on standard error says what is going on when compiling takes longer than two seconds."""
+    with event.install_listener("numba:run_pass", _Waiting()):
+        yield
+
+
+class _Waiting(event.Listener):
+    """Counts the time between neighbouring steps of the compiler, of which only one runs at a time."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.last = time.perf_counter()
+
+    def on_start(self, step: Any) -> None:
+        now = time.perf_counter()
+        if now - self.last < _PAUSE:
+            before, self.spent = self.spent, self.spent + now - self.last
+            if before < _PATIENCE <= self.spent:
+                print("risingbandits: compiling for this machine, which is kept for later runs ...", file=sys.stderr)
+        self.last = now
+
+    on_end = on_start
