@@ -177,9 +177,10 @@ def replay(
         order = _order(len(names), number, seed)[:most]
         listed = [scaled[arm] for arm in order]
         rounds = min(budget, sum(map(len, listed)))
-        problem = RisingBandit.from_array(listed, noise=Gaussian(noise), horizon=rounds)
+        told = RisingBandit.from_array(listed, noise=Gaussian(noise), horizon=rounds)
+        played = told.with_noise(NoNoise())
         for label, policy in chosen.items():
-            run = _play(policy, problem, rounds, (seed, number))
+            run = _play(policy.for_problem(told, rounds).replace(), played, (seed, number))
             pulls[label][number, order] = run.pulls
             earned[label][number] = run.gained[-1] / rounds
             kept[label][number] = order[run.recommended]
@@ -253,11 +254,11 @@ def _order(n_arms: int, number: int, seed: int) -> Ints:
     return np.random.default_rng([seed, number]).permutation(n_arms)
 
 
-def _play(policy: Policy, problem: RisingBandit, rounds: int, seed: tuple[int, int]) -> Run:
-    """One run on recorded curves; the problem's noise is only what the policy is told."""
-    policy = policy.for_problem(problem, rounds).replace()
+def _play(policy: Policy, problem: RisingBandit, seed: tuple[int, int]) -> Run:
+    """One run on recorded curves until its horizon."""
     policy.validate()
-    runner = Runner(policy, problem.with_noise(NoNoise()), rounds, np.array([rounds]), after_end="stop")
+    rounds = check_positive_int("budget", problem.horizon)
+    runner = Runner(policy, problem, rounds, np.array([rounds]), after_end="stop")
     entry = _loop(policy.kernels_for(problem.n_arms), runner.state.__class__, policy.draws)
     runner.loop = partial(entry.run, rounds * (_SECONDS_PER_ROUND + _SECONDS_PER_ARM * problem.n_arms))
     return runner.play_seeded(np.random.SeedSequence(0), seed)
