@@ -14,12 +14,21 @@ import numpy as np
 from risingbandits._core.errors import check_choice
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies.base import Policy
 
-TIES = ("lowest", "random")
 
+class BreaksTies(Policy):
+    """Base of the policies with a setting ``ties``."""
 
-def check_ties(ties: str) -> None:
-    check_choice("ties", ties, TIES)
+    ties: str
+
+    @property
+    def draws(self) -> bool:
+        return self.randomised or self.ties == "random"
+
+    def validate(self) -> None:
+        super().validate()
+        check_choice("ties", self.ties, ("lowest", "random"))
 
 
 @kernel

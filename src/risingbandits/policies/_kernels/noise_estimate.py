@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels.pruning import nth_largest
+from risingbandits.policies.base import Kernels, Policy
 
 SMOOTH = "smooth"
 SIGMA, OWN = 4, 6  # columns: the noise level, and the first of the policy's own
@@ -32,12 +33,22 @@ _MEDIAN, _SEEN, _DUE = 0, 1, 2  # places in the last row
 _CEILING = 0.5
 
 
-def check_sigma(sigma: Any, *words: str) -> None:
-    """Refuse what is neither None, a number from 0 on, "smooth" nor one of the policy's own words."""
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, (SMOOTH, *words))
-    elif sigma is not None:
-        check_finite("sigma", sigma, minimum=0.0)
+class EstimatesNoise(Policy):
+    """Base of the policies with a setting ``sigma``, a number from 0 on, None or how the noise is estimated."""
+
+    sigma: float | str | None
+    estimates: ClassVar[tuple[str, ...]] = (SMOOTH,)  # what sigma may be beside a number and None
+    kernels_smooth: ClassVar[Kernels]  # for the state that `extended` makes
+
+    def validate(self) -> None:
+        super().validate()
+        if isinstance(self.sigma, str):
+            check_choice("sigma", self.sigma, self.estimates)
+        elif self.sigma is not None:
+            check_finite("sigma", self.sigma, minimum=0.0)
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.sigma == SMOOTH else self.kernels
 
 
 def number(sigma: Any) -> float:

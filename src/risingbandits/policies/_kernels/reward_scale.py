@@ -53,4 +53,5 @@ class BoundedRewards(Policy):
     reward_range: tuple[float, float] = (0.0, 1.0)  # type: ignore[misc]  # the tag is the default of the setting
 
     def validate(self) -> None:
+        super().validate()
         low_and_width(self.reward_range)

@@ -96,6 +96,17 @@ def exchange(order: Ints, place: Ints, i: int, j: int) -> None:
     place[other], place[one] = i, j
 
 
+@kernel
+def highest(order: Ints, marks: Ints, values: Floats) -> int:
+    """The active arm with the highest value, the lowest number where several are."""
+    best = order[0]
+    for i in range(1, marks[ACTIVE]):
+        arm = order[i]
+        if values[arm] > values[best] or (values[arm] == values[best] and arm < best):
+            best = arm
+    return best
+
+
 def active(place: Ints, marks: Ints) -> Floats:
     """1 for active arms and 0 for dropped ones, for `explain`."""
     return (place < marks[ACTIVE]).astype(np.float64)

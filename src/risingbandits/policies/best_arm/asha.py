@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import recent_means
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.best_arm._rungs import RungPolicy, recommend
 from risingbandits.policies.registry import register
 
 _NO_LIMIT = 1 << 40
@@ -105,13 +105,8 @@ def _may_rise(state: State, rung: int, arm: int) -> bool:
     return better < count // state.eta
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    return recent_means.best(state, None)
-
-
 @register
-class ASHA(Policy):
+class ASHA(RungPolicy):
     r"""ASHA, asynchronous successive halving: an arm rises when it is among the best :math:`1/\eta` of its rung so far.
 
     Rungs end at :math:`1, \eta, \eta^2, \dots` pulls, the last at ``max_pulls``. Whenever an arm has done a rung, the
@@ -151,18 +146,6 @@ class ASHA(Policy):
     summary = "successive halving without waiting, for many workers"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "value", "targets"})
-    objective = "best-arm"
-
-    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
-        self.eta = eta
-        self.max_pulls = max_pulls
-        self.share = share
-
-    def validate(self) -> None:
-        check_positive_int("eta", self.eta, minimum=2)
-        if self.max_pulls is not None:
-            check_positive_int("max_pulls", self.max_pulls)
-        check_finite("share", self.share, above=0.0, maximum=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         longest = min(limit for limit in (self.max_pulls, horizon, _NO_LIMIT) if limit is not None)
@@ -178,9 +161,6 @@ class ASHA(Policy):
             marks=np.zeros(2, dtype=np.int64),
             **recent_means.new_fields(n_arms, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {**recent_means.parts(state), "rung": state.done.astype(np.float64)}

@@ -62,7 +62,7 @@ def _upper(state: State, arm: int) -> float:
 @kernel
 def _eliminate(state: State) -> int:
     """Keep the arm with the best result and all that may still surpass it; return their number."""
-    best = _best(state)
+    best = sweeps.highest(state.order, state.marks, state.best)
     kept = 0
     for i in range(state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
@@ -73,19 +73,8 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def _best(state: State) -> int:
-    """The active arm with the best result so far, the lowest number where several are."""
-    best = state.order[0]
-    for i in range(1, state.marks[sweeps.ACTIVE]):
-        arm = state.order[i]
-        if state.best[arm] > state.best[best] or (state.best[arm] == state.best[best] and arm < best):
-            best = arm
-    return best
-
-
-@kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
-    return _best(state)
+    return sweeps.highest(state.order, state.marks, state.best)
 
 
 @register

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import recent_means
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.best_arm._rungs import RungPolicy, recommend
 from risingbandits.policies.registry import register
 
 # Columns of `rungs`: arms that enter here (0: the best of the last rung go on), arms in the rung, pulls of each.
@@ -120,13 +120,8 @@ def _keep_best(state: State, wanted: int) -> None:
             state.value[i] = state.value[i + 1]
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    return recent_means.best(state, None)
-
-
 @register
-class Hyperband(Policy):
+class Hyperband(RungPolicy):
     r"""Hyperband: brackets of successive halving that begin with many arms and few pulls, or few arms and many.
 
     With R the most pulls of an arm and :math:`s_{\max} = \lfloor \log_\eta R \rfloor`, bracket
@@ -170,18 +165,6 @@ class Hyperband(Policy):
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "value", "rungs"})
     needs_horizon = True
-    objective = "best-arm"
-
-    def __init__(self, eta: int = 3, max_pulls: int | None = None, share: float = 0.1) -> None:
-        self.eta = eta
-        self.max_pulls = max_pulls
-        self.share = share
-
-    def validate(self) -> None:
-        check_positive_int("eta", self.eta, minimum=2)
-        if self.max_pulls is not None:
-            check_positive_int("max_pulls", self.max_pulls)
-        check_finite("share", self.share, above=0.0, maximum=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rungs = np.array(brackets(n_arms, horizon or 1, int(self.eta), self.max_pulls), dtype=np.int64)
@@ -194,9 +177,6 @@ class Hyperband(Policy):
             marks=np.array([arms, 1, arms * rungs[0, _TARGET], arms % n_arms, 0], dtype=np.int64),
             **recent_means.new_fields(n_arms, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         active = np.zeros(len(state.pulls))

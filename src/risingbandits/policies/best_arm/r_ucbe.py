@@ -11,7 +11,7 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, trends
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 
 
@@ -86,7 +86,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
 
 
 @register
-class RUCBE(Policy):
+class RUCBE(noise_estimate.EstimatesNoise):
     r"""R-UCBE: pull the arm that may be highest after T pulls; in the end recommend the one that is estimated to be.
 
     With N pulls of an arm and a window of :math:`h = \lfloor \epsilon N \rfloor` the estimate of its mean after T pulls
@@ -142,10 +142,10 @@ class RUCBE(Policy):
         self.sigma = sigma
 
     def validate(self) -> None:
+        super().validate()
         if self.a is not None:
             check_finite("a", self.a, minimum=0.0)
         check_finite("eps", self.eps, above=0.0, below=0.5)
-        noise_estimate.check_sigma(self.sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         smooth = self.sigma == noise_estimate.SMOOTH
@@ -164,9 +164,6 @@ class RUCBE(Policy):
             places=histories.new_places(n_arms),
         )
         return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if smooth else state
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -74,7 +74,7 @@ def _scale_down(state: State) -> None:
 
 
 @register
-class DUCB(reward_scale.BoundedRewards):
+class DUCB(reward_scale.BoundedRewards, argmax.BreaksTies):
     r"""D-UCB: upper confidence bounds that let old rewards fade.
 
     A pull s rounds ago counts :math:`g^s` (the last one 1). With the discounted count :math:`N_i(g)` and mean of arm i
@@ -135,17 +135,12 @@ class DUCB(reward_scale.BoundedRewards):
         self.reward_range = reward_range
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
         super().validate()
         if self.discount is not None:
             check_finite("discount", self.discount, minimum=1e-6, below=1.0)
         check_finite("xi", self.xi, minimum=0.0)
         check_finite("B", self.B, minimum=0.0)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.discount is not None:

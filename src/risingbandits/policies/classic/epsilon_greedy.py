@@ -10,7 +10,7 @@ from risingbandits._core.errors import check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 
 
@@ -63,7 +63,7 @@ def _any_arm(n_arms: int, available: Mask, rng: Any) -> int:
 
 
 @register
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(argmax.BreaksTies):
     r"""Epsilon-greedy: with probability epsilon any arm, otherwise the one with the best mean so far.
 
     Arms that were never pulled count as best. It sees the raw reward. With ``decay`` epsilon is
@@ -107,10 +107,10 @@ class EpsilonGreedy(Policy):
         self.ties = ties
 
     def validate(self) -> None:
+        super().validate()
         check_finite("epsilon", self.epsilon, minimum=0.0, maximum=1.0)
         if self.decay is not None:
             check_finite("decay", self.decay, above=0.0)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

@@ -10,7 +10,7 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import ucb1
 from risingbandits.policies.registry import register
 
@@ -24,7 +24,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 
 @register
-class GaussianUCB(Policy):
+class GaussianUCB(noise_estimate.EstimatesNoise, argmax.BreaksTies):
     r"""Gaussian UCB: mean plus :math:`\sigma \sqrt{4 \log t / N_i}`, for noise of known scale :math:`\sigma`.
 
     The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
@@ -65,23 +65,12 @@ class GaussianUCB(Policy):
         self.sigma = sigma
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        noise_estimate.check_sigma(self.sigma)
-        argmax.check_ties(self.ties)
-
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         if self.sigma == noise_estimate.SMOOTH:
             plain = ucb1.State(scale=2.0, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
             return SmoothState(*plain, smooth=noise_estimate.new_smooth(n_arms))
         scale = 2.0 * noise_estimate.number(self.sigma)
         return ucb1.State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

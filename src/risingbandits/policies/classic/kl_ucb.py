@@ -45,7 +45,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class KLUCB(reward_scale.BoundedRewards):
+class KLUCB(reward_scale.BoundedRewards, argmax.BreaksTies):
     r"""KL-UCB: the upper confidence bound that is tight for coins.
 
     With N_i pulls of mean m_i, the index of arm i at round t is
@@ -95,14 +95,9 @@ class KLUCB(reward_scale.BoundedRewards):
         self.reward_range = reward_range
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
         super().validate()
         check_finite("c", self.c, minimum=0.0)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

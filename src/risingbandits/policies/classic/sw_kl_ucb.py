@@ -58,7 +58,7 @@ def _threshold(state: State, t: int) -> float:
 
 
 @register
-class SWKLUCB(reward_scale.BoundedRewards):
+class SWKLUCB(reward_scale.BoundedRewards, argmax.BreaksTies):
     r"""SW-KL-UCB: KL upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean m_i of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -116,16 +116,11 @@ class SWKLUCB(reward_scale.BoundedRewards):
         self.reward_range = reward_range
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
         super().validate()
         check_finite("c", self.c, minimum=0.0)
         check_finite("drift", self.drift, minimum=1e-9)
         _windows.check_tau(self.tau)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)

@@ -66,7 +66,7 @@ def _width(state: State, t: int) -> float:
 
 
 @register
-class SWUCB(reward_scale.BoundedRewards):
+class SWUCB(reward_scale.BoundedRewards, argmax.BreaksTies):
     r"""SW-UCB: upper confidence bounds on the last tau rounds only.
 
     With the pulls N_i and the mean of arm i within the last :math:`\tau` rounds, the index at round t is
@@ -127,16 +127,11 @@ class SWUCB(reward_scale.BoundedRewards):
         self.reward_range = reward_range
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
         super().validate()
         _windows.check_tau(self.tau)
         check_finite("xi", self.xi, minimum=0.0)
         check_finite("B", self.B, minimum=0.0)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = float(horizon or 1)

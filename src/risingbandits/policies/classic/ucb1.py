@@ -38,7 +38,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @register
-class UCB1(reward_scale.BoundedRewards):
+class UCB1(reward_scale.BoundedRewards, argmax.BreaksTies):
     r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
     Every arm is pulled once before. Use it as the plainest of confidence bounds, for rewards in [0, 1] whose means do
@@ -74,14 +74,6 @@ class UCB1(reward_scale.BoundedRewards):
     def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), ties: str = "lowest") -> None:
         self.reward_range = reward_range
         self.ties = ties
-
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
-    def validate(self) -> None:
-        super().validate()
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

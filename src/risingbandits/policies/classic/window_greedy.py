@@ -10,7 +10,7 @@ from risingbandits._core.errors import check_finite, check_positive_int
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, histories
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
@@ -63,7 +63,7 @@ def _sum(pool: np.ndarray, first: int, last: int) -> float:
 
 
 @register
-class WindowGreedy(Policy):
+class WindowGreedy(argmax.BreaksTies):
     r"""Greedy on the mean of each arm's own last pulls.
 
     The window of an arm with N pulls holds the last :math:`\min(w, \max(1, \lfloor s N \rfloor))` of them; the arm
@@ -101,15 +101,11 @@ class WindowGreedy(Policy):
         self.share = share
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
+        super().validate()
         if self.window is not None:
             check_positive_int("window", self.window)
         check_finite("share", self.share, above=0.0, maximum=1.0)
-        argmax.check_ties(self.ties)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

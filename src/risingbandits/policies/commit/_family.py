@@ -13,20 +13,18 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.jit import interpreted
 from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Policy
 from risingbandits.policies.commit import _batches, _widths
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 
-class CommitFamily(Policy):
+class CommitFamily(noise_estimate.EstimatesNoise):
     """Base of the policies that bound the future of arms by lines and play them in batches."""
 
     batched = True
     kinds: ClassVar[dict[str, int]] = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}  # of widths
     arm_type: ClassVar[np.dtype[Any]] = _batches.ARMS
-    estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
 
     def __init__(
         self,
@@ -47,10 +45,7 @@ class CommitFamily(Policy):
         self.lookahead = lookahead
 
     def validate(self) -> None:
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, self.estimates)
-        elif self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        super().validate()
         check_choice("widths", self.widths, ("auto", *self.kinds))
         check_finite("cap", self.cap, above=0.0)
         if self.cap > 1.0 and self.kind() != _widths.GAUSSIAN:

@@ -294,6 +294,7 @@ class CommitEnsemble(CommitFamily):
     name = "commit-ensemble"
     summary = "commit to the arm that could pay most, judged by a posterior over curve shapes"
     arm_type = _ARMS
+    estimates = ("auto",)
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
 

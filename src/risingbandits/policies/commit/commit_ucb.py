@@ -246,9 +246,6 @@ class CommitUCB(CommitFamily):
             else state
         )
 
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
-
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.

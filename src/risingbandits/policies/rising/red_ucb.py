@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import compiled, kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 
 _LONGEST_LOG_TABLE = 1 << 22
@@ -234,7 +234,7 @@ def _widen(state: Any, arm: int) -> None:
 
 
 @register
-class REdUCB(Policy):
+class REdUCB(noise_estimate.EstimatesNoise, argmax.BreaksTies):
     r"""R-ed-UCB, stochastic and deterministic: the algorithm of the paper, with its O(1) update.
 
     With N pulls of an arm before round t and a window of :math:`h = \lfloor \epsilon N \rfloor`, the index is
@@ -306,19 +306,14 @@ class REdUCB(Policy):
         self.nonneg_slope = nonneg_slope
         self.ties = ties
 
-    @property
-    def draws(self) -> bool:
-        return self.ties == "random"
-
     def validate(self) -> None:
+        super().validate()
         eps = check_finite("eps", self.eps)
         if not 0.0 < eps < 0.5:
             raise RisingBanditsError(f"eps must lie strictly between 0 and 1/2, got {self.eps!r}.")
-        noise_estimate.check_sigma(self.sigma)
         if not check_finite("alpha", self.alpha) > 2.0:
             raise RisingBanditsError(f"alpha must be above 2, as the theorem needs, got {self.alpha!r}.")
         check_finite("bonus_scale", self.bonus_scale, minimum=0.0)
-        check_choice("ties", self.ties, ("lowest", "random"))
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         smooth = self.sigma == noise_estimate.SMOOTH
@@ -346,9 +341,9 @@ class REdUCB(Policy):
         return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if smooth else state
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        if self.sigma == noise_estimate.SMOOTH:  # the lines of all arms may change at once: nothing to prune
-            return self.kernels_smooth
-        return self.kernels if n_arms < pruning.PRUNING_FROM else self.kernels_of_many
+        if n_arms < pruning.PRUNING_FROM or self.sigma == noise_estimate.SMOOTH:  # there all lines change at once
+            return super().kernels_for(n_arms)
+        return self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
