@@ -16,9 +16,9 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curves, paper, plans, reports, stores
-from risingbandits.cli.backend import Address, Backend
-from risingbandits.cli.given import given_command
+from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands
+from risingbandits.cli.backend_options import Address, Backend
+from risingbandits.cli.command_line import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -150,7 +150,7 @@ def simulate(
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.cli.arguments import parse_record_at
-    from risingbandits.policies.text import parse_policies
+    from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
@@ -255,8 +255,8 @@ def _show(table: TextTable) -> None:
     console.print(table.rich())
 
 
-curves.add_commands(app, _show)
-plans.add_commands(app, _show)
-stores.add_commands(app, _show)
-reports.add_commands(app)
+curve_commands.add_commands(app, _show)
+run_plan.add_commands(app, _show)
+store_commands.add_commands(app, _show)
+report_commands.add_commands(app)
 paper.add_commands(app, _show)

@@ -81,7 +81,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     ) -> None:
         """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
-        from risingbandits.policies.text import parse_policies
+        from risingbandits.policies.parsing import parse_policies
         from risingbandits.problems.csv_files import load_curves
         from risingbandits.reports import replay_tables as tables
         from risingbandits.simulation.replay import replay as play

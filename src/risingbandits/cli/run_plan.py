@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits.cli.backend import Address
+from risingbandits.cli.backend_options import Address
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
-    from risingbandits.allocation.commands.plan import Plan
+    from risingbandits.allocation.commands.plan_file import Plan
 
 _EPILOG = """\
 A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
@@ -50,7 +50,7 @@ def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
         from risingbandits.allocation.arms.display import lines_or_table
         from risingbandits.allocation.arms.driver import Driver
         from risingbandits.allocation.commands.fresh_start import put_aside, running
-        from risingbandits.allocation.commands.plan import read_plan
+        from risingbandits.allocation.commands.plan_file import read_plan
         from risingbandits.allocation.status import arms_table, standing
 
         check_choice("backend", backend, ("local", "ray"))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.compiling import announced
+from risingbandits._core.compile_wait import announced
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints

@@ -10,8 +10,8 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli.backend import Address, Backend
-from risingbandits.cli.given import given_command
+from risingbandits.cli.backend_options import Address, Backend
+from risingbandits.cli.command_line import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -106,7 +106,7 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         """Play policies on live learners; print right predictions and regret, write tables and figures."""
         from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb import study as experiment
-        from risingbandits.policies.text import parse_policies
+        from risingbandits.policies.parsing import parse_policies
         from risingbandits.reports.markdown_report import write_report
         from risingbandits.simulation.backends.base import backend_for
 
@@ -141,8 +141,8 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits._core.files import write_whole
         from risingbandits.paper.imdb.averages import measure_curves
         from risingbandits.paper.imdb.study import ARMS
-        from risingbandits.reports.figures import plot_curves, save_figure
         from risingbandits.reports.markdown_report import prepare_folder
+        from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
 
         prepare_folder(out)
         with progress_bar("curves", runs) as advance:

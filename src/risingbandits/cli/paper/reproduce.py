@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.cli.backend import Address, Backend
-from risingbandits.cli.given import given_command
+from risingbandits.cli.backend_options import Address, Backend
+from risingbandits.cli.command_line import given_command
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable

@@ -62,10 +62,10 @@ def add_commands(app: typer.Typer, show: Show) -> None:
         from risingbandits.paper import pair_tables as tables
         from risingbandits.paper.pair_study import learning_policies, play_pairs
         from risingbandits.paper.tables_on_disk import write_rows
-        from risingbandits.policies.text import parse_policies
+        from risingbandits.policies.parsing import parse_policies
         from risingbandits.problems import PAIRS
-        from risingbandits.reports.figures import save_figure
         from risingbandits.reports.markdown_report import prepare_folder
+        from risingbandits.reports.matplotlib_figures import save_figure
 
         chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
         kinds = (
