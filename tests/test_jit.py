@@ -161,4 +161,4 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     problem = get_instance("paper-2arms")
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
-    assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__)
+    assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, True, False)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from risingbandits._jit import compiled
 from risingbandits.instances import RisingBandit
-from risingbandits.instances._kernels import BETA_SECOND, draw_reward, draw_simple_reward, mean_at
+from risingbandits.instances._kernels import BETA_SECOND, draw_reward, draw_simple_reward, mean_at, tabulated_mean
 from risingbandits.policies.base import Kernels, Policy
 
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
@@ -58,10 +58,18 @@ def loop(  # type: ignore[no-untyped-def]
 
 
 @cache
-def compiled_loop(kernels: Kernels, state_class: type, beta: bool = False) -> Callable[..., int]:
-    """The loop of the policies with these kernels in machine code, for problems with or without Beta noise."""
-    draw = draw_reward if beta else draw_simple_reward
-    return compiled(loop, **kernels._asdict(), State=state_class, draw_reward=draw)
+def compiled_loop(
+    kernels: Kernels, state_class: type, tabulated: bool = False, beta: bool = True
+) -> Callable[..., int]:
+    """The loop of the policies with these kernels in machine code, with no more of the problem than it needs.
+
+    ``tabulated``: the table of means has all that a run may ask for; ``beta``: the noise is a Beta distribution.
+    """
+    problem = {
+        "mean_at": tabulated_mean if tabulated else mean_at,
+        "draw_reward": draw_reward if beta else draw_simple_reward,
+    }
+    return compiled(loop, **kernels._asdict(), **problem, State=state_class)
 
 
 class Run(NamedTuple):
@@ -93,8 +101,9 @@ class Runner:
         self.limits = instance.lengths if masked else None
         self.state = policy.new_state(instance.n_arms, horizon, horizon)
         kernels = policy.kernels_for(instance.n_arms)
+        tabulated = self.environment.table.shape[1] >= horizon
         beta = self.environment.noise >= BETA_SECOND
-        self.loop = compiled_loop(kernels, self.state.__class__, beta) if loop is None else loop
+        self.loop = compiled_loop(kernels, self.state.__class__, tabulated, beta) if loop is None else loop
         self.at_start = {
             name: value.copy()
             for name, value in self.state._asdict().items()
