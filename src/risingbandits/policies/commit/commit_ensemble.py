@@ -22,7 +22,7 @@ from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
-# What is known of each arm beside what all policies of the family know: the sums of its members, sum and number of squared
+# What is known of each arm beside what the whole family knows: the sums of its members, sum and number of squared
 # differences of neighbouring rewards, the bound on the commit value and the rounds left when it was taken, the expected
 # commit value, and the probability that the arm still rises as steeply as ever.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")

@@ -206,7 +206,7 @@ def _fill_root_log(root_log: Floats) -> None:
         root_log[t] = math.sqrt(math.log(float(t)))
 
 
-_fill = EntryPoint(_fill_root_log)
+_fill = EntryPoint(_fill_root_log, share=1.0)
 
 
 # -- noise level from second differences ------------------------------------------------------------------------------
