@@ -29,6 +29,7 @@ SHORTER = {
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits reproduce": "--quick",
     "risingbandits imdb curves": "--quick --horizon 400 --runs 2",
+    "risingbandits imdb run --dataset": "--quick --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin",
     "risingbandits imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
     "risingbandits lower-bounds": "--runs 2 --horizon 500",
     "risingbandits replay": "--orders 2",
