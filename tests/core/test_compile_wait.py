@@ -23,7 +23,8 @@ SCRIPT = "from risingbandits import simulate; simulate('commit-ucb', 'paper-2arm
 def test_simulate_says_once_that_it_compiles_and_nothing_when_it_does_not(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     environment.pop("NUMBA_DISABLE_JIT", None)
-    shortly = f"from risingbandits._core import compile_wait; compile_wait._PATIENCE = 0.1; compile_wait._PAUSE = 60.0; {SCRIPT}"
+    soon = "compile_wait._PATIENCE = 0.1; compile_wait._PAUSE = 60.0"
+    shortly = f"from risingbandits._core import compile_wait; {soon}; {SCRIPT}"
     said = [
         subprocess.run([sys.executable, "-c", shortly], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
