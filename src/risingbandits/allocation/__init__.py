@@ -7,9 +7,10 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
+from risingbandits.allocation.events import Event
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.status import AllocationTable
-from risingbandits.allocation.stores.reader import Event, StoreReader, open_reader
+from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
 __all__ = [
     "AllocationTable",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.study import Study
 
-__all__ = ["app", "main", "run"]
-
 # What the demo shows, where registered: policies for the sum of the rewards, and the yardsticks below and above.
 _DEMO_POLICIES = (
     "commit-ucb",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
 
-__all__ = ["parse_noise", "parse_record_at"]
-
 
 def parse_noise(text: str) -> Noise:
     """Noise from its name and, after a colon, its number.

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BatchOrder", "RunningVariance", "batch_score", "score_of"]
-
 
 class BatchOrder:
     """Rows of batch 0, 1, 2, ...: passes over the data, each in an order of its own that depends on the seed alone.

@@ -8,8 +8,6 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.policies import Policy
 
-__all__ = ["PolicyRun", "begin"]
-
 
 def begin(policy: str | Policy | None, n_arms: int, horizon: int | None = None, seed: Any = None) -> Policy:
     """A run of a policy of one's own with the given settings, for rewards in [0, 1]; defaults as for `Allocator`.

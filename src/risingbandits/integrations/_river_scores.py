@@ -9,8 +9,6 @@ from river import metrics, stats
 
 from risingbandits._core.errors import check_finite
 
-__all__ = ["SampleScore"]
-
 
 class SampleScore:
     """A number in [0, 1] for each prediction, higher is better whatever the direction of the metric.

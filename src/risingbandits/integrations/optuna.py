@@ -22,8 +22,6 @@ except ImportError:
         "Optuna is needed for OptunaArms and StudyArm: pip install 'risingbandits[optuna]'."
     ) from None
 
-__all__ = ["OptunaArms", "StudyArm", "TrialArm"]
-
 _MARK = "risingbandits"  # attribute of trials that are arms: the name of the arm, or the number of the pull
 
 Objective = Callable[..., Iterator[float]]

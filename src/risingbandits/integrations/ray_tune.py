@@ -25,8 +25,6 @@ try:
 except ImportError as missing:  # Ray without what Tune needs
     raise RisingBanditsError("Ray Tune is needed for RisingScheduler: pip install 'risingbandits[tune]'.") from missing
 
-__all__ = ["RisingScheduler"]
-
 log = logging.getLogger("risingbandits")
 
 _ITERATION, _SECONDS = "training_iteration", "time_this_iter_s"

@@ -23,8 +23,6 @@ except ImportError:
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.integrations._river_scores import SampleScore
 
-__all__ = ["RisingClassifier", "RisingRegressor", "RiverPolicy"]
-
 Features = dict[Any, Any]
 
 

@@ -29,8 +29,6 @@ except ImportError:
         "scikit-learn is needed for PartialFitArm and WarmStartArm: pip install 'risingbandits[sklearn]'."
     ) from None
 
-__all__ = ["PartialFitArm", "WarmStartArm"]
-
 _FORMAT = 1
 
 

@@ -13,20 +13,6 @@ from risingbandits._core.types import Floats
 from risingbandits.problems import _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
 
-__all__ = [
-    "TABLE_BYTES",
-    "Encodable",
-    "best_sums",
-    "clipped_sums",
-    "curve_sums",
-    "curves_at",
-    "data_sums",
-    "encode",
-    "increments_at",
-    "means_at",
-    "with_table",
-]
-
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20
 

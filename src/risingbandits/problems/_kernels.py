@@ -17,27 +17,6 @@ import numpy.typing as npt
 
 from risingbandits._core.jit import kernel, rare_kernel
 
-__all__ = [
-    "BERNOULLI",
-    "BETA_CONCENTRATION",
-    "BETA_SECOND",
-    "CONSTANT",
-    "EXPONENTIAL",
-    "GAUSSIAN",
-    "LINEAR_CAPPED",
-    "NO_NOISE",
-    "N_PARAMETERS",
-    "POLYNOMIAL",
-    "TABULATED",
-    "Environment",
-    "curve_increment",
-    "curve_value",
-    "draw_reward",
-    "draw_simple_reward",
-    "effective_mean",
-    "mean_at",
-]
-
 # Codes of the curve families, with the meaning of their parameters p.
 EXPONENTIAL = 0  # p0 + p1 (1 - e^(-p2 n))
 POLYNOMIAL = 1  # p0 + p1 (1 - (1 + (n - p4)/p3)^(-p2)); the power law is the case p3 = p4 = 1

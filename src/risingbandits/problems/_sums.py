@@ -27,16 +27,6 @@ from risingbandits.problems._kernels import (
     effective_mean,
 )
 
-__all__ = [
-    "cumulate_best",
-    "cumulate_data",
-    "cumulate_means",
-    "fill_curves",
-    "fill_increments",
-    "fill_means",
-    "fill_sums",
-]
-
 # B_2k / (2k)!: Bernoulli numbers of the Euler-Maclaurin formula and of 1/(e^r - 1).
 _EULER = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160)
 

@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
+from risingbandits._core.types import Floats
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
-from risingbandits.problems.base import Curve, Floats, Pull, Pulls
+from risingbandits.problems.base import Curve, Pull, Pulls
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
-
-__all__ = ["RisingBandit"]
 
 _DEFAULT_NOISE = Gaussian(0.1)
 _ENDLESS = np.iinfo(np.int64).max

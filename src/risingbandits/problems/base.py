@@ -17,8 +17,6 @@ from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
-__all__ = ["Curve", "Floats", "Pull", "Pulls", "last_pull"]
-
 Pull: TypeAlias = int | np.integer[Any]
 Pulls: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 

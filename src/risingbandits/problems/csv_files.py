@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from risingbandits._core.errors import RisingBanditsError, shown
 
-__all__ = ["load_curves"]
-
 
 def load_curves(path: str | os.PathLike[str]) -> dict[str, list[float]]:
     """Columns of a CSV file by arm name, in the order of the file.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.types import Floats
 from risingbandits.problems._kernels import (
     CONSTANT,
     EXPONENTIAL,
@@ -22,10 +23,8 @@ from risingbandits.problems._kernels import (
     POLYNOMIAL,
     TABULATED,
 )
-from risingbandits.problems.base import Curve, Floats, last_pull
+from risingbandits.problems.base import Curve, last_pull
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck, first_excess
-
-__all__ = ["ConstantCurve", "Exponential", "FunctionCurve", "LinearCapped", "Polynomial", "PowerLaw", "Tabulated"]
 
 # Beyond this the squares of n/scale leave the range of floats.
 _LARGEST_SCALE = 1e150

@@ -8,8 +8,6 @@ from typing import ClassVar, TypeAlias
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.problems._kernels import BERNOULLI, BETA_CONCENTRATION, BETA_SECOND, GAUSSIAN, NO_NOISE
 
-__all__ = ["Bernoulli", "Beta", "Gaussian", "NoNoise", "Noise"]
-
 
 @dataclass(frozen=True)
 class NoNoise:

@@ -16,8 +16,6 @@ from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.curves import ConstantCurve, LinearCapped, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise, NoNoise
 
-__all__ = ["PAIRS", "ProblemPair", "problem_pair"]
-
 PAIRS = ("concave", "beta", "stochastic", "increment", "non-concave")
 
 _HORIZON = 50_000

@@ -12,8 +12,6 @@ from risingbandits.problems.curves import Exponential, LinearCapped, Polynomial
 from risingbandits.problems.noise import Gaussian, NoNoise
 from risingbandits.problems.pairs import problem_pair
 
-__all__ = ["get_problem", "problem_description", "problem_names"]
-
 
 class _Preset(NamedTuple):
     description: str

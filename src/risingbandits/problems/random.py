@@ -13,8 +13,6 @@ from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, Polynomial, PowerLaw
 from risingbandits.problems.noise import Gaussian, Noise
 
-__all__ = ["exponential_problem", "power_law_problem", "random_problem"]
-
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator
 
 _DEFAULT_NOISE = Gaussian(0.1)

@@ -22,9 +22,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
 from risingbandits.problems.base import Curve
 
-__all__ = ["Envelope", "envelope", "log_increments"]
-
-
 _HEAD = 4_096  # pulls kept one by one; beyond them the Euler-Maclaurin remainder is below 1e-12
 _FEW = 256  # a stretch of so many pulls is not worth more thought
 _NARROW = 1e-3  # nor one over which the pulls grow by less than this factor

@@ -12,16 +12,6 @@ from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
 
-__all__ = [
-    "average_rewards",
-    "cumulative_increment",
-    "decay_exponent",
-    "gaps",
-    "oracle",
-    "regret_from_pulls",
-    "total_variation",
-]
-
 
 @overload
 def cumulative_increment(problem: RisingBandit, pulls: int, q: float) -> float: ...

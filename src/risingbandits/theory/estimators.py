@@ -14,14 +14,6 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 
-__all__ = [
-    "concentration_width",
-    "deterministic_bias_bound",
-    "deterministic_estimate",
-    "stochastic_bias_bound",
-    "window_estimate",
-]
-
 CurveLike = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 
 

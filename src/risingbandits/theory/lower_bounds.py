@@ -22,19 +22,6 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.problems import ProblemPair, RisingBandit
 from risingbandits.theory.complexity import cumulative_increment, gaps
 
-__all__ = [
-    "LowerBound",
-    "beta_lower_bound",
-    "bretagnolle_huber",
-    "concave_lower_bound",
-    "game_value",
-    "increment_lower_bound",
-    "lower_bound",
-    "non_concave_lower_bound",
-    "pair_weights",
-    "stochastic_lower_bound",
-]
-
 _LEAST_GAP = 1 / 16  # of all pairs of lines that are alike for at most T/2 pulls
 
 

@@ -20,9 +20,6 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 from risingbandits._core.types import Floats
 
-__all__ = ["CurveReport", "ShapeTest", "check_curve", "concave_fit", "noise_level", "rising_fit"]
-
-
 RISING, CONCAVE = "rising", "concave"
 _MOST_POINTS = 2_048  # longer curves are averaged over blocks of equal length, which keeps both shapes
 _MOST_FITTED = 256  # the same for the concave fit, whose cost grows with the cube

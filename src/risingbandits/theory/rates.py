@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from risingbandits._core.errors import check_choice, check_finite, check_positive_int
 
-__all__ = ["DECAYS", "RegretRate", "increment_bound", "increment_rate", "regret_rate"]
-
 DECAYS = ("exponential", "polynomial")
 _SETTINGS = ("deterministic", "stochastic")
 

@@ -15,8 +15,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope
 from risingbandits.theory.complexity import horizon_of
 
-__all__ = ["Bound", "deterministic_bound", "predicted_regret", "stochastic_bound", "trivial_bound"]
-
 _GRID = 33  # values of q looked at before the search between them
 _PULLS = 400  # pull numbers among which the worst split is looked for
 

@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.events import Event
 
-__all__ = ["Store", "open_store"]
-
 
 @runtime_checkable
 class Store(Protocol):

@@ -11,8 +11,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.reader import StoreReader
 
-__all__ = ["curves_csv", "curves_json", "events_csv", "events_json", "read_back_names"]
-
 
 def curves_csv(reader: StoreReader) -> str:
     """The learning curves: a header with the names of the arms that were pulled, one row per pull."""

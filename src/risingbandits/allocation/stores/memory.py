@@ -9,8 +9,6 @@ from pathlib import Path
 
 from risingbandits.allocation.events import Event
 
-__all__ = ["MemoryStore"]
-
 
 class MemoryStore:
     """Events as long as the process lives: the last ones as they are, the others packed in columns of numbers.

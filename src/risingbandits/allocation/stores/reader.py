@@ -13,8 +13,6 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, open_store
 
-__all__ = ["Event", "StoreReader", "open_reader"]
-
 
 class StoreReader:
     """What happened in an allocation. Reads never keep writers waiting.

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
 
-__all__ = ["APPLICATION_ID", "check_file", "check_file_system"]
-
 APPLICATION_ID = 0x52424E44  # "RBND", in bytes 68 to 71 of the file
 _MAGIC = b"SQLite format 3\x00"
 _MOUNTS = Path("/proc/mounts")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from risingbandits.paper.imdb.averages import Averages
     from risingbandits.simulation.backends.base import Backend as Players
 
-__all__ = ["add_commands"]
-
 Show = Callable[["TextTable"], None]
 
 _FEATURES = (1000, 10_000)

@@ -15,8 +15,6 @@ from risingbandits.cli.given import given_command
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
 
-__all__ = ["add_commands"]
-
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
 Interrupt it whenever you like: the same command goes on with the panel that was not finished.

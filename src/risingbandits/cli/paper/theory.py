@@ -14,8 +14,6 @@ from risingbandits._core.progress import progress_bar
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
 
-__all__ = ["add_commands"]
-
 Show = Callable[["TextTable"], None]
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from risingbandits._core.errors import check_choice
 from risingbandits._core.jit import rare_kernel
 from risingbandits._core.types import Ints, Rng
 
 ORDERS = ("random", "given")
-
-
-def check_order(order: str) -> None:
-    check_choice("order", order, ORDERS)
 
 
 @rare_kernel

@@ -28,37 +28,24 @@ class CommitFamily(Policy):
     arm_type: ClassVar[np.dtype[Any]] = _batches.ARMS
     estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
 
-    def __init__(
-        self,
-        sigma: float | str | None,
-        widths: str,
-        cap: float,
-        recheck: float,
-        growth: float,
-        max_odds: float,
-        lookahead: float,
-    ) -> None:
-        self.sigma = sigma
-        self.widths = widths
-        self.cap = cap
-        self.recheck = recheck
-        self.growth = growth
-        self.max_odds = max_odds
-        self.lookahead = lookahead
+    # Settings that all have, with defaults of their own.
+    sigma: float | str | None
+    widths: str
+    cap: float
+    recheck: float
+    growth: float
+    max_odds: float
+    lookahead: float
 
     def validate(self) -> None:
+        super().validate()
         if isinstance(self.sigma, str):
             check_choice("sigma", self.sigma, self.estimates)
         elif self.sigma is not None:
             check_finite("sigma", self.sigma, minimum=0.0)
         check_choice("widths", self.widths, ("auto", *self.kinds))
-        check_finite("cap", self.cap, above=0.0)
         if self.cap > 1.0 and self.kind() != _widths.GAUSSIAN:
             raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
-        check_finite("recheck", self.recheck, minimum=0.0, maximum=1.0)
-        check_finite("growth", self.growth, minimum=1.0)
-        check_finite("max_odds", self.max_odds, minimum=0.0)
-        check_finite("lookahead", self.lookahead, above=1.0)
 
     def kind(self) -> int:
         """Which widths the lines have."""

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, records
@@ -21,6 +20,7 @@ from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of
 
 # What is known of each arm beside what all policies of the family know: the sums of _members, sum and number of squared
 # differences of neighbouring rewards, the bound on the commit value and the rounds left when it was taken, the expected
@@ -297,35 +297,18 @@ class CommitEnsemble(CommitFamily):
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
 
-    def __init__(
-        self,
-        prior: str = "fixed",
-        sigma: float | str | None = None,
-        widths: str = "auto",
-        cap: float = 1.0,
-        recheck: float = 0.0,
-        growth: float = 1.05,
-        max_odds: float = 8.0,
-        tail: float = 0.002,
-        sunk: float = 3.0,
-        drift: float = 0.005,
-        straight: float = 0.5,
-        lookahead: float = 4.0,
-    ) -> None:
-        super().__init__(sigma, widths, cap, recheck, growth, max_odds, lookahead)
-        self.prior = prior
-        self.tail = tail
-        self.sunk = sunk
-        self.drift = drift
-        self.straight = straight
-
-    def validate(self) -> None:
-        super().validate()
-        check_choice("prior", self.prior, ("fixed", "pooled"))
-        check_finite("tail", self.tail, above=0.0, below=0.5)
-        check_finite("sunk", self.sunk, minimum=0.0)
-        check_finite("drift", self.drift, minimum=0.0)
-        check_finite("straight", self.straight, above=0.0)
+    prior: str = one_of("fixed", "pooled")
+    sigma: float | str | None = None
+    widths: str = "auto"
+    cap: float = number(1.0, above=0.0)
+    recheck: float = number(0.0, minimum=0.0, maximum=1.0)
+    growth: float = number(1.05, minimum=1.0)
+    max_odds: float = number(8.0, minimum=0.0)
+    tail: float = number(0.002, above=0.0, below=0.5)
+    sunk: float = number(3.0, minimum=0.0)
+    drift: float = number(0.005, minimum=0.0)
+    straight: float = number(0.5, above=0.0)
+    lookahead: float = number(4.0, above=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _families.paces(horizon)

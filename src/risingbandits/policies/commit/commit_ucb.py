@@ -7,12 +7,13 @@ played in batches that grow with their pulls, which changes little and makes swi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate
@@ -20,6 +21,7 @@ from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _lines, _risk, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
 from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, or_none, setting
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -199,31 +201,22 @@ class CommitUCB(CommitFamily):
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     scratch = frozenset({"pool", "pairs"})
 
-    def __init__(
-        self,
-        risk: str | None = "shared",
-        sigma: float | str | None = None,
-        widths: str = "auto",
-        cap: float = 1.0,
-        recheck: float = 0.03,
-        growth: float = 1.05,
-        max_odds: float = 8.0,
-        share: float = 0.7,
-        lookahead: float = 4.0,
-    ) -> None:
-        super().__init__(sigma, widths, cap, recheck, growth, max_odds, lookahead)
-        self.risk = risk
-        self.share = share
+    risk: str | None = setting("shared", or_none(partial(check_choice, allowed=("sunk-cost", "shared"))))
+    sigma: float | str | None = None
+    widths: str = "auto"
+    cap: float = number(1.0, above=0.0)
+    recheck: float = number(0.03, minimum=0.0, maximum=1.0)
+    growth: float = number(1.05, minimum=1.0)
+    max_odds: float = number(8.0, minimum=0.0)
+    share: float = number(0.7, minimum=0.0)
+    lookahead: float = number(4.0, above=1.0)
 
     def validate(self) -> None:
         super().validate()
-        if self.risk is not None:
-            check_choice("risk", self.risk, ("sunk-cost", "shared"))
         if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
             raise RisingBanditsError(
                 f'widths must be "auto" or "bernstein" with sigma="auto", got {shown(self.widths)}.'
             )
-        check_finite("share", self.share, minimum=0.0)
         if self.cap > 1.0:
             warn_once(
                 f"cap={self.cap} is above 1: where means stay below it, every arm looks worth exploring for long."

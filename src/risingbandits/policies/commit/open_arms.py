@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import check_finite
+from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import arm_order, noise_estimate
@@ -145,7 +145,7 @@ class OpenArms(CommitUCB):
 
     def validate(self) -> None:
         super().validate()
-        arm_order.check_order(self.order)
+        check_choice("order", self.order, arm_order.ORDERS)
         check_finite("spread", self.spread, above=0.0)
         check_finite("patience", self.patience, minimum=0.0)
         check_finite("few", self.few, minimum=0.0)

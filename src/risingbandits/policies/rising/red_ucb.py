@@ -28,7 +28,11 @@ _LONGEST_LOG_TABLE = 1 << 22
 
 
 class State(NamedTuple):
-    """What R-ed-UCB knows."""
+    """What R-ed-UCB knows.
+
+    ``line``, ``tally`` and ``sums`` are arrays and not one record of each arm: with 1,000 arms the scan over ``line``
+    takes 1.14 times as long where the other numbers lie in between.
+    """
 
     eps: float
     width: float  # sigma bonus_scale sqrt(10 alpha)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan import Plan
 
-__all__ = ["add_commands"]
-
 _EPILOG = """\
 A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
 docs/commands.md. Interrupt it whenever you like; the same command goes on where it stopped.

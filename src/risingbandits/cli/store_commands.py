@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation.events import Event
 
-__all__ = ["add_commands"]
-
 Store = Annotated[str, typer.Argument(help="Store of a run: a file such as plan.db, or postgresql://...")]
 
 

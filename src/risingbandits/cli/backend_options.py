@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Address", "Backend"]
-
 Backend = Annotated[
     str,
     typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME"),

@@ -7,8 +7,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["given_command"]
-
 _WITHOUT_EFFECT = ("jobs", "backend", "address")  # on what is written
 
 

@@ -13,8 +13,6 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
 
-__all__ = ["add_commands"]
-
 # Compared by default: ours, and what others use for the same purpose.
 _DEFAULTS = {
     "cumulative": "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",

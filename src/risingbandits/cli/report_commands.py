@@ -9,8 +9,6 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 
-__all__ = ["add_commands"]
-
 _REPORT_EPILOG = """\
 Examples:
 

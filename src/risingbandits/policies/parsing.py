@@ -12,8 +12,6 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.policies import Policy, policy_class
 
-__all__ = ["parse_policies"]
-
 
 def parse_policies(text: str) -> dict[str, Policy]:
     """Policies from names with optional settings, separated by commas; their labels are what was written.

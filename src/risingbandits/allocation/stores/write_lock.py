@@ -14,8 +14,6 @@ try:
 except ImportError:  # pragma: no cover - a system without flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WriteLock"]
-
 
 class WriteLock:
     """A lock file. Where it cannot be made, `acquire` returns at once."""

@@ -24,8 +24,6 @@ except ImportError:
 
 from risingbandits.integrations.sklearn import seeded
 
-__all__ = ["RisingSelector"]
-
 _PASSES = 10  # over the data, all candidates together, where no budget is given
 
 

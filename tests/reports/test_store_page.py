@@ -14,8 +14,9 @@ from rich.console import Console
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.events import Event
 from risingbandits.allocation.status import arms_table
-from risingbandits.allocation.stores.reader import Event, open_reader
+from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
 from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
