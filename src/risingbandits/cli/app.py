@@ -163,7 +163,7 @@ def simulate(
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
-        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, after_end)
+        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end)
     command = given_command(context, policies=policies, horizon=result.horizon)
     _present([Study(played, result)], out, command, objective=objective)
 
