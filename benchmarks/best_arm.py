@@ -15,7 +15,7 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits._core.files import write_whole
-from risingbandits.reports.figures import save_figure
+from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from risingbandits import Allocator, get_policy, get_problem, simulate
-from risingbandits._core.ray import connected
+from risingbandits._core.ray_connection import connected
 from risingbandits.allocation import Pull, RayArms
 from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.engine import Runner

@@ -30,7 +30,7 @@ from regret_yardstick import FewArmsGaussianUCB
 from risingbandits import Policy, policy_names
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._version import __version__
-from risingbandits.policies.text import parse_policies
+from risingbandits.policies.parsing import parse_policies
 
 __all__ = ["main"]
 

@@ -26,7 +26,7 @@ import numpy as np
 from risingbandits import simulate
 from risingbandits.problems import get_problem
 from risingbandits.reports.html_report import write_html
-from risingbandits.reports.pages.page import plotly_script
+from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study
 
 POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4", "round-robin")

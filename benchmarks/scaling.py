@@ -24,7 +24,7 @@ from risingbandits import RisingBandit, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.problems import ConstantCurve, Curve, Exponential, Gaussian, NoNoise, PowerLaw, Tabulated
-from risingbandits.reports.figures import save_figure
+from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, styled
 from risingbandits.theory import regret_rate
 

@@ -29,6 +29,9 @@ SHORTER = {
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
     "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
+    "risingbandits paper imdb run --dataset": (
+        "--quick --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin"
+    ),
     "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
     "risingbandits paper lower-bounds": "--runs 2 --horizon 500",
     "risingbandits replay": "--orders 2",

@@ -20,8 +20,8 @@ from risingbandits.allocation import Outcome, Pull
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.commands.command import Command, read_reward
-from risingbandits.allocation.commands.folders import ArmFolder, ArmInUse
-from risingbandits.allocation.commands.plan import CommandArm
+from risingbandits.allocation.commands.command_folders import ArmFolder, ArmInUse
+from risingbandits.allocation.commands.plan_file import CommandArm
 
 
 def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> CommandArm:

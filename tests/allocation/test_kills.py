@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kill_worker import reward
 
+import kill_worker
+from kill_worker import reward
 from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Event, open_reader
 
-WORKER = Path(__file__).with_name("kill_worker.py")
+WORKER = Path(kill_worker.__file__)
 ARMS = [f"arm{i}" for i in range(6)]
 WORKERS = 4
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
-from risingbandits.allocation.commands.plan import Plan, read_plan
+from risingbandits.allocation.commands.plan_file import Plan, read_plan
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
 FULL = """\

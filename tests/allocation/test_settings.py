@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation.commands.plan import _PLAN
+from risingbandits.allocation.commands.plan_file import _PLAN
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
 

@@ -16,7 +16,7 @@ from risingbandits.cli import run
 from risingbandits.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
 from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
 from risingbandits.paper.imdb.study import ARMS, Paired, live_csv, live_table, play_studies, study_policies
-from risingbandits.paper.published import ClippedBonusUCB
+from risingbandits.paper.published_program import PublishedREdUCB
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Threads
@@ -169,7 +169,7 @@ def test_commands_explain_what_is_missing(
 
 def test_clipped_bonus_is_its_formula() -> None:
     rng = np.random.default_rng(2)
-    policy = ClippedBonusUCB(eps=0.25, sigma=0.1, alpha=4.0).reset(3, 300)
+    policy = PublishedREdUCB(clip_bonus=True, sigma=0.1, alpha=4.0).reset(3, 300)
     history: list[list[float]] = [[], [], []]
     for t in range(1, 301):
         values = []
@@ -191,5 +191,6 @@ def test_clipped_bonus_is_its_formula() -> None:
 def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
     curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
-    result = simulate(ClippedBonusUCB(), curves, 2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
-    assert (result.pulls["red-ucb-clipped"].max(axis=1) > 0.8 * 2000).all()
+    policy = study_policies(published=True)["red-ucb-published"]
+    result = simulate(policy, curves, 2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
+    assert (result.pulls["red-ucb-published"].max(axis=1) > 0.8 * 2000).all()

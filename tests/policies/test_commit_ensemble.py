@@ -16,11 +16,11 @@ import reference_ensemble as ref
 from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import CommitEnsemble
-from risingbandits.policies.commit import _families, _members
+from risingbandits.policies.commit import _curve_shapes, _ensemble_members
 from risingbandits.problems import Bernoulli, Gaussian, Tabulated
 from risingbandits.testing import check_policy
 
-FAMILIES = range(_families.FAMILIES)
+FAMILIES = range(_curve_shapes.FAMILIES)
 
 
 # -- shapes -------------------------------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ FAMILIES = range(_families.FAMILIES)
 @given(st.sampled_from(FAMILIES), st.floats(0.0, 1e6))
 @settings(max_examples=200, deadline=None)
 def test_curves_are_those_of_the_definition(family: int, x: float) -> None:
-    assert _families.rise(family, x) == pytest.approx(ref.rise(ref.FAMILIES[family], x), abs=1e-12)
+    assert _curve_shapes.rise(family, x) == pytest.approx(ref.rise(ref.FAMILIES[family], x), abs=1e-12)
 
 
 @given(st.sampled_from(FAMILIES), st.floats(0.01, 300.0))
@@ -38,7 +38,7 @@ def test_areas_are_the_integrals_of_the_curves(family: int, x: float) -> None:
     corner = min(1.0, x)
     parts = ((0.0, corner), (corner, x))
     exact = sum(quad(lambda y: ref.rise(ref.FAMILIES[family], y), *part)[0] for part in parts)
-    assert _families.area(family, x) == pytest.approx(exact, rel=1e-8, abs=1e-10)
+    assert _curve_shapes.area(family, x) == pytest.approx(exact, rel=1e-8, abs=1e-10)
 
 
 @given(st.sampled_from(FAMILIES), st.floats(0.5, 1e5), st.integers(1, 5_000), st.integers(1, 5_000))
@@ -46,13 +46,13 @@ def test_areas_are_the_integrals_of_the_curves(family: int, x: float) -> None:
 def test_averages_are_means_over_the_pulls(family: int, tau: float, n: int, remaining: int) -> None:
     pulls = [ref.rise(ref.FAMILIES[family], k / tau) for k in range(n + 1, n + remaining + 1)]
     curvature = 1.0 / (8.0 * min(tau, 1.0) * max(1.0, n / tau))  # a sum is not quite an integral
-    assert abs(_families.average(family, tau, n, remaining) - math.fsum(pulls) / remaining) <= max(1e-9, curvature)
+    assert abs(_curve_shapes.average(family, tau, n, remaining) - math.fsum(pulls) / remaining) <= max(1e-9, curvature)
 
 
 @given(st.integers(1, 10**7))
 @settings(max_examples=100, deadline=None)
 def test_paces_go_up_to_four_horizons(horizon: int) -> None:
-    assert _families.paces(horizon) == pytest.approx(np.array(ref.paces(horizon)), rel=1e-9)
+    assert _curve_shapes.paces(horizon) == pytest.approx(np.array(ref.paces(horizon)), rel=1e-9)
 
 
 # -- posterior ----------------------------------------------------------------------------------------------------
@@ -60,15 +60,15 @@ def test_paces_go_up_to_four_horizons(horizon: int) -> None:
 
 def weigh(blocks: list[tuple[float, float, float]], horizon: int, n: float, remaining: float, final: bool) -> Any:
     """The compiled posterior for one arm: work and the number of components that count."""
-    taus = _families.paces(horizon)
-    size = _families.FAMILIES * taus.size
-    moments, work = np.zeros((1, size, 3)), np.zeros((_members.ROWS, 2 * size))
+    taus = _curve_shapes.paces(horizon)
+    size = _curve_shapes.FAMILIES * taus.size
+    moments, work = np.zeros((1, size, 3)), np.zeros((_ensemble_members.ROWS, 2 * size))
     sums = np.zeros(1, [("weight", float), ("weighted", float)])
     for x, y, w in blocks:
-        _members.add_block(moments, sums, taus, 0, x, y, w)
-    top = _members.posterior(moments, sums, taus, np.zeros(2 * size), 1.0, work, 0, n, remaining, final)
-    _members.shares(work, top)
-    return work, _members.drop_unlikely(work)
+        _ensemble_members.add_block(moments, sums, taus, 0, x, y, w)
+    top = _ensemble_members.posterior(moments, sums, taus, np.zeros(2 * size), 1.0, work, 0, n, remaining, final)
+    _ensemble_members.shares(work, top)
+    return work, _ensemble_members.drop_unlikely(work)
 
 
 @given(
@@ -89,20 +89,20 @@ def test_posterior_is_that_of_the_definition(
     weights, means, spreads, taus = ref.mixture(found)
     work, count = weigh(blocks, 1_000, n, float(remaining), final)
     assert count == len(weights)
-    np.testing.assert_allclose(work[_members.SHARE, :count], weights, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(work[_members.MEAN, :count], means, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(work[_members.SPREAD, :count], spreads, rtol=1e-6, atol=1e-8)
-    assert _members.upper_quantile(work, count, tail) == pytest.approx(
+    np.testing.assert_allclose(work[_ensemble_members.SHARE, :count], weights, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(work[_ensemble_members.MEAN, :count], means, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(work[_ensemble_members.SPREAD, :count], spreads, rtol=1e-6, atol=1e-8)
+    assert _ensemble_members.upper_quantile(work, count, tail) == pytest.approx(
         ref.upper_quantile(weights, means, spreads, tail), abs=1e-7
     )
-    assert _members.expectation(work, count) == pytest.approx(weights @ means / weights.sum(), abs=1e-8)
-    assert _members.slower_than(work, count, 2 * n) == pytest.approx(weights[taus >= 2 * n].sum(), abs=1e-8)
+    assert _ensemble_members.expectation(work, count) == pytest.approx(weights @ means / weights.sum(), abs=1e-8)
+    assert _ensemble_members.slower_than(work, count, 2 * n) == pytest.approx(weights[taus >= 2 * n].sum(), abs=1e-8)
 
 
 @given(st.floats(-7.5, 5.0))
 @settings(max_examples=100, deadline=None)
 def test_cutting_a_normal_at_zero_gives_its_mean_and_variance(x: float) -> None:
-    shift, shrink = _members.cut(x, _members.normal_cdf(x))
+    shift, shrink = _ensemble_members.cut(x, _ensemble_members.normal_cdf(x))
     if x >= 3.0:
         assert (shift, shrink) == (0.0, 1.0)
     else:
@@ -115,10 +115,10 @@ def test_cutting_a_normal_at_zero_gives_its_mean_and_variance(x: float) -> None:
 def test_the_posterior_finds_the_curve_behind_much_data() -> None:
     """Blocks of a hyperbolic curve without noise: the future is predicted to a percent, whatever the shape."""
     for family in FAMILIES:
-        blocks = [(float(x), 0.1 + 0.7 * _families.rise(family, x / 64.0), 1e5) for x in range(10, 1_000, 10)]
+        blocks = [(float(x), 0.1 + 0.7 * _curve_shapes.rise(family, x / 64.0), 1e5) for x in range(10, 1_000, 10)]
         work, count = weigh(blocks, 10_000, 1_000.0, 5_000.0, False)
-        truth = 0.1 + 0.7 * _families.average(family, 64.0, 1_000.0, 5_000.0)
-        assert _members.expectation(work, count) == pytest.approx(truth, abs=0.01)
+        truth = 0.1 + 0.7 * _curve_shapes.average(family, 64.0, 1_000.0, 5_000.0)
+        assert _ensemble_members.expectation(work, count) == pytest.approx(truth, abs=0.01)
 
 
 # -- decisions ----------------------------------------------------------------------------------------------------

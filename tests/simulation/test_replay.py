@@ -100,8 +100,18 @@ def test_arms_that_end_are_pulled_no_more() -> None:
         assert (outcome.pulls[label] <= [8, 2, 10]).all()
 
 
+@pytest.mark.parametrize("name", ["hyperband", "epsilon-greedy"])
+def test_machine_code_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = replay(CURVES, [name], 15, orders=3)
+    monkeypatch.setattr("risingbandits.simulation.replay._SECONDS_PER_ROUND", 1e3)  # so that compiling pays at once
+    second = replay(CURVES, [name], 15, orders=3)
+    assert first.pulls[name].tolist() == second.pulls[name].tolist()
+    assert first.reward[name].tolist() == second.reward[name].tolist()
+    assert first.recommended[name].tolist() == second.recommended[name].tolist()
+
+
 def test_arms_that_go_on_paying() -> None:
-    outcome = replay(CURVES, {"short": get_policy("constant", arm=1)}, budget=20, ended="pay")
+    outcome = replay(CURVES, {"short": get_policy("constant", arm=1)}, budget=20, after_end="hold")
     assert outcome.pulls["short"].tolist() == [[0, 20, 0]]
     assert outcome.reward["short"][0] == pytest.approx((0.2 + 19 * 0.3) / 20)
     assert outcome.best_constant == pytest.approx((4.5 + 10 * 0.9) / 20)
@@ -158,7 +168,7 @@ def test_noise_from_second_differences() -> None:
         ({"budget": 0}, "budget must be an integer >= 1, got 0."),
         ({"orders": 0}, "orders must be an integer >= 1, got 0."),
         ({"max_arms": 0}, "max_arms must be an integer >= 1, got 0."),
-        ({"ended": "stop"}, "ended must be one of mask, pay; got 'stop'."),
+        ({"after_end": "pay"}, "after_end must be one of hold, stop; got 'pay'."),
         ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'."),
         ({"reward_range": (1.0, 0.0)}, "reward_range must be two numbers, the lower one first, got (1.0, 0.0)."),
         ({"reward_range": 3}, "reward_range must be two numbers, the lower one first, got 3."),

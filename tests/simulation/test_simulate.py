@@ -43,21 +43,6 @@ def test_optimum_has_no_regret_and_a_constant_arm_the_difference_of_sums() -> No
     assert result.final_regret["first"][0] == pytest.approx(sums[1] - sums[0], rel=1e-12)
 
 
-def test_blocks_of_runs_are_those_of_one_call() -> None:
-    policies = ["red-ucb", "sw-ts"]
-    whole = simulate(policies, "random-3", horizon=1_500, runs=7, seed=3, jobs=2)
-    blocks = [
-        simulate(policies, "random-3", horizon=1_500, runs=runs, seed=3, jobs=jobs, first_run=first)
-        for first, runs, jobs in ((0, 3, 1), (3, 4, 2))
-    ]
-    for label in policies:
-        for kind in ("regret", "pulls", "recommended"):
-            parts = [getattr(block, kind)[label] for block in blocks]
-            np.testing.assert_array_equal(np.concatenate(parts), getattr(whole, kind)[label])
-    with pytest.raises(RisingBanditsError, match="first_run must be an integer >= 0, got -1"):
-        simulate("red-ucb", "random-3", horizon=10, first_run=-1)
-
-
 def test_results_do_not_depend_on_threads_or_company() -> None:
     alone = simulate("red-ucb", "random-3", horizon=2_000, runs=7, seed=3, jobs=1)
     crowd = simulate(["round-robin", "red-ucb", "oracle"], "random-3", horizon=2_000, runs=7, seed=3, jobs=4)

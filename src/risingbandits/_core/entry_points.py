@@ -2,9 +2,8 @@
 
 Compiling a policy takes seconds, reading it from the disk cache a tenth of a second, a call in plain Python some 50 us.
 Both forms give equal results, bit for bit, so that nobody sees when one takes over from the other. The rule is that of
-renting skis: rent until the rent would have paid their price. Whatever the number of calls, that costs about twice the
-cheaper of the two at most. No thread compiles in the background, so that there is nothing to wait for at the end of the
-program, after a fork or on Ctrl-C.
+renting skis: rent until the rent has reached a share of their price. No thread compiles in the background, so that
+there is nothing to wait for at the end of the program, after a fork or on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ from risingbandits._core.jit import compiled, instructions, interpreted, is_in_d
 
 __all__ = ["EntryPoint"]
 
-# Prices in seconds: of code that is in the disk cache, and of compiling, in all and for each instruction of byte code.
-_LOADING = 0.02
-_COMPILING = 0.2
-_PER_INSTRUCTION = 0.001
+_LOADING = 0.02  # seconds in plain Python before code that is in the disk cache is loaded
+_COMPILING = 0.001  # seconds that compiling takes for each instruction of byte code
+_SHARE = 0.1  # of those seconds, spent before: machine code also serves the processes that come later
 
 
 class EntryPoint:
@@ -38,14 +36,16 @@ class EntryPoint:
     ----------
     function : function or kernel
         What to run.
+    share : float
+        Seconds in plain Python before it is compiled, for each second that compiling would take.
     **names : object
         Global names of ``function`` and what they mean here, such as a policy's kernels.
     """
 
-    __slots__ = ("_fast", "_function", "_names", "_price", "_slow", "_spent", "call")
+    __slots__ = ("_fast", "_function", "_names", "_price", "_share", "_slow", "_spent", "call")
 
-    def __init__(self, function: Any, **names: Any) -> None:
-        self._function, self._names = function, names
+    def __init__(self, function: Any, share: float = _SHARE, **names: Any) -> None:
+        self._function, self._share, self._names = function, share, names
         self._slow: Any = None
         self._fast: Any = None
         self._spent = 0.0  # seconds in plain Python so far
@@ -64,9 +64,9 @@ class EntryPoint:
         if self._spent + work >= (_LOADING if self._price is None else self._price) and self._pays(work, arguments):
             self.call = self._compiled()
             return self.call(*arguments)
-        start = time.perf_counter()
+        start = time.thread_time()
         result = self._interpreted(arguments)
-        self._spent += time.perf_counter() - start
+        self._spent += time.thread_time() - start
         return result
 
     def _interpreted(self, arguments: tuple[Any, ...]) -> Any:
@@ -99,7 +99,7 @@ class EntryPoint:
             return math.inf
         if is_in_disk_cache(self._compiled(), arguments):
             return _LOADING
-        return _COMPILING + _PER_INSTRUCTION * instructions(self._compiled())
+        return _LOADING + self._share * _COMPILING * instructions(self._compiled())
 
     def _compiled(self) -> Any:
         if self._fast is None:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from risingbandits._core.compiling import quicker
+from risingbandits._core.compile_wait import quicker
 from risingbandits._core.interrupts import interruptible
 
 __all__ = [

@@ -91,7 +91,7 @@ def _policy(where: str, value: Any) -> Policy | str | None:
         if "(" not in value and "," not in value:
             policy_class(value)
             return value
-        from risingbandits.policies.text import parse_policies
+        from risingbandits.policies.parsing import parse_policies
 
         policies = list(parse_policies(value).values())
         for policy in policies:

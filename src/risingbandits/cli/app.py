@@ -16,11 +16,12 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curves, paper, plans, reports, stores
-from risingbandits.cli.given import given_command
-from risingbandits.cli.shared import Address, Backend, Jobs, Objective, Runs, Seed, show
+from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands
+from risingbandits.cli.backend_options import Address, Backend
+from risingbandits.cli.command_line import given_command
 
 if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.study import Study
 
@@ -89,9 +90,9 @@ def _top(
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
-    runs: Runs = 20,
+    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
-    jobs: Jobs = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
@@ -123,29 +124,33 @@ def simulate(
     policies: Annotated[
         str | None, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
     ] = None,
-    runs: Runs = 20,
+    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
     horizon: Annotated[
         int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
     ] = None,
     noise: Annotated[
         str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; by default the problem's own.")
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
     record_at: Annotated[
         str, typer.Option(help="How many rounds to record regret at, or these rounds: 100,1000,5000.")
     ] = "200",
-    jobs: Jobs = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     backend: Backend = "local",
     address: Address = None,
-    objective: Objective = "cumulative",
+    objective: Annotated[
+        str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
+    ] = "cumulative",
     after_end: Annotated[
         str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
     ] = "hold",
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.cli.arguments import parse_record_at
-    from risingbandits.policies.text import parse_policies
+    from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
@@ -158,7 +163,7 @@ def simulate(
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
-        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, 0, backend, address, after_end)
+        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end)
     command = given_command(context, policies=policies, horizon=result.horizon)
     _present([Study(played, result)], out, command, objective=objective)
 
@@ -170,13 +175,13 @@ def policies(name: Annotated[str | None, typer.Argument(help="Show this one with
     from risingbandits.reports import tables
 
     if name is None:
-        show(tables.policies_table())
+        _show(tables.policies_table())
         return
     policy = policy_class(name)
     typer.echo(f"{name} ({policy.__name__})\n\n{tables.docstring_head(policy)}")
     settings = tables.parameters_table(policy)
     if settings.rows:
-        show(settings)
+        _show(settings)
 
 
 @app.command()
@@ -184,7 +189,7 @@ def problems() -> None:
     """List the named problems."""
     from risingbandits.reports.tables import problems_table
 
-    show(problems_table())
+    _show(problems_table())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -236,12 +241,22 @@ def _present(
 
         page = write_report(studies, out, command, objective)
     for study in studies:
-        show(summary_table(study.result, objective))
+        _show(summary_table(study.result, objective))
     if note:
         typer.echo(f"{note}\n")
     typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
 
 
-for module in (curves, plans, stores, reports):
-    app.add_typer(module.commands)
-app.add_typer(paper.commands, name="paper")
+def _show(table: TextTable) -> None:
+    """A table as wide as the terminal, or as wide as it needs to be where there is none."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    console.print(table.rich())
+
+
+curve_commands.add_commands(app, _show)
+run_plan.add_commands(app, _show)
+store_commands.add_commands(app, _show)
+report_commands.add_commands(app)
+paper.add_commands(app, _show)

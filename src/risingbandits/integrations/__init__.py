@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
     from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
-    from risingbandits.integrations.selector import RisingSelector
     from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
+    from risingbandits.integrations.sklearn_selector import RisingSelector
 
 __all__ = [
     "OptunaArms",
@@ -34,7 +34,7 @@ _MODULES = {
     "RisingClassifier": "river",
     "RisingRegressor": "river",
     "RisingScheduler": "ray_tune",
-    "RisingSelector": "selector",
+    "RisingSelector": "sklearn_selector",
     "RiverPolicy": "river",
     "StudyArm": "optuna",
     "TrialArm": "optuna",

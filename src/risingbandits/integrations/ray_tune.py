@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits._core.ray import import_ray
+from risingbandits._core.ray_connection import import_ray
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.pull import NoArmFree, Pull

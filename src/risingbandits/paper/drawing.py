@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from risingbandits.paper.tables_on_disk import RegretData
-from risingbandits.reports.figures import draw_lines, draw_shares, save_figure
-from risingbandits.reports.pictures import Curves, Line, Shares, curve_lines
+from risingbandits.reports.figure_data import Curves, Line, Shares, curve_lines
+from risingbandits.reports.matplotlib_figures import draw_lines, draw_shares, save_figure
 from risingbandits.reports.style import styled
 
 __all__ = ["curves_figure", "figure_with_axes", "pulls_figure", "regret_figure", "save_all"]

@@ -97,7 +97,7 @@ def definitions() -> dict[str, Policy]:
 
 def published_policies() -> dict[str, Policy]:
     """R-ed-UCB as defined and with deviations of the published program, beside the paper's other policies."""
-    from risingbandits.paper.published import PublishedREdUCB
+    from risingbandits.paper.published_program import PublishedREdUCB
 
     sigma = 0.1  # as in the Gaussian study, whatever the noise
     return {

@@ -10,7 +10,7 @@ from typing import Any
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.paper import claims, lower_bounds, rates
+from risingbandits.paper import claims, lower_bound_study, rates_study
 from risingbandits.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.paper.tables_on_disk import read_rows
 from risingbandits.reports.markdown_report import prepare_folder
@@ -19,7 +19,7 @@ from risingbandits.simulation.backends.base import Backend, backend_for
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    study.name: study for study in (FIFTEEN_ARMS, TWO_ARMS, lower_bounds.STUDY, rates.STUDY)
+    study.name: study for study in (FIFTEEN_ARMS, TWO_ARMS, lower_bound_study.STUDY, rates_study.STUDY)
 }
 QUICK = Size(runs=12, horizon=2_000, record_at=20)
 

@@ -296,10 +296,10 @@ class Policy:
 
     def state_dict(self) -> dict[str, Any]:
         """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
-        from risingbandits.policies import state
+        from risingbandits.policies import saving
 
         self._check_begun("state_dict")
-        return state.state_dict(self)
+        return saving.state_dict(self)
 
     def restore(self, run: dict[str, Any]) -> Self:
         """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
@@ -310,26 +310,26 @@ class Policy:
         >>> RoundRobin().restore(policy.state_dict()).ask()
         1
         """
-        from risingbandits.policies import state
+        from risingbandits.policies import saving
 
         try:
-            state.restore(self, run)
+            saving.restore(self, run)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RisingBanditsError(f"run must be what state_dict of {self!r} gave, and is not ({error}).") from error
         return self
 
     def save(self, path: str | Path) -> Path:
         """Write the settings and the exact state of the run to one file (npz with a JSON header; no pickle)."""
-        from risingbandits.policies import state
+        from risingbandits.policies import saving
 
-        return state.save(self, Path(path))
+        return saving.save(self, Path(path))
 
     @staticmethod
     def load(path: str | Path) -> Policy:
         """Read a policy back; it continues exactly where it was saved."""
-        from risingbandits.policies import state
+        from risingbandits.policies import saving
 
-        return state.load(Path(path))
+        return saving.load(Path(path))
 
     def _check_begun(self, verb: str) -> None:
         if self._state is None:

@@ -16,13 +16,13 @@ from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, E
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20
 
-_fill_curves = EntryPoint(_sums.fill_curves)
-_fill_increments = EntryPoint(_sums.fill_increments)
-_fill_means = EntryPoint(_sums.fill_means)
-_fill_sums = EntryPoint(_sums.fill_sums)
-_cumulate_data = EntryPoint(_sums.cumulate_data)
-_cumulate_means = EntryPoint(_sums.cumulate_means)
-_cumulate_best = EntryPoint(_sums.cumulate_best)
+_fill_curves = EntryPoint(_sums.fill_curves, share=1.0)
+_fill_increments = EntryPoint(_sums.fill_increments, share=1.0)
+_fill_means = EntryPoint(_sums.fill_means, share=1.0)
+_fill_sums = EntryPoint(_sums.fill_sums, share=1.0)
+_cumulate_data = EntryPoint(_sums.cumulate_data, share=1.0)
+_cumulate_means = EntryPoint(_sums.cumulate_means, share=1.0)
+_cumulate_best = EntryPoint(_sums.cumulate_best, share=1.0)
 
 _WORK = 2e-6  # seconds that one value takes in plain Python
 

@@ -97,6 +97,12 @@ def mean_at(env: Environment, arm: int, n: int) -> float:
 
 
 @kernel
+def tabulated_mean(env: Environment, arm: int, n: int) -> float:
+    """The same where the table has every pull of a run, which leaves less to compile."""
+    return env.table[arm, n - 1]
+
+
+@kernel
 def draw_reward(env: Environment, mean: float, rng: Any) -> float:
     """A reward with mean ``mean``, as given by ``mean_at``."""
     if env.noise >= BETA_SECOND:

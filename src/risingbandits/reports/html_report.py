@@ -6,7 +6,7 @@ from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
-from risingbandits.reports.pages.page import Page
+from risingbandits.reports.pages.layout import Page
 
 __all__ = ["page_of", "write_html"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
-from risingbandits.reports import figures
+from risingbandits.reports import matplotlib_figures
 from risingbandits.reports.study import Study
 from risingbandits.reports.tables import summary_table
 
@@ -61,12 +61,12 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
         target = folder / below
         study.save(target, command)
         drawn = {
-            "regret": figures.plot_regret(study.result),
-            "pulls": figures.plot_pulls(study.result, problem=study.problem),
-            "curves": figures.plot_curves(study.problem, study.result.horizon),
+            "regret": matplotlib_figures.plot_regret(study.result),
+            "pulls": matplotlib_figures.plot_pulls(study.result, problem=study.problem),
+            "curves": matplotlib_figures.plot_curves(study.problem, study.result.horizon),
         }
         for stem, ax in drawn.items():
-            figures.save_figure(ax, target, stem)
+            matplotlib_figures.save_figure(ax, target, stem)
         parts += _section(study, below, objective)
     page = folder / "report.md"
     write_whole(page, "\n".join(parts).encode())

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
-from risingbandits.reports.pictures import Curves
+from risingbandits.reports.figure_data import Curves
 from risingbandits.simulation.result import Result
 
 __all__ = ["SavedStudy", "Study", "StudyNotes"]

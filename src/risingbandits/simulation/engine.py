@@ -13,11 +13,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import compiled, kernel
+from risingbandits._core.jit import bound_kernel, compiled, kernel
 from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
-from risingbandits.problems._kernels import BETA_SECOND, Environment, draw_reward, draw_simple_reward, mean_at
+from risingbandits.problems._kernels import (
+    BETA_SECOND,
+    Environment,
+    draw_reward,
+    draw_simple_reward,
+    mean_at,
+    tabulated_mean,
+)
 
 __all__ = ["AFTER_END", "CurveArms", "Run", "Runner", "SimulatedArms", "compiled_loop", "loop"]
 
@@ -26,20 +33,23 @@ AFTER_END = ("hold", "stop")  # what an arm does at the end of its curve: it goe
 
 @kernel
 def curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
-    """Mean and reward of the n-th pull of ``arm``, in round t: the curve, and noise around it, but for Beta noise."""
-    mean = mean_at(environment, arm, t if environment.restless else n)
-    return mean, draw_simple_reward(environment, mean, rng)
-
-
-@kernel
-def noisy_curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
-    """The same with noise of any kind."""
+    """Mean and reward of the n-th pull of ``arm``, in round t: the curve, and noise around it."""
     mean = mean_at(environment, arm, t if environment.restless else n)
     return mean, draw_reward(environment, mean, rng)
 
 
+@cache
+def smaller_curve_pull(tabulated: bool, beta: bool) -> Callable[..., tuple[float, float]]:
+    """The same with no more of the problem than it needs, which leaves less to compile.
+
+    ``tabulated``: the table of means has all that a run may ask for; ``beta``: the noise is a Beta distribution.
+    """
+    mean, draw = tabulated_mean if tabulated else mean_at, draw_reward if beta else draw_simple_reward
+    return bound_kernel(curve_pull, mean_at=mean, draw_reward=draw)
+
+
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
-pull: Any = noisy_curve_pull
+pull: Any = curve_pull
 select: Any = None
 update: Any = None
 recommend: Any = None
@@ -112,7 +122,7 @@ class CurveArms(SimulatedArms):
 
     def __init__(self, problem: RisingBandit, horizon: int) -> None:
         self.state = problem.environment(horizon)
-        self.pull = noisy_curve_pull if self.state.noise >= BETA_SECOND else curve_pull
+        self.pull = smaller_curve_pull(self.state.table.shape[1] >= horizon, self.state.noise >= BETA_SECOND)
 
     def restart(self, seed: np.random.SeedSequence) -> Rng:
         return np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """What policies would have done with recorded learning curves: a pull reveals the next value of an arm's curve.
 
-Everything that a pull can show has been recorded, so nothing is simulated but the policy. The order in which arms are
-listed matters to most policies; ``orders`` random ones show how much.
+Everything that a pull can show has been recorded, so nothing is simulated but the policy: a run of the engine without
+noise. The order in which arms are listed matters to most policies; ``orders`` random ones show how much.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import (
     RisingBanditsError,
     check_choice,
@@ -22,10 +24,12 @@ from risingbandits._core.errors import (
     check_range,
     shown,
 )
-from risingbandits._core.types import Floats, Ints
+from risingbandits._core.jit import bound_kernel
+from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies import Policy
-from risingbandits.policies.base import DIRECTIONS
-from risingbandits.problems import Gaussian, RisingBandit
+from risingbandits.policies.base import DIRECTIONS, Kernels
+from risingbandits.problems import Gaussian, NoNoise, RisingBandit
+from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
 from risingbandits.simulation.run import Policies, labelled_policies
 
 __all__ = ["Replay", "noise_of_curves", "replay"]
@@ -33,6 +37,7 @@ __all__ = ["Replay", "noise_of_curves", "replay"]
 
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
+_SECONDS_PER_ROUND, _SECONDS_PER_ARM = 3e-5, 3e-6  # in plain Python, about
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def replay(
     reward_range: tuple[float, float] = (0.0, 1.0),
     sigma: float | None = None,
     max_arms: int | None = None,
-    ended: str = "mask",
+    after_end: str = "stop",
 ) -> Replay:
     """Let every policy spend ``budget`` pulls on recorded curves.
 
@@ -134,8 +139,8 @@ def replay(
         Noise of one value, in its own unit; by default `noise_of_curves`.
     max_arms : int, optional
         Only the first so many arms of an order are used; by default all.
-    ended : "mask" or "pay"
-        An arm at the end of its curve cannot be pulled any more ("mask"), or goes on with its final value ("pay").
+    after_end : {"stop", "hold"}
+        At the end of its curve an arm cannot be pulled any more, or goes on with its final value.
 
     Examples
     --------
@@ -150,38 +155,46 @@ def replay(
     budget = check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
     seed = check_positive_int("seed", seed, minimum=0)
-    opened = len(names) if max_arms is None else min(check_positive_int("max_arms", max_arms), len(names))
-    check_choice("ended", ended, ("mask", "pay"))
+    most = len(names) if max_arms is None else check_positive_int("max_arms", max_arms)
+    check_choice("after_end", after_end, AFTER_END)
     chosen = labelled_policies(policies)
-    unit = reward_range[1] - reward_range[0]
+    low, high = reward_range
+    unit = high - low
+
+    def recorded(value: Any) -> Any:
+        """From [0, 1], where more is better, back to what was recorded."""
+        return low + value * unit if direction == "maximize" else high - value * unit
+
     noise = noise_of_curves(scaled) if sigma is None else check_finite("sigma", sigma, minimum=0.0) / unit
 
     finals = np.array([_final(curve) for curve in scaled])
-    if ended == "pay":
+    if after_end == "hold":
         scaled = [_prolonged(curve, value, budget) for curve, value in zip(scaled, finals, strict=True)]
     pulls: dict[str, Ints] = {label: np.zeros((orders, len(names)), np.int64) for label in chosen}
     earned: dict[str, Floats] = {label: np.zeros(orders) for label in chosen}
     kept: dict[str, Ints] = {label: np.zeros(orders, np.int64) for label in chosen}
     for number in range(orders):
-        order = _order(len(names), number, seed)[:opened]
+        order = _order(len(names), number, seed)[:most]
         listed = [scaled[arm] for arm in order]
+        rounds = min(budget, sum(map(len, listed)))
+        told = RisingBandit.from_array(listed, noise=Gaussian(noise), horizon=rounds)
+        played = told.with_noise(NoNoise())
         for label, policy in chosen.items():
-            counts, total, recommended = _play(policy, listed, budget, noise, (seed, number))
-            pulls[label][number, order] = counts
-            earned[label][number] = total / counts.sum()
-            kept[label][number] = order[recommended]
+            run = _play(policy.for_problem(told, rounds).replace(), played, (seed, number))
+            pulls[label][number, order] = run.pulls
+            earned[label][number] = run.gained[-1] / rounds
+            kept[label][number] = order[run.recommended]
     means = np.array([curve[:budget].mean() for curve in scaled])
-    recorded = _Recorded(direction, reward_range)
     return Replay(
         arms=names,
         budget=budget,
         direction=direction,
         sigma=noise,
         pulls=pulls,
-        reward={label: recorded.value(values) for label, values in earned.items()},
+        reward={label: recorded(values) for label, values in earned.items()},
         recommended=kept,
-        best_constant=float(recorded.value(means.max())),
-        final=recorded.value(finals),
+        best_constant=float(recorded(means.max())),
+        final=recorded(finals),
     )
 
 
@@ -200,18 +213,6 @@ def noise_of_curves(curves: Sequence[npt.ArrayLike]) -> float:
     if not seconds:
         return _LEAST_SIGMA
     return max(float(np.sqrt(np.mean(np.concatenate(seconds) ** 2) / 6)), _LEAST_SIGMA)
-
-
-@dataclass(frozen=True)
-class _Recorded:
-    """The way from rewards in [0, 1], where more is better, back to recorded values."""
-
-    direction: str
-    reward_range: tuple[float, float]
-
-    def value(self, scaled: Any) -> Any:
-        low, high = self.reward_range
-        return low + scaled * (high - low) if self.direction == "maximize" else high - scaled * (high - low)
 
 
 def _scaled(
@@ -253,25 +254,29 @@ def _order(n_arms: int, number: int, seed: int) -> Ints:
     return np.random.default_rng([seed, number]).permutation(n_arms)
 
 
-def _play(
-    policy: Policy, curves: Sequence[Floats], budget: int, sigma: float, seed: tuple[int, int]
-) -> tuple[Ints, float, int]:
-    """Pulls of each arm, sum of the rewards and the recommended arm of one policy on curves in this order."""
-    lengths = [len(curve) for curve in curves]
-    rounds = min(budget, sum(lengths))
-    problem = RisingBandit.from_array(curves, noise=Gaussian(sigma), horizon=rounds)
-    playing = policy.for_problem(problem, rounds).clone().reset(len(curves), rounds, seed)
-    values = [curve.tolist() for curve in curves]  # plain floats: looking one up in an array costs ten times as much
-    counts = [0] * len(curves)
-    available: npt.NDArray[np.bool_] | None = None  # None while no arm has ended, which is quicker
-    total = 0.0
-    for _ in range(rounds):
-        arm = playing.ask(available)
-        reward = values[arm][counts[arm]]
-        counts[arm] += 1
-        total += reward
-        playing.tell(arm, reward)
-        if counts[arm] == lengths[arm]:
-            available = np.ones(len(curves), dtype=np.bool_) if available is None else available
-            available[arm] = False
-    return np.array(counts), total, playing.recommend()
+def _play(policy: Policy, problem: RisingBandit, seed: tuple[int, int]) -> Run:
+    """One run on recorded curves until its horizon."""
+    policy.validate()
+    rounds = check_positive_int("budget", problem.horizon)
+    runner = Runner(policy, problem, rounds, np.array([rounds]), after_end="stop")
+    entry = _loop(policy.kernels_for(problem.n_arms), runner.state.__class__, policy.draws)
+    runner.loop = partial(entry.run, rounds * (_SECONDS_PER_ROUND + _SECONDS_PER_ARM * problem.n_arms))
+    return runner.play_seeded(np.random.SeedSequence(0), seed)
+
+
+select: Any = None  # that of the policy, see `_loop`
+
+
+def _select_unmasked(state: Any, t: int, available: npt.NDArray[np.bool_], rng: Rng) -> int:
+    """The policy sees a mask once an arm has ended, as in real runs; Hyperband decides otherwise with a full one."""
+    for arm in range(available.shape[0]):
+        if not available[arm]:
+            return select(state, t, available, rng)  # type: ignore[no-any-return]
+    return select(state, t, None, rng)  # type: ignore[no-any-return]
+
+
+@cache
+def _loop(kernels: Kernels, state_class: type, draws: bool) -> EntryPoint:
+    """The engine's loop; most replays are over before compiling would pay."""
+    kernels = kernels._replace(select=bound_kernel(_select_unmasked, select=kernels.select))
+    return EntryPoint(loop, **kernels._asdict(), State=state_class)

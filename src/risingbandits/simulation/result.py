@@ -240,6 +240,6 @@ class Result:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Mean cumulative regret with 95 % bands, on ``ax`` or a new figure."""
-        from risingbandits.reports.figures import plot_regret
+        from risingbandits.reports.matplotlib_figures import plot_regret
 
         return plot_regret(self, ax)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.compiling import announced
+from risingbandits._core.compile_wait import announced
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
@@ -35,7 +35,6 @@ def simulate(
     jobs: int | None = None,
     record_at: int | Sequence[int] | npt.NDArray[np.int64] = _RECORD_POINTS,
     progress: bool | Advance = False,
-    first_run: int = 0,
     backend: str | Backend = "local",
     address: str | None = None,
     after_end: str = "hold",
@@ -61,8 +60,6 @@ def simulate(
         Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one.
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
-    first_run : int
-        Number of the first run: runs 10 to 19 of a longer simulation are ``runs=10, first_run=10``, with equal results.
     backend : "local" or "ray"
         Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
     address : str, optional
@@ -89,7 +86,6 @@ def simulate(
     horizon = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
-    first_run = check_positive_int("first_run", first_run, minimum=0)
     rounds = record_rounds(record_at, horizon)
     labelled = {label: policy.for_problem(problem, horizon) for label, policy in labelled_policies(policies).items()}
     for policy in labelled.values():
@@ -105,8 +101,7 @@ def simulate(
         players = stack.enter_context(backend_for(backend, jobs, address))
         if progress is True:
             progress = stack.enter_context(progress_bar("", runs * len(labelled)))
-        numbers = range(first_run, first_run + runs)
-        outcome = players.play_all(begin, list(labelled), numbers, progress or None)
+        outcome = players.play_all(begin, list(labelled), range(runs), progress or None)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         problem=problem.name or repr(problem),

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
-from risingbandits._core.ray import connected, import_ray
+from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go

@@ -7,7 +7,7 @@ from functools import partial
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.commands.command import Command, command_arms
-from risingbandits.allocation.commands.plan import Plan
+from risingbandits.allocation.commands.plan_file import Plan
 
 __all__ = ["commands_on_ray", "parse_resources"]
 

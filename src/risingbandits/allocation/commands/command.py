@@ -18,9 +18,9 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import remove
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
-from risingbandits.allocation.commands.folders import ArmFolder
+from risingbandits.allocation.commands.command_folders import ArmFolder
 from risingbandits.allocation.commands.placeholders import expand, variables
-from risingbandits.allocation.commands.plan import CommandArm, Plan
+from risingbandits.allocation.commands.plan_file import CommandArm, Plan
 from risingbandits.allocation.pull import Pull
 
 __all__ = ["Command", "command_arms", "read_reward"]

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.allocation.commands.folders import locked
-from risingbandits.allocation.commands.plan import Plan
+from risingbandits.allocation.commands.command_folders import locked
+from risingbandits.allocation.commands.plan_file import Plan
 
 __all__ = ["put_aside", "running"]
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
-from risingbandits.allocation.stores.locks import WriteLock
 from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, check_file, check_file_system
+from risingbandits.allocation.stores.write_lock import WriteLock
 
 _LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins anew
 _BUSY_SECONDS = 60.0

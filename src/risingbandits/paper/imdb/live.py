@@ -53,34 +53,9 @@ def pull(learners: Learners, arm: int, n: int) -> float:
     """The reward of the n-th pull of ``arm``: 1 for a right prediction, 0 for a wrong one; then the arm learns."""
     row = learners.order[arm, n - 1]
     first, last = learners.indptr[row], learners.indptr[row + 1]
-    label = learners.labels[row]
     if learners.kinds[arm] == 0:
-        return logistic_step(
-            learners.weights[arm],
-            learners.settings[arm],
-            n,
-            learners.indices,
-            learners.values,
-            first,
-            last,
-            label,
-        )
-    return network_step(
-        learners.weights[arm],
-        learners.moments[arm],
-        learners.squares[arm],
-        learners.settings[arm],
-        learners.layers[arm],
-        n,
-        learners.indices,
-        learners.values,
-        first,
-        last,
-        label,
-        learners.dense,
-        learners.outputs,
-        learners.deltas,
-    )
+        return logistic_step(learners, arm, n, first, last, learners.labels[row])
+    return network_step(learners, arm, n, first, last, learners.labels[row])
 
 
 def _train(learners, arm, rewards):  # type: ignore[no-untyped-def]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats, Ints
+from risingbandits._core.types import Floats
 
 __all__ = ["SCHEMES", "LogisticRegression"]
 
@@ -68,10 +68,10 @@ class LogisticRegression:
 
 
 @kernel
-def logistic_step(
-    weights: Floats, settings: Floats, t: int, indices: Ints, values: Floats, first: int, last: int, label: float
-) -> float:
-    """Predict the label of row ``first:last``, then learn from it; 1.0 if the prediction was right."""
+def logistic_step(learners: Any, arm: int, t: int, first: int, last: int, label: float) -> float:
+    """Let ``arm`` predict the label of row ``first:last``, then learn from it; 1.0 if the prediction was right."""
+    weights, settings = learners.weights[arm], learners.settings[arm]
+    indices, values = learners.indices, learners.values
     z = 0.0
     for place in range(first, last):
         z += values[place] * weights[indices[place]]

@@ -94,26 +94,12 @@ class Network:
 
 
 @rare_kernel
-def network_step(
-    weights: Floats,
-    moments: Floats,
-    squares: Floats,
-    settings: Floats,
-    layers: Ints,
-    t: int,
-    indices: Ints,
-    values: Floats,
-    first: int,
-    last: int,
-    label: float,
-    dense: Floats,
-    outputs: Floats,
-    deltas: Floats,
-) -> float:
-    """Predict the label of row ``first:last``, then learn from it; 1.0 if the prediction was right.
-
-    ``dense`` has a zero for every feature before and after; ``outputs`` and ``deltas`` are room for the layers.
-    """
+def network_step(learners: Any, arm: int, t: int, first: int, last: int, label: float) -> float:
+    """Let ``arm`` predict the label of row ``first:last``, then learn from it; 1.0 if the prediction was right."""
+    weights, moments, squares = learners.weights[arm], learners.moments[arm], learners.squares[arm]
+    settings, layers = learners.settings[arm], learners.layers[arm]
+    indices, values = learners.indices, learners.values
+    dense, outputs, deltas = learners.dense, learners.outputs, learners.deltas
     d = dense.shape[0]
     n_layers = 0
     while n_layers < layers.shape[0] and layers[n_layers] > 0:
@@ -121,22 +107,12 @@ def network_step(
     p = _forward(weights, layers, n_layers, indices, values, first, last, d, outputs)
     _backward(weights, layers, n_layers, d, p - label, outputs, deltas)
 
-    rate = settings[0] * math.sqrt(1.0 - settings[3] ** float(t)) / (1.0 - settings[2] ** float(t))
+    rate, l2 = settings[0] * math.sqrt(1.0 - settings[3] ** float(t)) / (1.0 - settings[2] ** float(t)), settings[1]
     for place in range(first, last):
         dense[indices[place]] = values[place]
     units = layers[0]
     for unit in range(units):
-        begin, end = unit * d, (unit + 1) * d
-        _adam(
-            weights[begin:end],
-            moments[begin:end],
-            squares[begin:end],
-            dense,
-            deltas[0, unit],
-            settings,
-            settings[1],
-            rate,
-        )
+        _adam(weights, moments, squares, unit * d, dense, d, deltas[0, unit], settings, l2, rate)
     for place in range(first, last):
         dense[indices[place]] = 0.0
     at = units * d
@@ -144,27 +120,9 @@ def network_step(
         n_out = layers[layer]
         if layer > 0:
             for i in range(layers[layer - 1]):
-                _adam(
-                    weights[at : at + n_out],
-                    moments[at : at + n_out],
-                    squares[at : at + n_out],
-                    deltas[layer],
-                    outputs[layer - 1, i],
-                    settings,
-                    settings[1],
-                    rate,
-                )
+                _adam(weights, moments, squares, at, deltas[layer], n_out, outputs[layer - 1, i], settings, l2, rate)
                 at += n_out
-        _adam(
-            weights[at : at + n_out],
-            moments[at : at + n_out],
-            squares[at : at + n_out],
-            deltas[layer],
-            1.0,
-            settings,
-            0.0,
-            rate,
-        )
+        _adam(weights, moments, squares, at, deltas[layer], n_out, 1.0, settings, 0.0, rate)
         at += n_out
     return 1.0 if (p > 0.5) == (label > 0.5) else 0.0
 
@@ -224,16 +182,20 @@ def _backward(
 
 @kernel
 def _adam(
-    weights: Floats,
-    moments: Floats,
-    squares: Floats,
+    all_weights: Floats,
+    all_moments: Floats,
+    all_squares: Floats,
+    begin: int,
     direction: Floats,
+    count: int,
     scale: float,
     settings: Floats,
     l2: float,
     rate: float,
 ) -> None:
-    """One step of Adam for weights whose gradient is ``scale * direction + l2 * weights``."""
+    """One step of Adam for ``count`` weights from ``begin``; the gradient is ``scale * direction + l2 * weights``."""
+    weights = all_weights[begin : begin + count]
+    moments, squares = all_moments[begin : begin + count], all_squares[begin : begin + count]
     beta_1, beta_2, epsilon = settings[2], settings[3], settings[4]
     keep_1, keep_2 = 1.0 - beta_1, 1.0 - beta_2
     for i in range(weights.shape[0]):

@@ -23,7 +23,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.paper.imdb import Learner, LiveArms, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.paper.imdb.averages import Averages
-from risingbandits.paper.published import ClippedBonusUCB
+from risingbandits.paper.published_program import PublishedREdUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy
@@ -76,7 +76,7 @@ def study_policies(published: bool = False) -> dict[str, Policy]:
     """
     chosen: dict[str, Policy] = {_COMPARED: get_policy(_COMPARED), "red-ucb": REdUCB(eps=1 / 32, sigma=0.5)}
     if published:
-        chosen["red-ucb-published"] = ClippedBonusUCB(eps=1 / 32, sigma=0.1, alpha=4.0)
+        chosen[PublishedREdUCB.name] = PublishedREdUCB(clip_bonus=True, eps=1 / 32, sigma=0.1, alpha=4.0)
     chosen.update({name: get_policy(name) for name in _PAPER})
     chosen["round-robin"] = get_policy("round-robin")
     return chosen

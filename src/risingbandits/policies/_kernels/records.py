@@ -1,7 +1,9 @@
 """Records: arrays whose items have named numbers, so that kernels say ``state.arms["pulls"][arm]``.
 
 Compiled code and plain NumPy read them alike, the field first (a field of one item costs four times as much in plain
-NumPy). Compiled code takes a record array as one argument, whatever its items hold.
+NumPy). Compiled code takes a record array as one argument, whatever its items hold. A call from Python spends some
+40 ns more on it than on a plain array, so records pay where one of them replaces several arrays; a policy with one
+small array of marks keeps it plain and names its places.
 
 Saved policies hold plain arrays, as they did before there were records: the numbers of a record form groups of one
 type, and each group is an array of its own with a row per item, or without rows where there is one record only.

@@ -65,7 +65,7 @@ def _fill(table: Floats, c: float) -> None:
         table[t] = threshold(t, c)
 
 
-_fill_thresholds = EntryPoint(_fill)
+_fill_thresholds = EntryPoint(_fill, share=1.0)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, records
-from risingbandits.policies.commit import _lines, _tables
+from risingbandits.policies.commit import _commit_value, _lines
 
 # What is known of each arm.
 # pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;
@@ -84,7 +84,7 @@ def fill(state: Any, remaining: float) -> None:
         arms["u"][arm] = u
         arms["s"][arm] = s
         arms["lo"][arm] = arms["low"][arm]
-        arms["value"][arm] = _tables.value(u, s, state.cap, remaining)
+        arms["value"][arm] = _commit_value.value(u, s, state.cap, remaining)
 
 
 @kernel

@@ -12,7 +12,7 @@ import math
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats
-from risingbandits.policies.commit import _tables, _widths
+from risingbandits.policies.commit import _commit_value, _widths
 
 _WINDOW_RATIO = 0.7
 _SMALLEST_WINDOW = 0.1
@@ -61,14 +61,14 @@ def best_line(
         lo = max(lo, mean - _widths.below(kind, z, sigma, mean, float(w), spread))
         s = max(0.0, mean + _widths.above(kind, z, sigma, mean, float(w), spread)) / (n - 0.5 * (w - 1))
         u = s * n
-        value = _tables.value(u, s, cap, remaining)
+        value = _commit_value.value(u, s, cap, remaining)
         if value < best or (value == best and u < best_u):
             best, best_u, best_s = value, u, s
         q = w // 3
         if q >= 1:
             u, s = two_block_line(pool, pairs, start, first, n, q, kind, z, sigma)
             if s >= 0.0:  # a negative upper bound on a slope means that the interval has failed
-                value = _tables.value(u, s, cap, remaining)
+                value = _commit_value.value(u, s, cap, remaining)
                 if value < best or (value == best and u < best_u):
                     best, best_u, best_s = value, u, s
         w = min(w - 1, int(_WINDOW_RATIO * w))

@@ -11,7 +11,7 @@ import math
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Records
-from risingbandits.policies.commit import _tables
+from risingbandits.policies.commit import _commit_value
 
 NONE, SUNK_COST, SHARED = 0, 1, 2
 
@@ -52,7 +52,7 @@ def choose(
         value = arms["value"][arm]
         if arm != b and rule != NONE:
             n = arms["n"][arm]
-            k0, lost = _tables.climb(arms["u"][arm], arms["s"][arm], level, remaining)
+            k0, lost = _commit_value.climb(arms["u"][arm], arms["s"][arm], level, remaining)
             odds = min(max_odds, k0 / n)
             risk = odds * lost
             arms["risk"][arm] = risk / remaining
@@ -60,7 +60,7 @@ def choose(
                 value -= (risk + spent) / remaining
             else:
                 shortfall = max(0.0, level - arms["earned"][arm] / n)
-                cost = _tables.shared_cost(
+                cost = _commit_value.shared_cost(
                     arms["cost"][arm], active, spent_by_active, odds, shortfall, cap - level, share
                 )
                 value -= risk / remaining

@@ -17,12 +17,12 @@ from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _families, _lines, _members, _risk, _tables
+from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines, _risk
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
-# What is known of each arm beside what all policies of the family know: the sums of _members, sum and number of squared
+# What is known of each arm beside what the whole family knows: the sums of its members, sum and number of squared
 # differences of neighbouring rewards, the bound on the commit value and the rounds left when it was taken, the expected
 # commit value, and the probability that the arm still rises as steeply as ever.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
@@ -123,7 +123,7 @@ def _rival_index(state: State, arm: int, b: int, value: float, level: float, spe
 
     A rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines alone.
     """
-    k0, lost = _tables.climb(state.arms["u"][arm], state.arms["s"][arm], level, remaining)
+    k0, lost = _commit_value.climb(state.arms["u"][arm], state.arms["s"][arm], level, remaining)
     risk = min(state.max_odds, k0 / state.arms["n"][arm]) * lost
     state.arms["risk"][arm] = risk / remaining
     if state.arms["straight"][arm] < state.straight:
@@ -172,7 +172,7 @@ def _learn(state: State, t: int, arm: int) -> None:
         x = known + 0.5 * (pulls + 1.0)
         y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
         w = pulls / (variance + state.drift * state.drift * x)
-        _members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
+        _ensemble_members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
     if state.arms["pairs"][arm] > _ENOUGH_PAIRS:
         sigma = math.sqrt(_variance(state, arm))
     _batches.draw_line(state, t, arm, sigma)
@@ -192,10 +192,10 @@ def _take_bound(state: State, arm: int, remaining: float) -> None:
     """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
     n = float(state.arms["pulls"][arm])
     count = _weigh(state, arm, n, remaining, False)
-    state.arms["bound"][arm] = _members.upper_quantile(state.work, count, min(state.tail, n / remaining))
+    state.arms["bound"][arm] = _ensemble_members.upper_quantile(state.work, count, min(state.tail, n / remaining))
     state.arms["left"][arm] = remaining
-    state.arms["expected"][arm] = _members.expectation(state.work, count)
-    state.arms["straight"][arm] = _members.slower_than(state.work, count, 2.0 * n)
+    state.arms["expected"][arm] = _ensemble_members.expectation(state.work, count)
+    state.arms["straight"][arm] = _ensemble_members.slower_than(state.work, count, 2.0 * n)
 
 
 @kernel
@@ -207,16 +207,16 @@ def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> i
         for c in range(state.log_prior.shape[0]):
             others = state.shares[last, c] - state.shares[arm, c]
             state.log_prior[c] = math.log(_POOLED_WEIGHT / state.log_prior.shape[0] + max(0.0, others))
-    top = _members.posterior(
+    top = _ensemble_members.posterior(
         state.moments, state.arms, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
     )
-    _members.shares(state.work, top)
+    _ensemble_members.shares(state.work, top)
     if pooled and not final:  # asking for a recommendation changes nothing
         for c in range(state.log_prior.shape[0]):
-            share = state.work[_members.SHARE, c]
+            share = state.work[_ensemble_members.SHARE, c]
             state.shares[last, c] += share - state.shares[arm, c]
             state.shares[arm, c] = share
-    return _members.drop_unlikely(state.work)
+    return _ensemble_members.drop_unlikely(state.work)
 
 
 @rare_kernel
@@ -228,7 +228,7 @@ def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
         n = float(state.arms["pulls"][arm])
         if n > 0.0:
             count = _weigh(state, arm, n, max(0.0, state.run["horizon"][0] - n), True)
-            level = _members.expectation(state.work, count)
+            level = _ensemble_members.expectation(state.work, count)
             if level > highest:
                 highest = level
                 best = arm
@@ -311,9 +311,9 @@ class CommitEnsemble(CommitFamily):
     lookahead: float = number(4.0, above=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        taus = _families.paces(horizon)
-        shapes = _families.FAMILIES * taus.size
-        components = _members.MODES * shapes
+        taus = _curve_shapes.paces(horizon)
+        shapes = _curve_shapes.FAMILIES * taus.size
+        components = _ensemble_members.MODES * shapes
         return State(
             tail=float(self.tail),
             sunk=float(self.sunk),
@@ -323,7 +323,7 @@ class CommitEnsemble(CommitFamily):
             moments=np.zeros((n_arms, shapes, 3)),
             log_prior=np.full(components, -math.log(components)),
             shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
-            work=np.zeros((_members.ROWS, components)),
+            work=np.zeros((_ensemble_members.ROWS, components)),
             **self.shared_state(n_arms, horizon, capacity),
         )
 

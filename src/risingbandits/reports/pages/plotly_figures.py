@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.tables import TextTable
+from risingbandits.reports.figure_data import MUTED, Line, Shares
 from risingbandits.reports.pages.escaping import label, numbers
-from risingbandits.reports.pages.page import Figure
-from risingbandits.reports.pictures import MUTED, Line, Shares
+from risingbandits.reports.pages.layout import Figure
 
 __all__ = ["area", "axis", "bars", "heat_figure", "line", "lines_figure", "ranking_figure"]
 

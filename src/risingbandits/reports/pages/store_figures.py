@@ -10,9 +10,9 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.ledger import ArmState
 from risingbandits.reports.allocation_log import AllocationLog, Outlook
+from risingbandits.reports.figure_data import MUTED, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
-from risingbandits.reports.pages.page import Figure
-from risingbandits.reports.pictures import MUTED, Line, lines_table
+from risingbandits.reports.pages.layout import Figure
 
 __all__ = ["learning_curves", "shown_arms", "spent_by_block", "spent_over_time"]
 

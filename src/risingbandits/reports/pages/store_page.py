@@ -9,7 +9,7 @@ from pathlib import Path
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.status import spent, standing
 from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.pages.page import Block, Facts, Page, Section, Table, Text
+from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
 from risingbandits.reports.store_follower import Follower
 

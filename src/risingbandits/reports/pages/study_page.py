@@ -10,9 +10,9 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
+from risingbandits.reports.figure_data import MUTED, curve_lines, lines_table, pull_shares, regret_lines
 from risingbandits.reports.pages import plotly_figures as draw
-from risingbandits.reports.pages.page import Block, Code, Facts, Figure, Page, Section, Table, Text
-from risingbandits.reports.pictures import MUTED, curve_lines, lines_table, pull_shares, regret_lines
+from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.study import SavedStudy, StudyNotes
 from risingbandits.reports.tables import summary_table
 

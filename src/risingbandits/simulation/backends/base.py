@@ -130,7 +130,7 @@ def backend_for(backend: str | Backend, jobs: int | None = None, address: str | 
             raise RisingBanditsError(f"address is that of a Ray cluster and needs backend 'ray', got {shown(address)}.")
         yield Threads(jobs)
         return
-    from risingbandits._core.ray import connected
+    from risingbandits._core.ray_connection import connected
     from risingbandits.simulation.backends.ray import RayBlocks
 
     blocks = RayBlocks(jobs)  # checks its arguments before a cluster is started

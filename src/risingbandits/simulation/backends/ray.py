@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.ray import import_ray
+from risingbandits._core.ray_connection import import_ray
 from risingbandits._version import __version__
 from risingbandits.simulation.backends.base import Backend, Begin
 

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
-from risingbandits.reports.pictures import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
+from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 

@@ -22,7 +22,7 @@ from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.html_report import page_of, write_html
 from risingbandits.reports.live import terminal
-from risingbandits.reports.pages.page import Figure, plotly_script
+from risingbandits.reports.pages.layout import Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
 from risingbandits.reports.store_follower import Follower
 from sample_stores import WICKED, make_store

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from risingbandits import Policy, Result, RisingBandit, RisingBanditsError, simulate
 from risingbandits.policies import Constant
 from risingbandits.problems import LinearCapped, random_problem
-from risingbandits.reports.figures import plot_curves, plot_pulls, plot_regret, save_figure
+from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
 from risingbandits.reports.style import look, thousands
 
 

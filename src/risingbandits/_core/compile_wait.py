@@ -11,8 +11,9 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["announced", "quicker"]
+__all__ = ["MESSAGE", "announced", "quicker"]
 
+MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
 _PATIENCE = 2.0  # seconds of compiling before a word is said
 _PAUSE = 1.0  # seconds without a step of the compiler that are something else
 
@@ -55,7 +56,7 @@ class _Waiting(event.Listener):
         if now - self.last < _PAUSE:
             before, self.spent = self.spent, self.spent + now - self.last
             if before < _PATIENCE <= self.spent:
-                print("risingbandits: compiling for this machine, which is kept for later runs ...", file=sys.stderr)
+                print(MESSAGE, file=sys.stderr, flush=True)
         self.last = now
 
     on_end = on_start

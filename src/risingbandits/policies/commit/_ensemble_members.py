@@ -14,7 +14,7 @@ import math
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Records
-from risingbandits.policies.commit import _families
+from risingbandits.policies.commit import _curve_shapes
 
 MODES = 2
 
@@ -48,9 +48,9 @@ def add_block(moments: Floats, arms: Records, taus: Floats, arm: int, x: float, 
     """Take in a batch with mean y, centre x and weight w."""
     arms["weight"][arm] += w
     arms["weighted"][arm] += w * y
-    for family in range(_families.FAMILIES):
+    for family in range(_curve_shapes.FAMILIES):
         for i in range(taus.shape[0]):
-            g = _families.rise(family, x / taus[i])
+            g = _curve_shapes.rise(family, x / taus[i])
             k = family * taus.shape[0] + i
             moments[arm, k, 0] += w * g
             moments[arm, k, 1] += w * g * g
@@ -75,7 +75,7 @@ def posterior(
     What is asked for is the mean over the ``remaining`` pulls or, if ``final``, the level after the last of them. The
     first row of ``work`` has logarithms: `shares` makes weights of them.
     """
-    shapes = _families.FAMILIES * taus.shape[0]
+    shapes = _curve_shapes.FAMILIES * taus.shape[0]
     weight = arms["weight"][arm]
     weighted = arms["weighted"][arm]
     p0 = 1.0 / (_RISE_SPREAD * scale * _RISE_SPREAD * scale)
@@ -83,14 +83,14 @@ def posterior(
     p1 = 1.0 / (_PART_SPREAD * scale * _PART_SPREAD * scale)
     a1 = _PART * scale
     top = -math.inf
-    for family in range(_families.FAMILIES):
+    for family in range(_curve_shapes.FAMILIES):
         for i in range(taus.shape[0]):
             k = family * taus.shape[0] + i
             s_g, s_gg, s_gy = moments[arm, k, 0], moments[arm, k, 1], moments[arm, k, 2]
             if final:
-                g = _families.rise(family, (n + remaining) / taus[i])
+                g = _curve_shapes.rise(family, (n + remaining) / taus[i])
             else:
-                g = _families.average(family, taus[i], n, remaining)
+                g = _curve_shapes.average(family, taus[i], n, remaining)
             work[PACE, k] = taus[i]
             work[PACE, shapes + k] = taus[i]
             # From nothing.

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("river")
 pytest.importorskip("sklearn")
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "model-choice" / "results.csv"
 
 

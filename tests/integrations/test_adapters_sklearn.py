@@ -25,8 +25,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget, Pull
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
-from risingbandits.integrations.selector import RisingSelector
 from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
+from risingbandits.integrations.sklearn_selector import RisingSelector
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
 from risingbandits.policies import RoundRobin
-from risingbandits.reports.figures import plot_curves, plot_pulls, plot_regret
 from risingbandits.reports.html_report import write_html
+from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret
 from risingbandits.reports.pages import escaping
-from risingbandits.reports.pages.page import plotly_script
+from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study, StudyNotes
 from risingbandits.reports.style import look
 from sample_stores import WICKED

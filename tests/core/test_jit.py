@@ -14,7 +14,7 @@ import pytest
 from risingbandits import Policy, get_problem
 from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
-from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
+from risingbandits.simulation.engine import Runner, compiled_loop
 
 HELPER = """
 from risingbandits._core.jit import kernel
@@ -162,4 +162,6 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     problem = get_problem("paper-2arms")
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
-    assert runners[0].loop is compiled_loop(Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, curve_pull)
+    assert runners[0].loop is compiled_loop(
+        Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, runners[0].arms.pull
+    )

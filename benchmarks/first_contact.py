@@ -1,0 +1,81 @@
+"""What the first minute costs: CPU seconds of three first steps, each with a compiler cache of its own.
+
+    python benchmarks/first_contact.py                          # this tree
+    python benchmarks/first_contact.py --baseline ../old/src    # beside another one, taking turns
+
+The bars are those for an empty cache on two shared server cores. A warm cache is measured after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import risingbandits
+
+README = Path(__file__).parents[1] / "README.md"
+HERE = Path(risingbandits.__file__).parents[1]
+PLAN = """
+budget = 6
+[[arms]]
+name = "a"
+command = ["echo", "0.5"]
+[[arms]]
+name = "b"
+command = ["echo", "0.6"]
+"""
+
+
+def snippets() -> list[str]:
+    """The Python blocks of the README, as scripts."""
+    blocks = README.read_text().split("```python\n")[1:]
+    lines = [block.split("```")[0].splitlines() for block in blocks]
+    return ["\n".join(line[4:] for line in block if line.startswith((">>>", "..."))) for block in lines]
+
+
+def steps() -> dict[str, tuple[list[str], float]]:
+    """The arguments for Python and the bar of every step."""
+    simulate, allocate = snippets()[:2]
+    return {
+        "run, six echo pulls": (["-m", "risingbandits", "run", "plan.toml"], 2.5),
+        "README, allocator": (["-c", f"import risingbandits as rb\n{allocate}"], 2.5),
+        "README, simulate": (["-c", simulate], 10.0),
+    }
+
+
+def cpu_seconds(arguments: list[str], tree: Path, folder: Path, cache: Path) -> float:
+    """User and system seconds of one child, which begins in an empty folder."""
+    folder.mkdir()
+    (folder / "plan.toml").write_text(PLAN)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(cache)}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--baseline", type=Path, help="the src folder of another tree")
+    parser.add_argument("--repeats", type=int, default=1, help="the least of so many is shown")
+    given = parser.parse_args()
+    trees = {"this tree": HERE} | ({} if given.baseline is None else {"baseline": given.baseline.resolve()})
+    for name, (arguments, bar) in steps().items():
+        seconds: dict[str, tuple[list[float], list[float]]] = {tree: ([], []) for tree in trees}
+        for _ in range(given.repeats):
+            for tree, path in trees.items():
+                with tempfile.TemporaryDirectory() as place:
+                    for number in range(2):  # an empty cache, then a warm one
+                        used = cpu_seconds(arguments, path, Path(place, str(number)), Path(place, "cache"))
+                        seconds[tree][number].append(used)
+        for tree, (cold, warm) in seconds.items():
+            print(f"{name:22} {tree:10} {min(cold):6.2f} s cold (bar {bar})  {min(warm):6.2f} s warm", flush=True)
+
+
+if __name__ == "__main__":
+    main()

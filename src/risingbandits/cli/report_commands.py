@@ -1,0 +1,84 @@
+"""The commands that show: report, watch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from risingbandits._core.errors import RisingBanditsError
+
+_REPORT_EPILOG = """\
+Examples:
+
+risingbandits report risingbandits-demo -o demo.html
+
+risingbandits report run.db -o run.html
+"""
+_WATCH_EPILOG = """\
+The page can only be opened on this machine, and the store is only read. On another machine, forward the port:
+[bold]ssh -L 8000:127.0.0.1:8000 HOST[/].
+"""
+
+Store = Annotated[str, typer.Argument(help="SQLite file of the allocation, or a postgresql:// address.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Register the commands on ``app``."""
+
+    @app.command(epilog=_REPORT_EPILOG)
+    def report(
+        source: Annotated[
+            str, typer.Argument(help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.")
+        ],
+        out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+    ) -> None:
+        """Write one page with pictures and tables about a study or an allocation; it needs no network."""
+        from risingbandits.reports.html_report import write_html
+
+        typer.echo(f"Report: {write_html(source, out)}")
+
+    @app.command(epilog=_WATCH_EPILOG)
+    def watch(
+        store: Store,
+        port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
+        terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
+        once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
+        browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
+    ) -> None:
+        """Follow an allocation while it runs, in a browser or on the terminal."""
+        if once and not terminal:
+            raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
+        try:
+            if terminal:
+                _watch_here(store, once)
+            else:
+                _watch_in_browser(store, port, browser)
+        except KeyboardInterrupt:
+            typer.echo("Stopped watching; the allocation goes on.", err=True)
+
+
+def _watch_here(store: str, once: bool) -> None:
+    from rich.console import Console
+
+    from risingbandits.reports.live import terminal
+
+    console = Console()
+    if not console.is_terminal:
+        terminal.show_once(store, Console(width=160))
+    elif once:
+        terminal.show_once(store, console)
+    else:
+        terminal.watch_terminal(store, console)
+
+
+def _watch_in_browser(store: str, port: int, browser: bool) -> None:
+    from risingbandits.reports.live.server import serve
+
+    def ready(address: str) -> None:
+        typer.echo(f"Live at {address} (Ctrl-C to stop)")
+        if browser:
+            typer.launch(address)
+
+    serve(store, port, ready)

@@ -1,0 +1,129 @@
+"""The command run: spend a budget on commands, as a plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.cli.backend_options import Address
+
+if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
+    from risingbandits.allocation import Allocator
+    from risingbandits.allocation.commands.plan_file import Plan
+
+_EPILOG = """\
+A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
+docs/commands.md. Interrupt it whenever you like; the same command goes on where it stopped.
+"""
+_NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
+
+
+def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
+    """Register the command on ``app``; ``show`` prints a table."""
+
+    @app.command(epilog=_EPILOG)
+    def run(
+        plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+        jobs: Annotated[
+            int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")
+        ] = None,
+        store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+        fresh: Annotated[
+            bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
+        ] = False,
+        check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
+        backend: Annotated[
+            str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
+        ] = "local",
+        address: Address = None,
+        resources: Annotated[
+            str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
+        ] = None,
+    ) -> None:
+        """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
+        from risingbandits.allocation.arms.display import lines_or_table
+        from risingbandits.allocation.arms.driver import Driver
+        from risingbandits.allocation.commands.fresh_start import put_aside, running
+        from risingbandits.allocation.commands.plan_file import read_plan
+        from risingbandits.allocation.status import arms_table, standing
+
+        check_choice("backend", backend, ("local", "ray"))
+        if backend == "local" and (address is not None or resources is not None):
+            raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
+        chosen = read_plan(plan, store)
+        jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+        if check:
+            show(_table(chosen))
+            typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
+            return
+        aside = put_aside(chosen) if fresh else None
+        if aside is not None:
+            typer.echo(f"The earlier run is now in {aside}")
+        with running(chosen), _allocator(chosen) as allocator:
+            with _arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
+                received = Driver(allocator, arms, jobs, display, patient=True).run()
+            code = 0 if received is None else 128 + received
+            ledger = allocator.ledger
+            show(arms_table(ledger))
+            typer.echo(standing(ledger))
+            if code:
+                typer.echo("Stopped before the end. The same command goes on from here.")
+            typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
+            failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
+        raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
+
+
+@contextmanager
+def _arms(
+    plan: Plan, allocator: Allocator, backend: str, resources: str | None, address: str | None
+) -> Iterator[Mapping[str, Any]]:
+    """The commands of a plan as arms, on this machine or on a cluster."""
+    if backend == "local":
+        from risingbandits.allocation.commands.command import command_arms
+
+        yield command_arms(plan)
+        return
+    from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources
+
+    with commands_on_ray(plan, parse_resources(resources), address) as arms:
+        arms.belong_to(allocator)
+        yield arms
+
+
+def _allocator(plan: Plan) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store."""
+    from risingbandits.allocation import Allocator
+
+    Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
+    there = "://" not in plan.store and Path(plan.store).exists()
+    try:
+        names = [arm.name for arm in plan.arms]
+        return Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
+    except RisingBanditsError as error:
+        hint = " To begin anew, give --fresh, which keeps the old store." if there else ""
+        raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
+
+
+def _table(plan: Plan) -> TextTable:
+    import shlex
+
+    from risingbandits._core.tables import TextTable
+
+    rows = [
+        (
+            arm.name,
+            arm.command if isinstance(arm.command, str) else shlex.join(arm.command),
+            str(arm.directory),
+            "-" if arm.timeout is None else f"{arm.timeout:g} s",
+        )
+        for arm in plan.arms
+    ]
+    return TextTable(
+        ("arm", "command", "directory", "timeout"), rows, frozenset({3}), f"{plan.budget.amount:g} {plan.budget.unit}"
+    )
