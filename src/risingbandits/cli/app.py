@@ -17,11 +17,10 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands
-from risingbandits.cli.backend_options import Address, Backend
 from risingbandits.cli.command_line import given_command
+from risingbandits.cli.shared import Address, Backend, Jobs, Objective, Runs, Seed, show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.study import Study
 
@@ -90,9 +89,9 @@ def _top(
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
-    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
+    runs: Runs = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
@@ -124,26 +123,22 @@ def simulate(
     policies: Annotated[
         str | None, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs of each policy.")] = 20,
+    runs: Runs = 20,
     horizon: Annotated[
         int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
     ] = None,
     noise: Annotated[
         str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; by default the problem's own.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    seed: Seed = 0,
     record_at: Annotated[
         str, typer.Option(help="How many rounds to record regret at, or these rounds: 100,1000,5000.")
     ] = "200",
-    jobs: Annotated[
-        int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")
-    ] = None,
+    jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     backend: Backend = "local",
     address: Address = None,
-    objective: Annotated[
-        str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
-    ] = "cumulative",
+    objective: Objective = "cumulative",
     after_end: Annotated[
         str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
     ] = "hold",
@@ -175,13 +170,13 @@ def policies(name: Annotated[str | None, typer.Argument(help="Show this one with
     from risingbandits.reports import tables
 
     if name is None:
-        _show(tables.policies_table())
+        show(tables.policies_table())
         return
     policy = policy_class(name)
     typer.echo(f"{name} ({policy.__name__})\n\n{tables.docstring_head(policy)}")
     settings = tables.parameters_table(policy)
     if settings.rows:
-        _show(settings)
+        show(settings)
 
 
 @app.command()
@@ -189,7 +184,7 @@ def problems() -> None:
     """List the named problems."""
     from risingbandits.reports.tables import problems_table
 
-    _show(problems_table())
+    show(problems_table())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -241,22 +236,12 @@ def _present(
 
         page = write_report(studies, out, command, objective)
     for study in studies:
-        _show(summary_table(study.result, objective))
+        show(summary_table(study.result, objective))
     if note:
         typer.echo(f"{note}\n")
     typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
 
 
-def _show(table: TextTable) -> None:
-    """A table as wide as the terminal, or as wide as it needs to be where there is none."""
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=160)
-    console.print(table.rich())
-
-
-curve_commands.add_commands(app, _show)
-run_plan.add_commands(app, _show)
-store_commands.add_commands(app, _show)
-report_commands.add_commands(app)
-paper.add_commands(app, _show)
+for module in (curve_commands, run_plan, store_commands, report_commands):
+    app.add_typer(module.commands)
+app.add_typer(paper.commands, name="paper")

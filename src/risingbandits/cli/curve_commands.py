@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.cli.shared import Objective, show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
+    pass
 
 # Compared by default: ours, and what others use for the same purpose.
 _DEFAULTS = {
@@ -29,83 +29,79 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 (rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
 """
 
+commands = typer.Typer()
 
-def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
-    """Register the commands on ``app``; ``show`` prints a table."""
 
-    @app.command(epilog=_CHECK_EPILOG)
-    def check(
-        curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
-        noise: Annotated[
-            float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
-        ] = None,
-        simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
-        seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
-    ) -> None:
-        """Tell whether measured curves look rising and concave, as the theory wants them."""
-        from risingbandits.problems.csv_files import load_curves
-        from risingbandits.reports.theory import check_table
-        from risingbandits.theory.measured import check_curve
+@commands.command(epilog=_CHECK_EPILOG)
+def check(
+    curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
+    ] = None,
+    simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+) -> None:
+    """Tell whether measured curves look rising and concave, as the theory wants them."""
+    from risingbandits.problems.csv_files import load_curves
+    from risingbandits.reports.theory import check_table
+    from risingbandits.theory.measured import check_curve
 
-        reports = []
-        for name, values in load_curves(curves).items():
-            if len(values) < 3:
-                raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
-            reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
-        show(check_table(reports))
-        for report in reports:
-            typer.echo(f"{report.name} {report.verdict}.")
+    reports = []
+    for name, values in load_curves(curves).items():
+        if len(values) < 3:
+            raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
+        reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
+    show(check_table(reports))
+    for report in reports:
+        typer.echo(f"{report.name} {report.verdict}.")
 
-    @app.command(epilog=_REPLAY_EPILOG)
-    def replay(
-        curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
-        budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
-        objective: Annotated[
-            str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")
-        ] = "cumulative",
-        policies: Annotated[
-            str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
-        ] = None,
-        orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
-        seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
-        direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
-        reward_range: Annotated[str, typer.Option("--range", help="Least and greatest possible value.")] = "0,1",
-        sigma: Annotated[
-            float | None, typer.Option(help="Noise of one value; by default taken from the curves.")
-        ] = None,
-        max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
-        after_end: Annotated[
-            str,
-            typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold)."),
-        ] = "stop",
-        out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
-    ) -> None:
-        """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
-        from risingbandits.policies.parsing import parse_policies
-        from risingbandits.problems.csv_files import load_curves
-        from risingbandits.reports import replay_tables as tables
-        from risingbandits.simulation.replay import replay as play
 
-        check_choice("objective", objective, _DEFAULTS)
-        outcome = play(
-            load_curves(curves),
-            parse_policies(_DEFAULTS[objective] if policies is None else policies),
-            budget,
-            orders=orders,
-            seed=seed,
-            direction=direction,
-            reward_range=_range(reward_range),
-            sigma=sigma,
-            max_arms=max_arms,
-            after_end=after_end,
-        )
-        show(tables.outcome_table(outcome, objective))
-        show(tables.spending_table(outcome))
-        if out is not None:
-            from risingbandits._core.files import write_whole
+@commands.command(epilog=_REPLAY_EPILOG)
+def replay(
+    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
+    budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
+    objective: Objective = "cumulative",
+    policies: Annotated[
+        str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
+    ] = None,
+    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
+    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
+    reward_range: Annotated[str, typer.Option("--range", help="Least and greatest possible value.")] = "0,1",
+    sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
+    max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
+    after_end: Annotated[
+        str,
+        typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold)."),
+    ] = "stop",
+    out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
+) -> None:
+    """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
+    from risingbandits.policies.parsing import parse_policies
+    from risingbandits.problems.csv_files import load_curves
+    from risingbandits.reports import replay_tables as tables
+    from risingbandits.simulation.replay import replay as play
 
-            write_whole(out, tables.replay_csv(outcome).encode())
-            typer.echo(f"Every policy and order: {out}")
+    check_choice("objective", objective, _DEFAULTS)
+    outcome = play(
+        load_curves(curves),
+        parse_policies(_DEFAULTS[objective] if policies is None else policies),
+        budget,
+        orders=orders,
+        seed=seed,
+        direction=direction,
+        reward_range=_range(reward_range),
+        sigma=sigma,
+        max_arms=max_arms,
+        after_end=after_end,
+    )
+    show(tables.outcome_table(outcome, objective))
+    show(tables.spending_table(outcome))
+    if out is not None:
+        from risingbandits._core.files import write_whole
+
+        write_whole(out, tables.replay_csv(outcome).encode())
+        typer.echo(f"Every policy and order: {out}")
 
 
 def _range(text: str) -> tuple[float, float]:

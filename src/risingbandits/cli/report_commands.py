@@ -23,40 +23,40 @@ The page can only be opened on this machine, and the store is only read. On anot
 
 Store = Annotated[str, typer.Argument(help="SQLite file of the allocation, or a postgresql:// address.")]
 
+commands = typer.Typer()
 
-def add_commands(app: typer.Typer) -> None:
-    """Register the commands on ``app``."""
 
-    @app.command(epilog=_REPORT_EPILOG)
-    def report(
-        source: Annotated[
-            str, typer.Argument(help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.")
-        ],
-        out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
-    ) -> None:
-        """Write one page with pictures and tables about a study or an allocation; it needs no network."""
-        from risingbandits.reports.html_report import write_html
+@commands.command(epilog=_REPORT_EPILOG)
+def report(
+    source: Annotated[
+        str, typer.Argument(help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+) -> None:
+    """Write one page with pictures and tables about a study or an allocation; it needs no network."""
+    from risingbandits.reports.html_report import write_html
 
-        typer.echo(f"Report: {write_html(source, out)}")
+    typer.echo(f"Report: {write_html(source, out)}")
 
-    @app.command(epilog=_WATCH_EPILOG)
-    def watch(
-        store: Store,
-        port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
-        terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
-        once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
-        browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
-    ) -> None:
-        """Follow an allocation while it runs, in a browser or on the terminal."""
-        if once and not terminal:
-            raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
-        try:
-            if terminal:
-                _watch_here(store, once)
-            else:
-                _watch_in_browser(store, port, browser)
-        except KeyboardInterrupt:
-            typer.echo("Stopped watching; the allocation goes on.", err=True)
+
+@commands.command(epilog=_WATCH_EPILOG)
+def watch(
+    store: Store,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
+) -> None:
+    """Follow an allocation while it runs, in a browser or on the terminal."""
+    if once and not terminal:
+        raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
+    try:
+        if terminal:
+            _watch_here(store, once)
+        else:
+            _watch_in_browser(store, port, browser)
+    except KeyboardInterrupt:
+        typer.echo("Stopped watching; the allocation goes on.", err=True)
 
 
 def _watch_here(store: str, once: bool) -> None:

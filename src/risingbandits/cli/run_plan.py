@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits.cli.backend_options import Address
+from risingbandits.cli.shared import Address, show
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -23,60 +23,57 @@ docs/commands.md. Interrupt it whenever you like; the same command goes on where
 """
 _NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
 
+commands = typer.Typer()
 
-def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
-    """Register the command on ``app``; ``show`` prints a table."""
 
-    @app.command(epilog=_EPILOG)
-    def run(
-        plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
-        jobs: Annotated[
-            int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")
-        ] = None,
-        store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
-        fresh: Annotated[
-            bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
-        ] = False,
-        check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
-        backend: Annotated[
-            str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
-        ] = "local",
-        address: Address = None,
-        resources: Annotated[
-            str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
-        ] = None,
-    ) -> None:
-        """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
-        from risingbandits.allocation.arms.display import lines_or_table
-        from risingbandits.allocation.arms.driver import Driver
-        from risingbandits.allocation.commands.fresh_start import put_aside, running
-        from risingbandits.allocation.commands.plan_file import read_plan
-        from risingbandits.allocation.status import arms_table, standing
+@commands.command(epilog=_EPILOG)
+def run(
+    plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+    jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
+    store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
+    backend: Annotated[
+        str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
+    ] = "local",
+    address: Address = None,
+    resources: Annotated[
+        str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
+    ] = None,
+) -> None:
+    """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
+    from risingbandits.allocation.arms.display import lines_or_table
+    from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.commands.fresh_start import put_aside, running
+    from risingbandits.allocation.commands.plan_file import read_plan
+    from risingbandits.allocation.status import arms_table, standing
 
-        check_choice("backend", backend, ("local", "ray"))
-        if backend == "local" and (address is not None or resources is not None):
-            raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
-        chosen = read_plan(plan, store)
-        jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
-        if check:
-            show(_table(chosen))
-            typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
-            return
-        aside = put_aside(chosen) if fresh else None
-        if aside is not None:
-            typer.echo(f"The earlier run is now in {aside}")
-        with running(chosen), _allocator(chosen) as allocator:
-            with _arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
-                received = Driver(allocator, arms, jobs, display, patient=True).run()
-            code = 0 if received is None else 128 + received
-            ledger = allocator.ledger
-            show(arms_table(ledger))
-            typer.echo(standing(ledger))
-            if code:
-                typer.echo("Stopped before the end. The same command goes on from here.")
-            typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
-            failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
-        raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
+    check_choice("backend", backend, ("local", "ray"))
+    if backend == "local" and (address is not None or resources is not None):
+        raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
+    chosen = read_plan(plan, store)
+    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    if check:
+        show(_table(chosen))
+        typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
+        return
+    aside = put_aside(chosen) if fresh else None
+    if aside is not None:
+        typer.echo(f"The earlier run is now in {aside}")
+    with running(chosen), _allocator(chosen) as allocator:
+        with _arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
+            received = Driver(allocator, arms, jobs, display, patient=True).run()
+        code = 0 if received is None else 128 + received
+        ledger = allocator.ledger
+        show(arms_table(ledger))
+        typer.echo(standing(ledger))
+        if code:
+            typer.echo("Stopped before the end. The same command goes on from here.")
+        typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
+        failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
+    raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
 
 
 @contextmanager

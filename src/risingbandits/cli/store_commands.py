@@ -3,82 +3,82 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits.cli.shared import show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
     from risingbandits.allocation.events import Event
 
 Store = Annotated[str, typer.Argument(help="Store of a run: a file such as plan.db, or postgresql://...")]
 
+commands = typer.Typer()
 
-def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
-    """Register the commands on ``app``; ``show`` prints a table."""
 
-    @app.command()
-    def log(
-        store: Store,
-        last: Annotated[int, typer.Option(help="Only the last so many entries; 0 for all.")] = 0,
-        arm: Annotated[str | None, typer.Option(help="Only entries about this arm.")] = None,
-        kind: Annotated[str | None, typer.Option(help="Only entries of this kind, such as tell or fail.")] = None,
-    ) -> None:
-        """List what happened in a run, one line each, the oldest first."""
-        from risingbandits.allocation.events import KINDS
-        from risingbandits.allocation.stores.reader import open_reader
+@commands.command()
+def log(
+    store: Store,
+    last: Annotated[int, typer.Option(help="Only the last so many entries; 0 for all.")] = 0,
+    arm: Annotated[str | None, typer.Option(help="Only entries about this arm.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only entries of this kind, such as tell or fail.")] = None,
+) -> None:
+    """List what happened in a run, one line each, the oldest first."""
+    from risingbandits.allocation.events import KINDS
+    from risingbandits.allocation.stores.reader import open_reader
 
-        if kind is not None:
-            check_choice("kind", kind, KINDS)
-        check_positive_int("last", last, minimum=0)
-        with open_reader(store) as reader:
-            events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))
-            for event in events if last == 0 else deque(events, maxlen=last):
-                typer.echo(_line(event))
+    if kind is not None:
+        check_choice("kind", kind, KINDS)
+    check_positive_int("last", last, minimum=0)
+    with open_reader(store) as reader:
+        events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))
+        for event in events if last == 0 else deque(events, maxlen=last):
+            typer.echo(_line(event))
 
-    @app.command("show")
-    def show_store(store: Store) -> None:
-        """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
-        from risingbandits.allocation.status import arms_table, flights_table, standing
-        from risingbandits.allocation.stores.reader import open_reader
 
-        with open_reader(store) as reader:
-            ledger = reader.ledger()
-            show(arms_table(ledger))
-            if ledger.in_flight:
-                show(flights_table(ledger))
-            typer.echo(standing(ledger))
+@commands.command("show")
+def show_store(store: Store) -> None:
+    """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
+    from risingbandits.allocation.status import arms_table, flights_table, standing
+    from risingbandits.allocation.stores.reader import open_reader
 
-    @app.command()
-    def export(
-        store: Store,
-        out: Annotated[
-            Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its ending; else CSV is printed.")
-        ] = None,
-        events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
-    ) -> None:
-        """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
-        from risingbandits._core.files import write_whole
-        from risingbandits.allocation.stores import export as exports
-        from risingbandits.allocation.stores.reader import open_reader
+    with open_reader(store) as reader:
+        ledger = reader.ledger()
+        show(arms_table(ledger))
+        if ledger.in_flight:
+            show(flights_table(ledger))
+        typer.echo(standing(ledger))
 
-        ending = ".csv" if out is None else out.suffix.lower()
-        if ending not in (".csv", ".json"):
-            raise RisingBanditsError(f"out must end in .csv or .json, got {str(out)!r}.")
-        with open_reader(store) as reader:
-            if events:
-                text = exports.events_csv(reader) if ending == ".csv" else exports.events_json(reader)
-            else:
-                text = exports.curves_csv(reader) if ending == ".csv" else exports.curves_json(reader)
-        if out is None:
-            typer.echo(text, nl=False)
+
+@commands.command()
+def export(
+    store: Store,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its ending; else CSV is printed.")
+    ] = None,
+    events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
+) -> None:
+    """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
+    from risingbandits._core.files import write_whole
+    from risingbandits.allocation.stores import export as exports
+    from risingbandits.allocation.stores.reader import open_reader
+
+    ending = ".csv" if out is None else out.suffix.lower()
+    if ending not in (".csv", ".json"):
+        raise RisingBanditsError(f"out must end in .csv or .json, got {str(out)!r}.")
+    with open_reader(store) as reader:
+        if events:
+            text = exports.events_csv(reader) if ending == ".csv" else exports.events_json(reader)
         else:
-            write_whole(out, text.encode())
-            typer.echo(f"Written: {out}")
+            text = exports.curves_csv(reader) if ending == ".csv" else exports.curves_json(reader)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(out, text.encode())
+        typer.echo(f"Written: {out}")
 
 
 def _line(event: Event) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -10,16 +9,13 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli.backend_options import Address, Backend
 from risingbandits.cli.command_line import given_command
+from risingbandits.cli.shared import Address, Backend, Jobs, Seed, show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
     from risingbandits.paper.imdb import Rows
     from risingbandits.paper.imdb.averages import Averages
     from risingbandits.simulation.backends.base import Backend as Players
-
-Show = Callable[["TextTable"], None]
 
 _FEATURES = (1000, 10_000)
 _QUICK_HORIZON, _QUICK_RUNS, _QUICK_CURVES = 5000, 5, 10
@@ -32,8 +28,6 @@ Data = Annotated[
 Dataset = Annotated[str, typer.Option(help="imdb, or digits, which come with scikit-learn.")]
 Features = Annotated[int, typer.Option(help="Words of the reviews: 1000 (published curves) or 10000 (paper).")]
 Horizon = Annotated[int | None, typer.Option(help="Rounds; by default 50,000 (digits: 10,000).")]
-Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Few runs of 5,000 rounds, unless they are given.")]
 
@@ -44,114 +38,110 @@ class _Setting(NamedTuple):
     published: bool  # whether published averages are for this setting
 
 
-def add_commands(app: typer.Typer, show: Show) -> None:
-    """Register the commands on ``app``; ``show`` prints a table."""
-    group = typer.Typer(
-        help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
-        no_args_is_help=True,
-        rich_markup_mode="rich",
-        epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits paper imdb run --dataset digits[/].",
+commands = typer.Typer(
+    help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits paper imdb run --dataset digits[/].",
+)
+
+
+@commands.command()
+def curves(
+    data: Data = None,
+    dataset: Dataset = "imdb",
+    features: Features = 1000,
+    horizon: Horizon = None,
+    runs: Annotated[int | None, typer.Option(help="Runs to average; 60 by default.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Out = Path("risingbandits-imdb"),
+    quick: Quick = False,
+    backend: Backend = "local",
+    address: Address = None,
+) -> None:
+    """Measure the average learning curves; run it again, with more runs, to continue."""
+    from risingbandits.paper.imdb.study import curves_table
+    from risingbandits.simulation.backends.base import backend_for
+
+    setting = _setting(dataset, data, features, horizon, quick)
+    with backend_for(backend, jobs, address) as players:
+        averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
+    show(curves_table(averages, setting.published))
+    typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
+
+
+@commands.command()
+def run(
+    context: typer.Context,
+    data: Data = None,
+    dataset: Dataset = "imdb",
+    features: Features = 1000,
+    horizon: Horizon = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each policy; 30 by default.")] = None,
+    curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; 60 by default.")] = None,
+    arms: Annotated[str, typer.Option(help="How many of the learners: 7, 2 (logistic regressions), or 7,2.")] = "7,2",
+    policies: Annotated[
+        str | None, typer.Option(help="As for simulate; by default the paper's seven, commit-ucb, round-robin.")
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Add R-ed-UCB with the settings of the published program.")
+    ] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Out = Path("risingbandits-imdb"),
+    quick: Quick = False,
+    backend: Backend = "local",
+    address: Address = None,
+) -> None:
+    """Play policies on live learners; print right predictions and regret, write tables and figures."""
+    from risingbandits._core.files import write_whole
+    from risingbandits.paper.imdb import study as experiment
+    from risingbandits.policies.parsing import parse_policies
+    from risingbandits.reports.markdown_report import write_report
+    from risingbandits.simulation.backends.base import backend_for
+
+    numbers = _numbers(arms, len(experiment.ARMS))
+    if policies is None:
+        chosen = experiment.study_policies(published)
+    else:
+        chosen = parse_policies(policies)
+    setting = _setting(dataset, data, features, horizon, quick)
+    repeats = runs or (_QUICK_RUNS if quick else 30)
+    curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
+    with backend_for(backend, jobs, address) as players:
+        averages = _measured(setting, curve_repeats, seed, players, out)
+        with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
+            studies = experiment.play_studies(setting.rows, averages, chosen, repeats, seed, numbers, advance, players)
+    command = given_command(
+        context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
     )
-    app.add_typer(group, name="imdb")
+    page = write_report(studies, out, command)
+    tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
+    extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
+    write_whole(page, (page.read_text() + extra).encode())
+    write_whole(out / "predictions.csv", experiment.live_csv(studies).encode())
+    for table in tables:
+        show(table)
+    typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
 
-    @group.command()
-    def curves(
-        data: Data = None,
-        dataset: Dataset = "imdb",
-        features: Features = 1000,
-        horizon: Horizon = None,
-        runs: Annotated[int | None, typer.Option(help="Runs to average; 60 by default.")] = None,
-        seed: Seed = 0,
-        jobs: Jobs = None,
-        out: Out = Path("risingbandits-imdb"),
-        quick: Quick = False,
-        backend: Backend = "local",
-        address: Address = None,
-    ) -> None:
-        """Measure the average learning curves; run it again, with more runs, to continue."""
-        from risingbandits.paper.imdb.study import curves_table
-        from risingbandits.simulation.backends.base import backend_for
 
-        setting = _setting(dataset, data, features, horizon, quick)
-        with backend_for(backend, jobs, address) as players:
-            averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
-        show(curves_table(averages, setting.published))
-        typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
+def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
+    """Averaged curves, from the folder as far as they are there, and their files."""
+    from risingbandits._core.files import write_whole
+    from risingbandits.paper.imdb.averages import measure_curves
+    from risingbandits.paper.imdb.study import ARMS
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
 
-    @group.command()
-    def run(
-        context: typer.Context,
-        data: Data = None,
-        dataset: Dataset = "imdb",
-        features: Features = 1000,
-        horizon: Horizon = None,
-        runs: Annotated[int | None, typer.Option(help="Runs of each policy; 30 by default.")] = None,
-        curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; 60 by default.")] = None,
-        arms: Annotated[
-            str, typer.Option(help="How many of the learners: 7, 2 (logistic regressions), or 7,2.")
-        ] = "7,2",
-        policies: Annotated[
-            str | None, typer.Option(help="As for simulate; by default the paper's seven, commit-ucb, round-robin.")
-        ] = None,
-        published: Annotated[
-            bool, typer.Option("--published", help="Add R-ed-UCB with the settings of the published program.")
-        ] = False,
-        seed: Seed = 0,
-        jobs: Jobs = None,
-        out: Out = Path("risingbandits-imdb"),
-        quick: Quick = False,
-        backend: Backend = "local",
-        address: Address = None,
-    ) -> None:
-        """Play policies on live learners; print right predictions and regret, write tables and figures."""
-        from risingbandits._core.files import write_whole
-        from risingbandits.paper.imdb import study as experiment
-        from risingbandits.policies.parsing import parse_policies
-        from risingbandits.reports.markdown_report import write_report
-        from risingbandits.simulation.backends.base import backend_for
-
-        numbers = _numbers(arms, len(experiment.ARMS))
-        if policies is None:
-            chosen = experiment.study_policies(published)
-        else:
-            chosen = parse_policies(policies)
-        setting = _setting(dataset, data, features, horizon, quick)
-        repeats = runs or (_QUICK_RUNS if quick else 30)
-        curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
-        with backend_for(backend, jobs, address) as players:
-            averages = _measured(setting, curve_repeats, seed, players, out)
-            with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
-                studies = experiment.play_studies(
-                    setting.rows, averages, chosen, repeats, seed, numbers, advance, players
-                )
-        command = given_command(
-            context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
+    prepare_folder(out)
+    with progress_bar("curves", runs) as advance:
+        averages = measure_curves(
+            setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
         )
-        page = write_report(studies, out, command)
-        tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
-        extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
-        write_whole(page, (page.read_text() + extra).encode())
-        write_whole(out / "predictions.csv", experiment.live_csv(studies).encode())
-        for table in tables:
-            show(table)
-        typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
-
-    def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
-        """Averaged curves, from the folder as far as they are there, and their files."""
-        from risingbandits._core.files import write_whole
-        from risingbandits.paper.imdb.averages import measure_curves
-        from risingbandits.paper.imdb.study import ARMS
-        from risingbandits.reports.markdown_report import prepare_folder
-        from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
-
-        prepare_folder(out)
-        with progress_bar("curves", runs) as advance:
-            averages = measure_curves(
-                setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
-            )
-        write_whole(out / "curves.csv", averages.csv().encode())
-        save_figure(plot_curves(averages.problem(setting.rows.name)), out, "curves")
-        return averages
+    write_whole(out / "curves.csv", averages.csv().encode())
+    save_figure(plot_curves(averages.problem(setting.rows.name)), out, "curves")
+    return averages
 
 
 def _setting(dataset: str, data: Path | None, features: int, horizon: int | None, quick: bool) -> _Setting:

@@ -2,70 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.cli.backend_options import Address, Backend
 from risingbandits.cli.command_line import given_command
+from risingbandits.cli.shared import Address, Backend, Jobs, Seed, show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
+    pass
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
 Interrupt it whenever you like: the same command goes on with the panel that was not finished.
 """
 
+commands = typer.Typer()
 
-def add_commands(app: typer.Typer, show: Callable[[TextTable], None]) -> None:
-    """Register the command on ``app``; ``show`` prints a table."""
 
-    @app.command(epilog=_EPILOG)
-    def reproduce(
-        context: typer.Context,
-        what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
-        runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
-        jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
-        seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
-        out: Annotated[Path, typer.Option(help="Folder for tables, figures and summary.md.")] = Path(
-            "risingbandits-reproduction"
-        ),
-        extra: Annotated[
-            bool,
-            typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations."),
-        ] = True,
-        quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
-        redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
-        backend: Backend = "local",
-        address: Address = None,
-    ) -> None:
-        """Recompute the paper's synthetic figures and tables."""
-        names = list(_NAMES) if check_choice("what", what, (*_NAMES, "all")) == "all" else [what]
-        if runs is not None:
-            check_positive_int("runs", runs)
-        check_positive_int("seed", seed, minimum=0)
-        if jobs is not None:
-            check_positive_int("jobs", jobs)
+@commands.command(epilog=_EPILOG)
+def reproduce(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
+    runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and summary.md.")] = Path(
+        "risingbandits-reproduction"
+    ),
+    extra: Annotated[
+        bool,
+        typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations."),
+    ] = True,
+    quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
+    redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
+    backend: Backend = "local",
+    address: Address = None,
+) -> None:
+    """Recompute the paper's synthetic figures and tables."""
+    names = list(_NAMES) if check_choice("what", what, (*_NAMES, "all")) == "all" else [what]
+    if runs is not None:
+        check_positive_int("runs", runs)
+    check_positive_int("seed", seed, minimum=0)
+    if jobs is not None:
+        check_positive_int("jobs", jobs)
 
-        from dataclasses import replace
+    from dataclasses import replace
 
-        from risingbandits.paper import reproduce as study
+    from risingbandits.paper import reproduce as study
 
-        if redraw:
-            study.redraw(names, out)
-            typer.echo(f"Figures: {out}")
-            return
-        size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
-        if runs is not None:
-            size = replace(size, runs=runs)
-        command = given_command(context, "out", runs=size.runs)
-        played = study.reproduce(names, out, size, jobs, command, True, backend, address)
-        for name in names:
-            for table in study.EXPERIMENTS[name].tables(out):
-                show(table)
-        typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
-        typer.echo(f"Tables, figures and data: {out / 'summary.md'}")
+    if redraw:
+        study.redraw(names, out)
+        typer.echo(f"Figures: {out}")
+        return
+    size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
+    if runs is not None:
+        size = replace(size, runs=runs)
+    command = given_command(context, "out", runs=size.runs)
+    played = study.reproduce(names, out, size, jobs, command, True, backend, address)
+    for name in names:
+        for table in study.EXPERIMENTS[name].tables(out):
+            show(table)
+    typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
+    typer.echo(f"Tables, figures and data: {out / 'summary.md'}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,82 +9,80 @@ import typer
 
 from risingbandits._core.errors import check_choice
 from risingbandits._core.progress import progress_bar
+from risingbandits.cli.shared import Jobs, Seed, show
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
-
-Show = Callable[["TextTable"], None]
+    pass
 
 
-def add_commands(app: typer.Typer, show: Show) -> None:
-    """Register the commands on ``app``; ``show`` prints a table."""
+commands = typer.Typer()
 
-    @app.command()
-    def theory(
-        problem: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
-        horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
-        noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
-        eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
-        alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
-    ) -> None:
-        """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
-        from risingbandits.cli.arguments import parse_noise
-        from risingbandits.problems import RisingBandit, get_problem
-        from risingbandits.reports import theory as tables
-        from risingbandits.theory.complexity import horizon_of
 
-        path = Path(problem)
-        chosen = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_problem(problem)
-        if noise is not None:
-            chosen = chosen.with_noise(parse_noise(noise))
-        last = horizon_of(chosen, horizon)
-        show(tables.complexity_table(chosen, last))
-        show(tables.bounds_table(chosen, last, eps, alpha))
-        show(tables.rates_table(chosen, last))
+@commands.command()
+def theory(
+    problem: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
+    horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
+    noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
+    eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
+    alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
+) -> None:
+    """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
+    from risingbandits.cli.arguments import parse_noise
+    from risingbandits.problems import RisingBandit, get_problem
+    from risingbandits.reports import theory as tables
+    from risingbandits.theory.complexity import horizon_of
 
-    @app.command("lower-bounds")
-    def lower_bounds(
-        policies: Annotated[
-            str | None, typer.Option(help="As for simulate; by default all that seek a small cumulative regret.")
-        ] = None,
-        pairs: Annotated[str | None, typer.Option(help="concave, beta, stochastic, increment, non-concave.")] = None,
-        horizon: Annotated[int, typer.Option(help="Rounds T, for which the pairs are made.")] = 50_000,
-        runs: Annotated[int, typer.Option(help="Runs of each policy on each side.")] = 10,
-        noise: Annotated[str | None, typer.Option(help="Instead of the pairs' own, such as gaussian:0.1.")] = None,
-        seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
-        jobs: Annotated[int | None, typer.Option(help="Threads; by default one per core.")] = None,
-        out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
-    ) -> None:
-        """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
-        from risingbandits._core.files import write_whole
-        from risingbandits.cli.arguments import parse_noise
-        from risingbandits.paper import pair_tables as tables
-        from risingbandits.paper.pair_study import learning_policies, play_pairs
-        from risingbandits.paper.tables_on_disk import write_rows
-        from risingbandits.policies.parsing import parse_policies
-        from risingbandits.problems import PAIRS
-        from risingbandits.reports.markdown_report import prepare_folder
-        from risingbandits.reports.matplotlib_figures import save_figure
+    path = Path(problem)
+    chosen = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_problem(problem)
+    if noise is not None:
+        chosen = chosen.with_noise(parse_noise(noise))
+    last = horizon_of(chosen, horizon)
+    show(tables.complexity_table(chosen, last))
+    show(tables.bounds_table(chosen, last, eps, alpha))
+    show(tables.rates_table(chosen, last))
 
-        chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
-        kinds = (
-            list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
-        )
-        scatter = None if noise is None else parse_noise(noise)
-        if out is not None:
-            prepare_folder(out)
-        with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
-            studies = play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
-        rows = tables.pair_rows(studies)
-        table = tables.pairs_table(rows)
-        show(table)
-        for study in studies:
-            typer.echo(f"{study.pair.kind}: {study.bound.reason}")
-        below = [f"{label} on {s.pair.kind}" for s in studies for label in s.policies if not s.holds(label)]
-        typer.echo(f"\nBelow the bound: {', '.join(below)}" if below else "\nNo policy beats a bound.")
-        if out is not None:
-            page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
-            write_whole(out / "lower-bounds.md", page.encode())
-            write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
-            save_figure(tables.plot_pairs(rows), out, "lower-bounds")
-            typer.echo(f"Table and figure: {out / 'lower-bounds.md'}")
+
+@commands.command("lower-bounds")
+def lower_bounds(
+    policies: Annotated[
+        str | None, typer.Option(help="As for simulate; by default all that seek a small cumulative regret.")
+    ] = None,
+    pairs: Annotated[str | None, typer.Option(help="concave, beta, stochastic, increment, non-concave.")] = None,
+    horizon: Annotated[int, typer.Option(help="Rounds T, for which the pairs are made.")] = 50_000,
+    runs: Annotated[int, typer.Option(help="Runs of each policy on each side.")] = 10,
+    noise: Annotated[str | None, typer.Option(help="Instead of the pairs' own, such as gaussian:0.1.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
+) -> None:
+    """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
+    from risingbandits._core.files import write_whole
+    from risingbandits.cli.arguments import parse_noise
+    from risingbandits.paper import pair_tables as tables
+    from risingbandits.paper.pair_study import learning_policies, play_pairs
+    from risingbandits.paper.tables_on_disk import write_rows
+    from risingbandits.policies.parsing import parse_policies
+    from risingbandits.problems import PAIRS
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.matplotlib_figures import save_figure
+
+    chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
+    kinds = list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
+    scatter = None if noise is None else parse_noise(noise)
+    if out is not None:
+        prepare_folder(out)
+    with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
+        studies = play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
+    rows = tables.pair_rows(studies)
+    table = tables.pairs_table(rows)
+    show(table)
+    for study in studies:
+        typer.echo(f"{study.pair.kind}: {study.bound.reason}")
+    below = [f"{label} on {s.pair.kind}" for s in studies for label in s.policies if not s.holds(label)]
+    typer.echo(f"\nBelow the bound: {', '.join(below)}" if below else "\nNo policy beats a bound.")
+    if out is not None:
+        page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
+        write_whole(out / "lower-bounds.md", page.encode())
+        write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
+        save_figure(tables.plot_pairs(rows), out, "lower-bounds")
+        typer.echo(f"Table and figure: {out / 'lower-bounds.md'}")

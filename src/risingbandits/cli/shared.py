@@ -1,0 +1,35 @@
+"""What several commands share: options, and how a table is printed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from risingbandits._core.tables import TextTable
+
+Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
+Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")]
+Objective = Annotated[str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")]
+Backend = Annotated[
+    str,
+    typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME"),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the Ray cluster: auto, ray://host:10001; by default RAY_ADDRESS, else a Ray on this machine.",
+        metavar="ADDRESS",
+    ),
+]
+
+
+def show(table: TextTable) -> None:
+    """A table as wide as the terminal, or as wide as it needs to be where there is none."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    console.print(table.rich())
