@@ -18,7 +18,7 @@ from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared import Address, Backend, Jobs, Objective, Runs, Seed, show
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit

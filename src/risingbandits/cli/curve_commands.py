@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits.cli.shared import Objective, show
+from risingbandits.cli.shared_options import Objective, show
 
 if TYPE_CHECKING:
     pass
@@ -71,8 +71,7 @@ def replay(
     sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
     max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
     after_end: Annotated[
-        str,
-        typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold)."),
+        str, typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold).")
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits.cli.shared import Address, show
+from risingbandits.cli.shared_options import Address, show
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable

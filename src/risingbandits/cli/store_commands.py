@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits.cli.shared import show
+from risingbandits.cli.shared_options import show
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event

@@ -10,7 +10,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
 
 if TYPE_CHECKING:
     from risingbandits.paper.imdb import Rows

@@ -9,7 +9,7 @@ import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
 
 if TYPE_CHECKING:
     pass

@@ -9,11 +9,10 @@ import typer
 
 from risingbandits._core.errors import check_choice
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli.shared import Jobs, Seed, show
+from risingbandits.cli.shared_options import Jobs, Seed, show
 
 if TYPE_CHECKING:
     pass
-
 
 commands = typer.Typer()
 
