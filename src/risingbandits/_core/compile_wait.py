@@ -11,8 +11,6 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["MESSAGE", "announced", "quicker"]
-
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
 _PATIENCE = 2.0  # seconds of compiling before a word is said
 _PAUSE = 1.0  # seconds without a step of the compiler that are something else

@@ -18,8 +18,6 @@ import numpy as np
 
 from risingbandits._core.jit import compiled, instructions, interpreted, is_in_disk_cache
 
-__all__ = ["EntryPoint"]
-
 _LOADING = 0.02  # seconds in plain Python before code that is in the disk cache is loaded
 _COMPILING = 0.001  # seconds that compiling takes for each instruction of byte code
 _SHARE = 0.1  # of those seconds, spent before: machine code also serves the processes that come later

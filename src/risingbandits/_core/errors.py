@@ -15,17 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "RisingBanditsError",
-    "check_choice",
-    "check_counts",
-    "check_finite",
-    "check_flag",
-    "check_positive_int",
-    "check_range",
-    "shown",
-]
-
 
 class RisingBanditsError(ValueError):
     """Input that the package cannot use; the base of all its errors about arguments and files."""

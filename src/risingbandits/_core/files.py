@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["flush", "remove", "whole", "write_whole"]
-
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:

@@ -16,8 +16,6 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["interruptible", "interrupts_between_steps"]
-
 
 def interruptible(dispatcher: Any) -> Any:
     """The same function of Numba's, which can be interrupted while it is compiled, loaded or put into the cache."""

@@ -28,18 +28,6 @@ import numpy as np
 from risingbandits._core.compile_wait import quicker
 from risingbandits._core.interrupts import interruptible
 
-__all__ = [
-    "bound_kernel",
-    "compiled",
-    "instructions",
-    "interpreted",
-    "is_in_disk_cache",
-    "kernel",
-    "plain",
-    "rare_kernel",
-    "source_stamp",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _CONSTANT_TYPES = (bool, int, float, complex, str, bytes, tuple, np.generic)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Advance", "progress_bar"]
-
 Advance = Callable[[str, int], None]  # told (label, finished runs of that label) after each run, by one thread
 
 

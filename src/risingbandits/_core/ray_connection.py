@@ -10,8 +10,6 @@ from types import ModuleType
 
 from risingbandits._core.errors import RisingBanditsError, shown
 
-__all__ = ["connected", "import_ray"]
-
 _USAGE = "RAY_USAGE_STATS_ENABLED"
 
 

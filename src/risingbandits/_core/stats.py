@@ -8,8 +8,6 @@ import numpy as np
 
 from risingbandits._core.types import Floats
 
-__all__ = ["half_width"]
-
 
 def half_width(values: Any, level: float = 0.95) -> Floats:
     """Half the width of the Student-t interval of the mean over the first axis; NaN for a single value.

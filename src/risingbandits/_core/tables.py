@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["TextTable"]
-
 
 class TextTable(NamedTuple):
     """A header, rows of text, and which columns hold numbers."""

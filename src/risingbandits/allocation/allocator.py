@@ -24,8 +24,6 @@ from risingbandits.policies import Policy
 if TYPE_CHECKING:
     from risingbandits.allocation.status import AllocationTable
 
-__all__ = ["Allocator"]
-
 log = logging.getLogger("risingbandits")
 
 _SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to

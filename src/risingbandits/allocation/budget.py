@@ -8,8 +8,6 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
-__all__ = ["Budget", "ExactSum", "as_budget", "check_pulls"]
-
 _MOST_PULLS = 10**15
 
 

@@ -8,8 +8,6 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 
-__all__ = ["check_sigma", "choose_policy", "default_policy"]
-
 
 def default_policy(
     objective: str, n_arms: int, horizon: int | None, reward_range: tuple[float, float] | None, sigma: Any

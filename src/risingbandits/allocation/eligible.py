@@ -7,8 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["EligibleArms"]
-
 
 class EligibleArms:
     """One flag per arm: cheap to set (bytes of Python), free to hand to a policy (the same bytes for NumPy).

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-__all__ = ["KINDS", "Event", "new_event"]
-
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; wait: the
 #: policy chose an arm that was in flight (parallel="wait"); add, retire, mask and unmask of an arm.
 KINDS = ("ask", "tell", "fail", "expire", "renew", "wait", "add", "retire", "mask", "unmask")

@@ -24,8 +24,6 @@ from risingbandits.policies import Policy
 if TYPE_CHECKING:
     from risingbandits.allocation.status import AllocationTable
 
-__all__ = ["ArmState", "Flight", "Ledger"]
-
 _FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
 _HORIZON_TOLERANCE = 0.1
 _LONGEST_HORIZON = 10**9

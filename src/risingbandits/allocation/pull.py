@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
 
-__all__ = ["NoArmFree", "Pull", "new_pull"]
-
 
 class Pull(NamedTuple):
     """A token for one pull of one arm; hand it back with `tell` or `fail`.

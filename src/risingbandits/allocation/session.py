@@ -20,8 +20,6 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
 from risingbandits.allocation.stores.base import Store
 
-__all__ = ["Session"]
-
 log = logging.getLogger("risingbandits")
 
 _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died

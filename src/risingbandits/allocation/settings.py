@@ -30,8 +30,6 @@ from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
 
-__all__ = ["BY_ARM", "SETTINGS", "Check", "Setting", "Settings", "check_arm_name", "check_arms_exist"]
-
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 BY_ARM = ("max_pulls", "warm_start")  # may differ from arm to arm
 _LONGEST_NAME = 200

@@ -22,8 +22,6 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-__all__ = ["fold", "load_ledger", "pack", "unpack"]
-
 FORMAT = 1  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = ("name", "limit", "warm", "place", "cost", "failures", "attempts", "masked", "retired")
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)

@@ -11,8 +11,6 @@ from risingbandits._core.tables import TextTable
 from risingbandits.allocation.ledger import ArmState, Ledger, recent_mean
 from risingbandits.policies.explanation import Explanation
 
-__all__ = ["AllocationTable", "ArmRow", "allocation_table", "arms_table", "flights_table", "spent", "standing"]
-
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
 

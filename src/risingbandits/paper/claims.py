@@ -14,8 +14,6 @@ import numpy as np
 from risingbandits.paper.regret_study import PAPER_POLICIES
 from risingbandits.paper.tables_on_disk import Line, RegretData, write_rows
 
-__all__ = ["CLAIMS", "Claim", "Judgement", "Tables", "judged", "write"]
-
 HOLDS, PARTLY, FAILS, DEVIATES = "holds", "holds in part", "does not hold", "depends on the program's deviations"
 
 _PAPER = "gaussian"

@@ -14,8 +14,6 @@ from risingbandits.reports.figure_data import Curves, Line, Shares, curve_lines
 from risingbandits.reports.matplotlib_figures import draw_lines, draw_shares, save_figure
 from risingbandits.reports.style import styled
 
-__all__ = ["curves_figure", "figure_with_axes", "pulls_figure", "regret_figure", "save_all"]
-
 
 def figure_with_axes(
     columns: int, width: float, height: float, rows: int = 1, share_y: bool = False

@@ -22,8 +22,6 @@ from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
 from risingbandits.theory.lower_bounds import lower_bound
 
-__all__ = ["STUDY", "LowerBoundStudy"]
-
 _POINTS = 120
 
 

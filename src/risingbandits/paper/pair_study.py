@@ -13,8 +13,6 @@ from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
 from risingbandits.theory.lower_bounds import LowerBound, lower_bound
 
-__all__ = ["PairStudy", "Worse", "learning_policies", "play_pairs"]
-
 
 @dataclass(frozen=True)
 class Worse:

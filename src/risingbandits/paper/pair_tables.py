@@ -14,8 +14,6 @@ from risingbandits.paper import drawing
 from risingbandits.paper.pair_study import PairStudy
 from risingbandits.reports.style import look, styled, thousands
 
-__all__ = ["pair_rows", "pairs_table", "plot_pairs"]
-
 Rows = Sequence[Mapping[str, str]]
 
 

@@ -17,8 +17,6 @@ from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Backend
 from risingbandits.simulation.backends.ray import program_stamp
 
-__all__ = ["KEPT", "Panel"]
-
 KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no panel twice
 
 

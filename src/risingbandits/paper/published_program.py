@@ -19,8 +19,6 @@ from risingbandits.policies.base import Kernels
 from risingbandits.policies.rising import red_ucb
 from risingbandits.policies.rising.red_ucb import REdUCB
 
-__all__ = ["PublishedREdUCB"]
-
 
 @kernel
 def _select_clipped(state: Any, t: int, available: Mask, rng: Rng) -> int:

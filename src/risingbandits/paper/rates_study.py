@@ -21,8 +21,6 @@ from risingbandits.simulation import Result
 from risingbandits.theory.estimators import deterministic_estimate, window_estimate
 from risingbandits.theory.rates import increment_bound, increment_rate, regret_rate
 
-__all__ = ["STUDY", "RatesStudy"]
-
 _PULLS = (1_000, 10_000, 100_000)
 _CASES = (("exponential", 0.5, 0.5), ("polynomial", 2.0, 1.0), ("polynomial", 2.0, 0.5), ("polynomial", 0.8, 0.5))
 _CURVE = Polynomial(0.9, 30, 1)

@@ -18,18 +18,6 @@ from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result
 
-__all__ = [
-    "FIFTEEN_ARMS",
-    "PAPER_POLICIES",
-    "POLICIES",
-    "TWO_ARMS",
-    "Experiment",
-    "PanelSpec",
-    "RegretStudy",
-    "Size",
-    "published_policies",
-]
-
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
 

@@ -15,8 +15,6 @@ from risingbandits._core.files import write_whole
 from risingbandits._core.types import Floats
 from risingbandits.simulation import Result
 
-__all__ = ["Line", "RegretData", "read_rows", "write_regret", "write_rows"]
-
 
 class Line(NamedTuple):
     """Mean regret of a policy at some rounds, and half the width of its 95 % confidence interval (NaN: one run)."""

@@ -17,8 +17,6 @@ from risingbandits.allocation.ledger import ArmState, Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status import arms_table
 
-__all__ = ["AllocationLog", "Decision", "Outlook"]
-
 _FAILURES_KEPT = 100
 
 

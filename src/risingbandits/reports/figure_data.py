@@ -12,8 +12,6 @@ from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
 from risingbandits.simulation.result import Result
 
-__all__ = ["MUTED", "Curves", "Line", "Shares", "curve_lines", "lines_table", "pull_shares", "regret_lines"]
-
 MUTED = -1  # place of what is grey: many arms together
 _MOST_ARMS = 20  # of a table of shares; the others together
 _MOST_CURVES = 7  # in colour, one colour each; the others grey

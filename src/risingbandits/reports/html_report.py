@@ -8,8 +8,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits.reports.pages.layout import Page
 
-__all__ = ["page_of", "write_html"]
-
 
 def page_of(source: str | Path) -> Page:
     """The page of a folder with studies, or of a store (an SQLite file or a ``postgresql://`` address)."""

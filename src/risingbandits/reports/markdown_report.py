@@ -12,8 +12,6 @@ from risingbandits.reports import matplotlib_figures
 from risingbandits.reports.study import Study
 from risingbandits.reports.tables import summary_table
 
-__all__ = ["prepare_folder", "write_report"]
-
 _HOW_TO_READ = {
     "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "
     "reward; J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t).",

@@ -24,8 +24,6 @@ from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 
-__all__ = ["draw_lines", "draw_shares", "plot_curves", "plot_pulls", "plot_regret", "save_figure"]
-
 _POINTS = 600  # of a curve on each of two scales
 _DOTS_PER_INCH = 200
 _FORMATS: dict[str, dict[str, Any]] = {

@@ -11,8 +11,6 @@ from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
 from risingbandits.simulation.replay import Replay
 
-__all__ = ["outcome_table", "replay_csv", "spending_table"]
-
 
 def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
     """One row for each policy, the best one for the objective first; with several orders means and 95 % intervals."""

@@ -10,8 +10,6 @@ from typing import Self
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 from risingbandits.reports.allocation_log import AllocationLog
 
-__all__ = ["Follower"]
-
 _SECRETS = ("password=", "sslpassword=")
 _MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long history stays alive
 

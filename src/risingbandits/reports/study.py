@@ -12,8 +12,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import Curves
 from risingbandits.simulation.result import Result
 
-__all__ = ["SavedStudy", "Study", "StudyNotes"]
-
 _FORMAT = 1
 _FILE = "study.json"
 _POINTS = 120  # of a curve on each of two scales

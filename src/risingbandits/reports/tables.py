@@ -11,8 +11,6 @@ from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
 from risingbandits.simulation.result import Result
 
-__all__ = ["docstring_head", "parameters_table", "policies_table", "problems_table", "summary_table"]
-
 
 def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     """The outcome of a simulation, the best first.

@@ -14,13 +14,6 @@ from risingbandits.theory.measured import CurveReport, ShapeTest
 from risingbandits.theory.rates import regret_rate
 from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
 
-__all__ = [
-    "bounds_table",
-    "check_table",
-    "complexity_table",
-    "rates_table",
-]
-
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ARMS = 20
 

@@ -26,8 +26,6 @@ from risingbandits.problems._kernels import (
     tabulated_mean,
 )
 
-__all__ = ["AFTER_END", "CurveArms", "Run", "Runner", "SimulatedArms", "compiled_loop", "loop"]
-
 AFTER_END = ("hold", "stop")  # what an arm does at the end of its curve: it goes on as it was, or is pulled no more
 
 

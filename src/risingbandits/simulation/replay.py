@@ -32,9 +32,6 @@ from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
 from risingbandits.simulation.run import Policies, labelled_policies
 
-__all__ = ["Replay", "noise_of_curves", "replay"]
-
-
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
 _SECONDS_PER_ROUND, _SECONDS_PER_ARM = 3e-5, 3e-6  # in plain Python, about

@@ -24,8 +24,6 @@ from typing import Any
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["check_arm"]
-
 
 def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -> None:
     """Raise AssertionError, with a sentence, if an arm breaks its contract.

@@ -23,8 +23,6 @@ from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
 from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, loop
 
-__all__ = ["check_policy", "check_same_in_all_modes", "play_by_hand", "play_interpreted"]
-
 _ROUNDS = 60
 
 

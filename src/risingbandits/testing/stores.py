@@ -14,8 +14,6 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import Store
 
-__all__ = ["check_store"]
-
 _ASK = Event(1, 10.5, "ask", "a", 1, 1, None, None, "", "here:1")
 _TELL = Event(2, 11.0, "tell", "a", 1, 1, 0.1 + 0.2, 1.0, "", "here:1")
 _FAIL = Event(3, 12.0, "fail", "b", 9, 4, None, None, "no such file: \u00e9, \U0001f600", "there:2")

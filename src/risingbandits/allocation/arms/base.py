@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["Arm", "Outcome", "as_arm", "makes_arm"]
-
 
 class Outcome(NamedTuple):
     """A reward with what it cost. Without a cost a pull counts as the budget says: 1, or the seconds it took."""

@@ -28,8 +28,6 @@ from risingbandits.allocation.pull import Pull
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
 
-__all__ = ["Checkpointed", "Checkpoints", "folder_name"]
-
 _LONGEST = 120  # of a folder's name; file systems take 255 bytes
 
 

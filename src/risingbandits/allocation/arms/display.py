@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from risingbandits.allocation.allocator import Allocator
 
-__all__ = ["Display", "lines_or_table", "progress_bar"]
-
 log = logging.getLogger("risingbandits")
 
 _REFRESH = 0.2  # seconds between two pictures of the table or the bar

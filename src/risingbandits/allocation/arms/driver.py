@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
     from risingbandits.allocation.arms.display import Display
 
-__all__ = ["Driver", "ask_async"]
-
 log = logging.getLogger("risingbandits")
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not known everywhere

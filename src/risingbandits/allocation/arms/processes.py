@@ -7,8 +7,6 @@ import socket
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["is_gone", "worker_name"]
-
 _PROC = Path("/proc")
 
 

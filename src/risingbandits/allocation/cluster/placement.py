@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-__all__ = ["Placed", "Resources", "room", "who_must_go"]
-
 P = TypeVar("P")
 Resources = Mapping[str, float]
 _TINY = 1e-9  # shares of a GPU do not add up exactly

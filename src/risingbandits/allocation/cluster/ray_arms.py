@@ -28,8 +28,6 @@ from risingbandits.allocation.pull import Pull
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
 
-__all__ = ["ArmLost", "RayArms"]
-
 log = logging.getLogger("risingbandits")
 
 _PURPOSE = "RayArms"

@@ -9,8 +9,6 @@ from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.commands.command import Command, command_arms
 from risingbandits.allocation.commands.plan_file import Plan
 
-__all__ = ["commands_on_ray", "parse_resources"]
-
 
 def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str | None) -> RayArms:
     """The arms of a plan. All nodes must see its folders."""

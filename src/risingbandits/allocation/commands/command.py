@@ -23,8 +23,6 @@ from risingbandits.allocation.commands.placeholders import expand, variables
 from risingbandits.allocation.commands.plan_file import CommandArm, Plan
 from risingbandits.allocation.pull import Pull
 
-__all__ = ["Command", "command_arms", "read_reward"]
-
 _TAIL = 65_536  # bytes of the output in which the last line must begin
 _STARTING = threading.Lock()  # one at a time: a command that starts meanwhile would inherit another arm's lock, too
 

@@ -18,8 +18,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpoints
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 
-__all__ = ["ArmFolder", "ArmInUse", "locked"]
-
 _GRACE = 5.0  # seconds between asking a process to end and ending it
 _POLL = 0.02
 _NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255

@@ -11,8 +11,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
 
-__all__ = ["put_aside", "running"]
-
 # What belongs to a store, by the ending of its name.
 _PARTS = ("", "-wal", "-shm", "-lock", ".checkpoints", ".logs", ".state")
 _LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 
 from risingbandits._core.errors import RisingBanditsError
 
-__all__ = ["PLACEHOLDERS", "check_placeholders", "expand", "first_placeholder", "variables"]
-
 # name -> (environment variable, meaning)
 PLACEHOLDERS = {
     "arm": ("RISINGBANDITS_ARM", "name of the arm"),

@@ -26,8 +26,6 @@ from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_p
 from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table, read_toml
 from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arm_name, check_arms_exist
 
-__all__ = ["CommandArm", "Plan", "read_plan"]
-
 _DEFAULT_LEASE = 60.0
 
 

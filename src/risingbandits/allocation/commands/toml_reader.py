@@ -15,8 +15,6 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.settings import Check
 
-__all__ = ["check_text", "key_path", "read_table", "read_toml"]
-
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.\[\]-]+")
 
 

@@ -23,8 +23,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.problems.noise import Bernoulli
 from risingbandits.simulation.backends.base import Backend, backend_for
 
-__all__ = ["Averages", "bin_edges", "measure_curves"]
-
 _OWN_STREAM = 1  # curves have other random numbers than the runs of policies with the same seed
 _RUNS_PER_SAVE = 10
 _FIRST_WIDTH, _GROWTH = 10, 1.04  # of the bins in which curves are averaged

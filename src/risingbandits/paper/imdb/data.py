@@ -22,8 +22,6 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.types import Floats
 
-__all__ = ["Rows", "load_digits", "load_imdb"]
-
 _COMPACT = "imdb_bow_10k.npz"
 _ARCHIVE = "aclImdb_v1.tar.gz"
 _PARTS = ("train/labeledBow.feat", "test/labeledBow.feat")

@@ -22,8 +22,6 @@ from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import Environment, mean_at
 from risingbandits.simulation.engine import SimulatedArms
 
-__all__ = ["Learner", "LiveArms", "LiveBandit"]
-
 Learner = LogisticRegression | Network
 
 _SETTINGS = 5  # most settings of a learner

@@ -15,8 +15,6 @@ from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats
 
-__all__ = ["SCHEMES", "LogisticRegression"]
-
 SCHEMES = ("constant", "inverse", "inverse-sqrt")  # rate; rate / t; rate / sqrt(t)
 _LEAST = 1e-4  # probabilities are clipped to [_LEAST, 1 - _LEAST]
 

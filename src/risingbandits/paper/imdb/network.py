@@ -23,8 +23,6 @@ from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints
 from risingbandits.paper.imdb.logistic import sigmoid
 
-__all__ = ["Network"]
-
 
 @dataclass(frozen=True)
 class Network:

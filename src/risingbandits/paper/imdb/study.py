@@ -31,20 +31,6 @@ from risingbandits.reports.study import Study
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Backend
 
-__all__ = [
-    "ARMS",
-    "DATASETS",
-    "HORIZONS",
-    "PUBLISHED_MEANS",
-    "Paired",
-    "curves_table",
-    "live_csv",
-    "live_table",
-    "load_rows",
-    "play_studies",
-    "study_policies",
-]
-
 ARMS: tuple[Learner, ...] = (
     LogisticRegression(rate=0.003),
     LogisticRegression(rate=0.1, scheme="inverse-sqrt", clip=2.0),

@@ -20,8 +20,6 @@ from risingbandits.reports.pages.layout import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
 from risingbandits.reports.store_follower import Follower
 
-__all__ = ["PageUpdates", "State"]
-
 _POLL = 0.2
 _WHOLE = 1.0
 _QUIET = 15.0  # a comment after so long a silence keeps the connection open

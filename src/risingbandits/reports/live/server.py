@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["make_app", "serve"]
-
 _ADDRESS = "127.0.0.1"
 _NAMES = (_ADDRESS, "localhost")
 _HEADERS = {

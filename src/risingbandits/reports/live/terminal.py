@@ -12,8 +12,6 @@ from risingbandits.reports.store_follower import Follower
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["show_once", "watch_terminal"]
-
 _EVERY = 0.25
 _BAR = 60
 _MOST_ARMS = 30

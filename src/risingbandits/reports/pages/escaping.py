@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["escape", "json_for_script", "label", "name", "number", "numbers"]
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
 
 

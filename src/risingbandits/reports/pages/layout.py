@@ -18,8 +18,6 @@ from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.reports.pages.escaping import escape, json_for_script, name
 
-__all__ = ["Block", "Code", "Facts", "Figure", "Page", "Section", "Table", "Text", "plotly_script", "table_html"]
-
 _TEMPLATE = """\
 <!DOCTYPE html>
 <html lang="en">

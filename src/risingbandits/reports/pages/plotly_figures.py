@@ -16,8 +16,6 @@ from risingbandits.reports.figure_data import MUTED, Line, Shares
 from risingbandits.reports.pages.escaping import label, numbers
 from risingbandits.reports.pages.layout import Figure
 
-__all__ = ["area", "axis", "bars", "heat_figure", "line", "lines_figure", "ranking_figure"]
-
 Trace = dict[str, Any]
 
 

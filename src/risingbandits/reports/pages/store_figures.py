@@ -14,8 +14,6 @@ from risingbandits.reports.figure_data import MUTED, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Figure
 
-__all__ = ["learning_curves", "shown_arms", "spent_by_block", "spent_over_time"]
-
 _MOST_ARMS = 12  # shown one by one; the others together
 _TIMES = 150
 _BLOCKS = 60

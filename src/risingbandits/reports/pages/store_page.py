@@ -13,8 +13,6 @@ from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Tabl
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
 from risingbandits.reports.store_follower import Follower
 
-__all__ = ["allocation_page", "store_page"]
-
 _MOST_ROWS = 200
 _HOW_TO_READ = (
     "An arm is pulled one pull at a time; what a pull takes of the budget is counted when its reward is told. Level is "

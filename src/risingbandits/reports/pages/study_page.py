@@ -16,8 +16,6 @@ from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page,
 from risingbandits.reports.study import SavedStudy, StudyNotes
 from risingbandits.reports.tables import summary_table
 
-__all__ = ["folder_page"]
-
 _RESULT, _SUMMARY = "result.json", "summary.json"
 _DEEPEST = 3
 _HOW_TO_READ = (

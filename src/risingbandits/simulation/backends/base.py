@@ -14,8 +14,6 @@ from typing import TypeVar
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits._core.progress import Advance
 
-__all__ = ["BACKENDS", "Backend", "Begin", "Threads", "backend_for"]
-
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 

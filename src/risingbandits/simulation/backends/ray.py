@@ -25,8 +25,6 @@ from risingbandits._core.ray_connection import import_ray
 from risingbandits._version import __version__
 from risingbandits.simulation.backends.base import Backend, Begin
 
-__all__ = ["RayBlocks", "program_stamp"]
-
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
