@@ -165,3 +165,20 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     assert runners[0].loop is compiled_loop(
         Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, runners[0].arms.pull
     )
+
+
+@kernel
+def _twice(x: float) -> float:
+    return 2.0 * x
+
+
+@kernel
+def _twice_and_one(x: float) -> float:
+    return _twice(x) + 1.0
+
+
+def test_kernels_can_be_called_from_python_before_and_after_compiled_code_has_called_them() -> None:
+    """Their own machine code has no way in from Python: a direct call would end the process."""
+    assert _twice(1.5) == 3.0
+    assert compiled(_twice_and_one)(2.0) == 5.0
+    assert (_twice(2.0), _twice(3), _twice_and_one(2.0)) == (4.0, 6.0, 5.0)

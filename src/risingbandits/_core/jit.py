@@ -44,12 +44,35 @@ _UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tr
 
 def kernel(function: F) -> F:
     """Mark ``function`` as a kernel: compiled, inlined where it is called, without the interpreter's lock."""
-    return numba.njit(**_OPTIONS, **_UNWRAPPED, forceinline=True)(function)  # type: ignore[no-any-return]
+    return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED, forceinline=True)(function))  # type: ignore[no-any-return]
 
 
 def rare_kernel(function: F) -> F:
     """Mark ``function`` as a kernel that is called rather than inlined: large code that a hot loop seldom reaches."""
-    return numba.njit(**_OPTIONS, **_UNWRAPPED)(function)  # type: ignore[no-any-return]
+    return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED)(function))  # type: ignore[no-any-return]
+
+
+def _safe_from_python(dispatcher: Any) -> Any:
+    """The same kernel, which can be called from Python although its own machine code cannot.
+
+    Without a way in, Numba would jump to address 0. So a call from Python never finds that machine code: it is handed
+    a function compiled with a way in, which Numba then calls.
+    """
+    if not hasattr(dispatcher, "py_func"):  # compilation is disabled
+        return dispatcher
+    entry: list[Any] = []
+
+    def with_a_way_in(*arguments: Any) -> Any:
+        if not entry:
+            entry.append(numba.njit(**_OPTIONS)(dispatcher.py_func))
+        return entry[0]
+
+    def keep_for_kernels(compiled_form: Any) -> None:
+        dispatcher.overloads[tuple(compiled_form.signature.args)] = compiled_form
+
+    dispatcher._compile_for_args = with_a_way_in
+    dispatcher.add_overload = keep_for_kernels
+    return dispatcher
 
 
 def bound_kernel(function: Any, **names: Any) -> Callable[..., Any]:
