@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.cli.shared_options import Objective, show
-
-if TYPE_CHECKING:
-    pass
 
 # Compared by default: ours, and what others use for the same purpose.
 _DEFAULTS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.types import Floats
 from risingbandits.problems import _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
+
+if TYPE_CHECKING:
+    from risingbandits.problems.base import Curve
 
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20
@@ -29,21 +32,8 @@ _WORK = 2e-6  # seconds that one value takes in plain Python
 Integers = npt.NDArray[np.int64]
 
 
-class Encodable(Protocol):
-    """What a curve tells about itself to become a row of an ``Environment``."""
-
-    @property
-    def code(self) -> int: ...
-
-    @property
-    def parameters(self) -> tuple[float, ...]: ...
-
-    @property
-    def table(self) -> Floats | None: ...
-
-
 def encode(
-    curves: Sequence[Encodable], noise: int = NO_NOISE, noise_scale: float = 0.0, restless: bool = False
+    curves: Sequence[Curve], noise: int = NO_NOISE, noise_scale: float = 0.0, restless: bool = False
 ) -> Environment:
     """The environment of ``curves``, without a table of means."""
     n_arms = len(curves)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
-
-if TYPE_CHECKING:
-    pass
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from risingbandits._core.errors import check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.shared_options import Jobs, Seed, show
-
-if TYPE_CHECKING:
-    pass
 
 commands = typer.Typer()
 

@@ -199,13 +199,10 @@ def bound(arms: Floats, arm: int, f: float) -> float:
     return q
 
 
-def bounds(arms: Floats, f: float) -> Floats:
-    """The bound of every arm, for `explain`."""
-    solve = interpreted(bound)
-    return np.array([solve(arms, arm, f) for arm in range(len(arms))])
-
-
-def means(arms: Floats) -> Floats:
-    """The mean of every arm, NaN where nothing was seen."""
+def parts(arms: Floats, f: float) -> dict[str, Floats]:
+    """Mean, width and bound of every arm, for `explain`; no mean where nothing was seen."""
     seen = arms[:, _N] > 0
-    return np.where(seen, arms[:, _S] / np.where(seen, arms[:, _N], 1.0), np.nan)
+    level = np.where(seen, arms[:, _S] / np.where(seen, arms[:, _N], 1.0), np.nan)
+    solve = interpreted(bound)
+    value = np.array([solve(arms, arm, f) for arm in range(len(arms))])
+    return {"level": level, "width": value - level, "value": value}

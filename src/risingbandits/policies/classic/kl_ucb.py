@@ -107,6 +107,4 @@ class KLUCB(Policy):
         )
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        level = _kl.means(state.arms)
-        value = _kl.bounds(state.arms, interpreted(_threshold)(state, t))
-        return {"level": level, "width": value - level, "value": value}
+        return _kl.parts(state.arms, interpreted(_threshold)(state, t))
