@@ -115,3 +115,11 @@ def test_a_pull_that_was_given_up_is_waited_for(tmp_path: Path) -> None:
     first.join(60)
     second.join(60)
     assert rewards == expected("a", 1)
+
+
+def test_the_lease_of_the_store_holds_for_whoever_goes_on(tmp_path: Path) -> None:
+    """A plan has another default than `Allocator`; that must not keep one from what the other has begun."""
+    store = tmp_path / "run.db"
+    Allocator(["a", "b"], 10, store=store).close()
+    with Allocator(["a", "b"], 10, store=store, lease=60.0) as allocator:
+        assert allocator.settings.lease == 3600.0

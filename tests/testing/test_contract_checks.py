@@ -103,11 +103,14 @@ class Infinite(Learner):
 def test_arms() -> None:
     check_arm(Learner)
     check_arm(lambda: lambda pull: pull.n / 10)
-    for arm, said in (
+    wrong: list[tuple[Any, str]] = [
         (WithoutMomentum, "after load of the state after 2"),
         (Consumed, "pull 2 after save at 1"),
         (Unsaved, "must write a file"),
         (Infinite, "not a finite number"),
-    ):
+        (Learner(), "make must be a class"),
+        (lambda pull: 0.5, "make must be a class"),
+    ]
+    for arm, said in wrong:
         with pytest.raises(AssertionError, match=said):
             check_arm(arm)

@@ -151,7 +151,8 @@ class Settings:
     order: str = one_of("given", "random")
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
     parallel: str = one_of("fill", "wait")
-    lease: float = setting(3600.0, partial(check_finite, above=0.0))
+    # A plan has another default than `Allocator`, and either may go on with what the other has begun.
+    lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True)
     retries: int = setting(3, check_positive_int)
     reclaim: bool = setting(True, check_flag, in_plan=False)  # a run of a plan asks and tells itself
     durability: str = one_of("process", "power", may_change=True)

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm, makes_arm
 from risingbandits.allocation.pull import Pull
 
 
@@ -41,6 +41,7 @@ def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -
     tolerance : float
         How much two rewards may differ that should be the same: 0 where training is exact.
     """
+    assert makes_arm(make), f"make must be a class, or a function without arguments that makes an arm, got {make!r}."
     first = as_arm(make())
     rewards = [_pulled(first, n) for n in range(1, pulls + 1)]
     again = as_arm(make())

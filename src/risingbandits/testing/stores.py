@@ -34,6 +34,7 @@ def check_store(make: Callable[[], Store], again: Callable[[], Store] | None = N
     again : function without arguments, optional
         Opens the store once more that was made last, as another process would. Give it where ``shared`` is true.
     """
+    assert callable(make), f"make must be a function without arguments that makes a store, got {make!r}."
     store = make()
     assert isinstance(store, Store), f"{store!r} has not all methods and attributes of Store."
     try:
