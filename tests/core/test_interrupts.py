@@ -44,7 +44,17 @@ def default_handler() -> Iterator[None]:
 
 def test_the_command_ends_with_one_line_when_interrupted_in_a_call_of_llvm(tmp_path: Path) -> None:
     script = f"{INTERRUPTED_BY_LLVM}\nfrom risingbandits.cli import main\nmain()"
-    arguments = ["simulate", "--instance", "paper-2arms", "--horizon", "50", "--runs", "1", "--policies", "round-robin"]
+    arguments = [
+        "simulate",
+        "--problem",
+        "paper-2arms",
+        "--horizon",
+        "1000000",
+        "--runs",
+        "1",
+        "--policies",
+        "round-robin",
+    ]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     environment.pop("NUMBA_DISABLE_JIT", None)
     with program(

@@ -28,14 +28,16 @@ def program(words: Sequence[str], **settings: Any) -> Iterator[subprocess.Popen[
 
 @contextmanager
 def _heard() -> Iterator[None]:
-    """Where this process ignores SIGINT, as one that a script starts in the background does, its children would too."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Where this process ignores SIGINT or SIGHUP, as in the background or under nohup, its children would too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def until(condition: Callable[[], object], complaint: Callable[[], object] | None = None) -> None:
