@@ -78,7 +78,7 @@ class Command:
         out = self.output(pull)
         began = time.monotonic()
         process = self._start(pull, out)
-        timer = threading.Timer(min(self.arm.timeout or 0.0, threading.TIMEOUT_MAX), self._end_late)
+        timer = threading.Timer(min(self.arm.timeout or 0.0, threading.TIMEOUT_MAX), self._end_late, (process,))
         timer.daemon = True
         if self.arm.timeout is not None:
             timer.start()
@@ -149,9 +149,10 @@ class Command:
             finally:
                 os.close(lock)
 
-    def _end_late(self) -> None:
-        self._timed_out = True
-        self._signal(signal.SIGKILL)
+    def _end_late(self, process: subprocess.Popen[bytes]) -> None:
+        if process is self._process:  # a timer that comes late must not end the next pull
+            self._timed_out = True
+            self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         process = self._process
