@@ -25,11 +25,7 @@ _SYSTEM = {  # a dead node is noticed within seconds instead of half a minute
     "health_check_period_ms": 500,
     "health_check_failure_threshold": 6,
 }
-_ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_AUTH_MODE": "disabled",
-    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-}
+_ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
 
 
 class Nodes:
@@ -126,7 +122,9 @@ def nodes(workers: int = 2, cpus: int = 2) -> Iterator[Nodes]:
     """A head node and ``workers`` more."""
     folder = tempfile.mkdtemp(prefix="rb-ray-")  # short: paths of sockets end at 107 characters
     Path(folder, "ray").mkdir()  # where Ray notes, without making the folder, which cluster it has started last
-    environment = {**_ENVIRONMENT, "RAY_TMPDIR": folder}
+    # Taken now: folders of tests join the path while the tests are collected, most of them after this file was read.
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = {**_ENVIRONMENT, "RAY_TMPDIR": folder, "PYTHONPATH": path}
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     made: Nodes | None = None
