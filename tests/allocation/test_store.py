@@ -9,6 +9,7 @@ import pytest
 
 from risingbandits import Allocator, Budget, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
+from risingbandits.allocation.stores._sql import MIGRATIONS
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.memory import MemoryStore
 
@@ -120,7 +121,8 @@ def test_a_newer_version_is_refused_and_an_older_one_migrated(place: str) -> Non
             pull = allocator.ask()
             assert pull is not None
             allocator.tell(pull, 0.5)
-    steps = [["ALTER TABLE events ADD COLUMN colour TEXT DEFAULT 'red'"], ["CREATE TABLE extra (x INTEGER)"]]
+    later = [["ALTER TABLE events ADD COLUMN colour TEXT DEFAULT 'red'"], ["CREATE TABLE extra (x INTEGER)"]]
+    steps = [*MIGRATIONS, *later]
     address = place if place.startswith("postgresql") else Path(place)
     for spent in (3, 4):  # the second time there is nothing to migrate
         with Allocator.open(Kind(address, migrations=steps)) as allocator:  # type: ignore[arg-type]
@@ -128,7 +130,7 @@ def test_a_newer_version_is_refused_and_an_older_one_migrated(place: str) -> Non
             pull = allocator.ask()
             assert pull is not None
             assert allocator.tell(pull, 0.5)
-    with pytest.raises(RisingBanditsError, match="has version 3, this program knows versions up to 1: update it"):
+    with pytest.raises(RisingBanditsError, match="has version 4, this program knows versions up to 2: update it"):
         Allocator.open(place)
 
 

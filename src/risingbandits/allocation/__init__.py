@@ -10,6 +10,7 @@ from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.status import AllocationTable
+from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "Outcome",
     "Pull",
     "RayArms",
+    "StoreBusy",
     "StoreReader",
+    "StoreUnreachable",
     "as_arm",
     "open_reader",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,9 +17,9 @@ from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.session import Session
+from risingbandits.allocation.session import NotNow, Session
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name
-from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("risingbandits")
 
 _SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
+_LEAST_PATIENCE = 1.0  # seconds with a store that others write to, however short a wait is asked for
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
@@ -150,36 +152,55 @@ class Allocator:
         """The next pull to make; None when the budget is spent or every arm is finished or retired.
 
         When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises `NoArmFree`.
+        It also waits while a server restarts or another process keeps the store from being written to, for a second at
+        least and for a minute where ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`.
         """
-        answer = self._session.ask()
-        if isinstance(answer, str):
-            if wait is None:
-                raise NoArmFree(answer)
-            answer = self._ask_patiently(answer, check_wait(wait))
+        answer = self._session.ask() if wait is None else self._ask_patiently(check_wait(wait))
+        if isinstance(answer, NotNow):
+            raise NoArmFree(answer.reason)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("ask: %s", answer)
         return answer
 
-    def _ask_patiently(self, reason: str, wait: float) -> Pull | None:
-        """Ask again when something has changed, until ``wait`` seconds are over."""
-        session = self._session
+    def _ask_patiently(self, wait: float) -> Pull | None:
+        """Ask, and again whenever something has changed, until ``wait`` seconds are over."""
         end = time.monotonic() + wait
-        pause = _SHORTEST_POLL
+        while True:
+            left = end - time.monotonic()
+            seen = -1
+            try:
+                answer = self._session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)))
+                if not isinstance(answer, NotNow):
+                    return answer
+                trouble: RisingBanditsError = NoArmFree(answer.reason)
+                seen = answer.last_id
+            except (StoreBusy, StoreUnreachable) as error:
+                trouble = error
+                if end > time.monotonic():
+                    log.warning("%s It is waited for.", error)
+            if not self._wait_for_change(seen, end):
+                raise trouble
+
+    def _wait_for_change(self, seen: int, end: float) -> bool:
+        """Wait until it is worth asking again after event ``seen``; False if that does not happen before ``end``."""
+        session, pause = self._session, _SHORTEST_POLL
         while (left := end - time.monotonic()) > 0:
-            with session.lock:
+            if not session.lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+                return False
+            try:
                 # Other processes cannot notify this one, and leases end by themselves: look again after a pause.
                 session.waiting += 1
                 try:
                     session.changed.wait(min(left, pause))
                 finally:
                     session.waiting -= 1
-                changed = not session.store.shared or session.looks_changed()
-                answer = session.ask() if changed else reason
-            if not isinstance(answer, str):
-                return answer
-            reason = answer
+                with suppress(StoreUnreachable):
+                    if session.changed_since(seen):
+                        return True
+            finally:
+                session.lock.release()
             pause = min(2.0 * pause, _LONGEST_POLL)
-        raise NoArmFree(reason)
+        return False
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
         """Report what a pull gave. True if it counts, False if its (arm, n) was known already.
@@ -311,7 +332,7 @@ class Allocator:
 
     async def aask(self, wait: float | None = None) -> Pull | None:
         """`ask` for asyncio: other tasks go on meanwhile."""
-        from risingbandits.allocation.arms.driver import ask_async
+        from risingbandits.allocation.asynchronous import ask_async
 
         return await ask_async(self, wait)
 

@@ -100,6 +100,8 @@ class Ledger:
         self.settings = settings
         self.zero, self.span = settings.scale()
         self.last_id = 0
+        self.last_time = 0.0  # of the last event
+        self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
         self.arms: list[ArmState] = []
         self.by_name: dict[str, ArmState] = {}
         self.opened: list[ArmState] = []  # by their number for the policy
@@ -203,7 +205,7 @@ class Ledger:
             self.give(event, arm)
         else:
             self._apply_rare(event, arm)
-        self.last_id = event.id
+        self.last_id, self.last_time = event.id, event.time
 
     def give(self, event: Event, arm: ArmState) -> Flight:
         """Note that a pull of ``arm`` was given out, after `decide` has named it."""
@@ -217,7 +219,7 @@ class Ledger:
         if self.repeat_first and arm in self.repeat_first:
             self.repeat_first.remove(arm)
         self.free.put(arm.place, False)
-        self.last_id = id
+        self.last_id, self.last_time = id, moment
         return flight
 
     def apply_tell(self, event: Event, arm: ArmState) -> None:
@@ -243,8 +245,9 @@ class Ledger:
             self._refresh(arm)
         if self._pulls is None:
             self.spent_cost.add(cost)
+            self.free_pulls = 0 if cost > 0.0 else self.free_pulls + 1
             self._review_horizon()
-        self.last_id = event[0]
+        self.last_id, self.last_time = event[0], event[1]
 
     def _forget_attempts(self, arm: ArmState) -> None:
         arm.failures = 0

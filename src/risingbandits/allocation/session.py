@@ -7,25 +7,44 @@ import math
 import numbers
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
+from risingbandits.allocation.forks import follow_forks
 from risingbandits.allocation.ledger import ArmState, Flight, Ledger
 from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
-from risingbandits.allocation.stores.base import Store
+from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable
+
+T = TypeVar("T")
 
 log = logging.getLogger("risingbandits")
 
 _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
 _LONGEST_TEXT = 2000
+_MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
 _LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG}
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapshots stays a share of all work
+
+
+class NotNow(NamedTuple):
+    """Why there is no pull now, and the last event that was known when this was found."""
+
+    reason: str
+    last_id: int
+
+
+class _Unsure(NamedTuple):
+    """What a transaction had done when the server went away before it said whether it was kept."""
+
+    last: Event
+    result: Any
 
 
 class Session:
@@ -37,12 +56,24 @@ class Session:
         self.changed = threading.Condition(self.lock)  # notified when a pull is told or given back, or arms change
         self.waiting = 0  # threads that wait for it
         self.earliest = 0.0  # nothing expires before
+        self._ahead = 0.0  # how much later than the store's clock the events are
+        self._asked: dict[int, float] = {}  # by the store's clock, where a pull costs the seconds that it takes
         self._seconds = settings.budget.seconds is not None
         self._dirty = False  # whether the ledger may be ahead of the store
+        self._last: Event | None = None  # that was appended in this transaction
         self._next_reclaim = 0.0
         self._pid, self._worker = os.getpid(), worker_name()
         self._ledger: Ledger | None = load_ledger(store, settings, ledger)
         self._next_snapshot = _next_snapshot(store.snapshot_id())
+        follow_forks(self)
+
+    def begin_as_child(self, whole: bool) -> None:
+        """After a fork: locks that no thread of the parent holds; a ledger that was being changed is read again."""
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.waiting = 0
+        if not whole:
+            self._ledger, self.earliest = None, 0.0
 
     def ledger(self) -> Ledger:
         """The ledger with what other processes have done."""
@@ -52,29 +83,72 @@ class Session:
                 ledger = self._ledger = load_ledger(self.store, self.settings, ledger)
             return ledger
 
-    def looks_changed(self) -> bool:
-        """Whether another process has written, or a lease may have ended, since the last look."""
+    def changed_since(self, id: int) -> bool:
+        """Whether anything was written after event ``id``, by anyone, or a lease may have ended."""
         ledger = self._ledger
-        return ledger is None or self.store.last_id() != ledger.last_id or self.store.now() >= self.earliest
+        if ledger is None or ledger.last_id != id or self.store.now() + self._ahead >= self.earliest:
+            return True
+        return self.store.shared and self.store.last_id() != id
 
     # -- transactions -------------------------------------------------------------------------------------------
 
-    def ask(self) -> Pull | str | None:
-        """A pull, None if there will be none, or the reason why there is none now."""
-        with self.lock:
+    def _transact(self, work: Callable[[Ledger], T], patience: float = PATIENCE) -> T:
+        """Do ``work`` with the ledger, all or nothing; again while the server is away, for ``patience`` seconds."""
+        try:
+            return self._attempt(work, patience)
+        except StoreUnreachable as error:
+            return self._try_again(work, patience, error)
+
+    def _try_again(self, work: Callable[[Ledger], T], patience: float, error: StoreUnreachable) -> T:
+        log.warning("%s It is tried again.", error)
+        unsure: _Unsure | None = getattr(error, "unsure", None)
+        end, pause = time.monotonic() + patience, _SHORTEST_PAUSE
+        while True:
+            time.sleep(min(pause, max(0.0, end - time.monotonic())))
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
             try:
-                ledger = self._begin()
-                moment = self.store.now()
-                if moment >= self.earliest:
-                    self._expire(ledger, moment)
-                answer = self._choose(ledger, moment)
-                self.store.commit()
-            except BaseException:
-                self._abandon()
-                raise
+                return self._attempt(work, patience, unsure)
+            except StoreUnreachable as again:
+                if time.monotonic() >= end:
+                    raise
+                unsure = getattr(again, "unsure", unsure)
+
+    def _attempt(self, work: Callable[[Ledger], T], patience: float, unsure: _Unsure | None = None) -> T:
+        if not (self.lock.acquire(False) or self.lock.acquire(timeout=min(patience, threading.TIMEOUT_MAX))):
+            raise StoreBusy(f"{self.store.name} is waited for by another thread of this process for too long.")
+        committing = False
+        try:
+            ledger = self._begin(patience)
+            if unsure is not None and unsure.last == self.store.event(unsure.last.id):
+                self.store.rollback()
+                return cast(T, unsure.result)  # it had been committed before the server went away
+            self._last = None
+            result = work(ledger)
+            committing = True
+            self.store.commit()
+            if self.waiting:
+                self.changed.notify_all()
             if ledger.last_id >= self._next_snapshot:
                 self._take_snapshot(ledger)
-            return answer
+            return result
+        except BaseException as error:
+            self._abandon()
+            if committing and self._last is not None and isinstance(error, StoreUnreachable):
+                error.unsure = _Unsure(self._last, result)  # type: ignore[attr-defined]
+            raise
+        finally:
+            self.lock.release()
+
+    def ask(self, patience: float = PATIENCE) -> Pull | NotNow | None:
+        """A pull, None if there will be none, or the reason why there is none now."""
+        return self._transact(self._ask, patience)
+
+    def _ask(self, ledger: Ledger) -> Pull | NotNow | None:
+        moment = self._now(ledger)
+        if moment >= self.earliest:
+            self._expire(ledger, moment)
+        answer = self._choose(ledger, moment)
+        return NotNow(answer, ledger.last_id) if isinstance(answer, str) else answer
 
     def _choose(self, ledger: Ledger, moment: float) -> Pull | str | None:
         if not ledger.may_go_on:
@@ -82,6 +156,11 @@ class Session:
                 return None
             if ledger.committed:
                 return f"the last {len(ledger.in_flight)} pulls of the budget are in flight."
+        if ledger.free_pulls >= _MOST_FREE_PULLS:
+            raise RisingBanditsError(
+                f"the last {ledger.free_pulls:,} pulls cost nothing, so a budget in {self.settings.budget.unit} would "
+                "never be spent: tell what pulls cost, or give a budget in pulls."
+            )
         before = ledger.choice
         self._dirty = True
         arm = ledger.decide()
@@ -90,94 +169,107 @@ class Session:
         id = ledger.last_id + 1
         if arm.flight is not None:
             if before is None:
-                self.store.append(Event(id, moment, "wait", arm.name, worker=self._worker))
-                ledger.last_id = id  # the decision itself is made
+                self._append(Event(id, moment, "wait", arm.name, worker=self._worker))
+                ledger.last_id, ledger.last_time = id, moment  # the decision itself is made
             return f"the best arm, {shown(arm.name)}, is in flight."
         n = len(arm.rewards) + 1
         event = new_event((id, moment, "ask", arm.name, id, n, None, None, "", self._worker))
-        self.store.append(event)
+        self._append(event)
         flight = ledger.give(event, arm)
+        if self._seconds:
+            self._asked[id] = self.store.now()
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
         return new_pull((id, arm.name, n, flight.attempt))
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
         """Whether the reward counts; False if its (arm, n) is known."""
-        with self.lock:
-            try:
-                ledger = self._begin()
-                flight = ledger.countable(pull[0] if isinstance(pull, Pull) else self._id(ledger, pull))
-                if flight is None:
-                    self._id(ledger, pull)
-                    self.store.rollback()
-                    return False
-                arm = flight.arm
-                if isinstance(pull, Pull) and (pull[1] != arm.name or pull[2] != flight.n):
-                    raise RisingBanditsError(f"{pull} is not from {self.store.name}, where it is {flight.pull}.")
-                moment = self.store.now()
-                if cost is None:
-                    cost = max(0.0, moment - flight.asked) if self._seconds else 1.0
-                self._dirty = True
-                id = ledger.last_id + 1
-                event = new_event((id, moment, "tell", arm.name, flight.id, flight.n, reward, cost, "", self._worker))
-                self.store.append(event)
-                ledger.apply_tell(event, arm)
-                self.store.commit()
-            except BaseException:
-                self._abandon()
-                raise
-            if self.waiting:
-                self.changed.notify_all()
-            if id >= self._next_snapshot:
-                self._take_snapshot(ledger)
-            return True
+        return self._transact(lambda ledger: self._tell(ledger, pull, reward, cost))
+
+    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> bool:
+        id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
+        flight = ledger.countable(id)
+        if flight is None:
+            self._id(ledger, pull)
+            return False
+        if isinstance(pull, Pull) and (pull[1] != flight.arm.name or pull[2] != flight.n):
+            self._id(ledger, pull)  # complains
+        moment = self._now(ledger)
+        if cost is None:
+            cost = self._seconds_since(flight, moment) if self._seconds else 1.0
+        arm = flight.arm
+        event = new_event(
+            (ledger.last_id + 1, moment, "tell", arm.name, flight.id, flight.n, reward, cost, "", self._worker)
+        )
+        self._append(event)
+        ledger.apply_tell(event, arm)
+        self._asked.pop(id, None)
+        return True
+
+    def _seconds_since(self, flight: Flight, moment: float) -> float:
+        """How long a pull took: by one clock if it was asked for here, else by the times of the events."""
+        asked = self._asked.get(flight.id)
+        return max(0.0, moment - flight.asked if asked is None else self.store.now() - asked)
 
     def give_back(self, pull: Pull | int, reason: str, blame: bool) -> bool:
         """End a pull without a reward; ``blame`` counts it as a failure of the arm. False if it is not in flight."""
-        with self._turn() as ledger:
+
+        def work(ledger: Ledger) -> bool:
             flight = ledger.in_flight.get(self._id(ledger, pull))
             if flight is None:
                 return False
             arm = flight.arm
             self._note(ledger, "fail" if blame else "expire", arm, flight, reason)
+            self._asked.pop(flight.id, None)
             if arm.failures >= self.settings.retries and arm.retired is None:
                 why = f"failed {arm.failures} times in a row" + (f": {reason}" if reason else "")
                 self._note(ledger, "retire", arm, text=why)
                 log.warning("%s is retired: it %s", arm.name, why)
             return True
 
+        return self._transact(work)
+
     def renew(self, pull: Pull | int) -> bool:
         """Extend a lease; False if the pull is not in flight."""
-        with self._turn() as ledger:
+
+        def work(ledger: Ledger) -> bool:
             flight = ledger.in_flight.get(self._id(ledger, pull))
             if flight is not None:
                 self._note(ledger, "renew", flight.arm, flight)
             return flight is not None
 
+        return self._transact(work)
+
     def add(self, name: str) -> None:
         """A new arm."""
-        with self._turn() as ledger:
+
+        def work(ledger: Ledger) -> None:
             if name in ledger.by_name:
                 raise RisingBanditsError(f"arm {shown(name)} exists already.")
             self._note(ledger, "add", name)
 
+        self._transact(work)
+
     def change(self, kind: str, name: str, reason: str = "") -> None:
         """Retire, mask or unmask an arm; nothing if it is so already."""
-        with self._turn() as ledger:
+
+        def work(ledger: Ledger) -> None:
             arm = ledger.arm(name)
             if not (arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")):
                 self._note(ledger, kind, arm, text=reason)
 
+        self._transact(work)
+
     # -- the store ----------------------------------------------------------------------------------------------
 
-    def _begin(self) -> Ledger:
+    def _begin(self, patience: float) -> Ledger:
         """Wait for the turn to write; the ledger, up to date."""
         if os.getpid() != self._pid:  # a fork: the child is a worker of its own
             self._pid, self._worker = os.getpid(), worker_name()
         ledger = self._ledger
         if ledger is None:
             ledger = self._ledger = load_ledger(self.store, self.settings)
-        new = self.store.begin(ledger.last_id)
+        new = self.store.begin(ledger.last_id, patience)
         if new:
             self._dirty = True
             fold(ledger, new, self.store.name)
@@ -187,17 +279,22 @@ class Session:
         self._dirty = False
         return ledger
 
-    @contextmanager
-    def _turn(self) -> Iterator[Ledger]:
-        with self.lock:
-            try:
-                ledger = self._begin()
-                yield ledger
-                self.store.commit()
-            except BaseException:
-                self._abandon()
-                raise
-            self.changed.notify_all()
+    def _now(self, ledger: Ledger) -> float:
+        """The time of the next event: by the store's clock, and never before the last one.
+
+        Another process, or the same one before the machine was started anew, may have gone by another clock. From then
+        on time passes as it does here.
+        """
+        moment = self.store.now() + self._ahead
+        if moment < ledger.last_time:
+            self._ahead += ledger.last_time - moment
+            moment = ledger.last_time
+        return moment
+
+    def _append(self, event: Event) -> None:
+        self._dirty = True
+        self._last = event
+        self.store.append(event)
 
     def _abandon(self) -> None:
         """After an error: nothing is written, and a ledger that is ahead of the store is read again."""
@@ -216,13 +313,12 @@ class Session:
         moment: float | None = None,
     ) -> None:
         """Append an event and apply it."""
-        self._dirty = True
         name = arm if isinstance(arm, str) else arm.name
         text = text[:_LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
         id, n = (flight.id, flight.n) if flight is not None else (0, 0)
-        moment = self.store.now() if moment is None else moment
+        moment = self._now(ledger) if moment is None else moment
         event = Event(ledger.last_id + 1, moment, kind, name, id, n, None, None, text, self._worker)
-        self.store.append(event)
+        self._append(event)
         ledger.apply(event)
         log.log(_LEVELS.get(kind, logging.INFO), "%s %s%s", kind, name, f": {text}" if text else "")
 
@@ -231,10 +327,14 @@ class Session:
         token: Any = pull.id if isinstance(pull, Pull) else pull
         if not isinstance(token, bool) and isinstance(token, numbers.Integral):
             id = int(token)
-            if id in ledger.in_flight or id in ledger.lapsed:
-                return id
-            event = self.store.event(id) if 0 < id <= ledger.last_id else None
+            flight = ledger.in_flight.get(id) or ledger.lapsed.get(id)
+            event = self.store.event(id) if flight is None and 0 < id <= ledger.last_id else None
+            given = None if flight is None else flight.pull
             if event is not None and event.kind == "ask":
+                given = Pull(id, event.arm, event.n)
+            if given is not None:
+                if isinstance(pull, Pull) and (pull.arm, pull.n) != (given.arm, given.n):
+                    raise RisingBanditsError(f"{pull} is not from {self.store.name}, where it is {given}.")
                 return id
         raise RisingBanditsError(f"pull must be one that was asked for, got {shown(pull)}.")
 
@@ -246,7 +346,7 @@ class Session:
         gone: dict[str, bool] = {self._worker: False}
         for flight in list(ledger.in_flight.values()):
             if reclaim and flight.worker not in gone:
-                gone[flight.worker] = is_gone(flight.worker)
+                gone[flight.worker] = is_gone(flight.worker, self.store.one_machine)
             if flight.deadline <= moment:
                 self._note(ledger, "expire", flight.arm, flight, "its lease ended", moment)
             elif gone.get(flight.worker, False):
@@ -257,12 +357,14 @@ class Session:
         self.earliest = min(times, default=math.inf)
 
     def _take_snapshot(self, ledger: Ledger) -> None:
-        """Keep a snapshot, unless another process has."""
-        self._next_snapshot = _next_snapshot(self.store.snapshot_id())
-        if ledger.last_id >= self._next_snapshot:
-            if self.store.shared:
+        """Keep a snapshot, unless another process has. Without it the store only opens more slowly."""
+        try:
+            self._next_snapshot = _next_snapshot(self.store.snapshot_id())
+            if ledger.last_id >= self._next_snapshot and self.store.shared:
                 self.store.keep_snapshot(ledger.last_id, pack(ledger))
-            self._next_snapshot = _next_snapshot(ledger.last_id)
+        except RisingBanditsError as error:  # what led here is kept and must be acknowledged
+            log.info("no snapshot was kept: %s", error)
+        self._next_snapshot = max(self._next_snapshot, _next_snapshot(ledger.last_id))
 
 
 def _next_snapshot(last: int) -> int:

@@ -22,7 +22,7 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 1  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 2  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = ("name", "limit", "warm", "place", "cost", "failures", "attempts", "masked", "retired")
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
 
@@ -67,6 +67,8 @@ def pack(ledger: Ledger) -> bytes:
         "format": FORMAT,
         "version": __version__,
         "last_id": ledger.last_id,
+        "last_time": ledger.last_time,
+        "free_pulls": ledger.free_pulls,
         "arms": [{field: getattr(arm, field) for field in _ARM_FIELDS} for arm in ledger.arms],
         "opened": [arm.index for arm in ledger.opened],
         "waiting": [arm.index for arm in ledger.unopened],
@@ -125,7 +127,8 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     ledger.repeat_first = [ledger.arms[i] for i in header["returned"]]
     ledger.spent_cost = ExactSum(*header["spent"])
     ledger.rebuilds, ledger.surprises = header["rebuilds"], header["surprises"]
-    ledger.last_id = header["last_id"]
+    ledger.last_id, ledger.last_time = header["last_id"], header["last_time"]
+    ledger.free_pulls = header["free_pulls"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.npz"
         path.write_bytes(arrays["policy"].tobytes())

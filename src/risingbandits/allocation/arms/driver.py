@@ -7,7 +7,6 @@ outside, it is made in the calling thread, where a signal can interrupt it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import queue
@@ -33,21 +32,6 @@ log = logging.getLogger("risingbandits")
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not known everywhere
 _GRACE = 5.0  # seconds between asking pulls to end and ending them, and until the rest is left alone
 _LOOK = 0.2  # seconds between looks at a store whose free arms other processes have, and at the clock
-_ASYNC_PAUSES = (0.001, 0.05)  # shortest and longest, in seconds
-
-
-async def ask_async(allocator: Allocator, wait: float | None) -> Pull | None:
-    """Ask without keeping the event loop or a thread waiting."""
-    end = time.monotonic() + (0.0 if wait is None else wait)
-    pause, longest = _ASYNC_PAUSES
-    while True:
-        try:
-            return await asyncio.to_thread(allocator.ask)
-        except NoArmFree:
-            if time.monotonic() >= end:
-                raise
-        await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
-        pause = min(2.0 * pause, longest)
 
 
 class _Ended(NamedTuple):

@@ -7,27 +7,36 @@ import socket
 from functools import lru_cache
 from pathlib import Path
 
+from risingbandits.allocation.stores.clock import boot_id
+
 _PROC = Path("/proc")
 
 
 def worker_name(pid: int | None = None) -> str:
-    """Host, process (this one, or number ``pid``), its start and its process namespace, separated by colons.
+    """Host, process (this one, or number ``pid``), its start, its process namespace and the machine's boot.
 
-    A process number alone is used again after a while, and containers number their own; the start (in clock ticks
-    since the machine booted) and the namespace tell them apart. Where there is no /proc both are 0.
+    A process number alone is used again after a while, containers number their own, and copies of one virtual machine
+    have one host name; the start (in clock ticks since the machine booted), the namespace and the boot tell them apart.
+    Where there is no /proc the first two are 0.
     """
     pid = os.getpid() if pid is None else pid
-    return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}"
+    return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}:{_boot()}"
 
 
-def is_gone(worker: str) -> bool:
-    """Whether the process named ``worker`` ran here and has ended. False where that cannot be known."""
-    host, _, rest = worker.rpartition(":")[0].rpartition(":")[0].rpartition(":")
-    namespace = worker.rpartition(":")[2]
-    start = worker.rpartition(":")[0].rpartition(":")[2]
-    if host != _host() or namespace != _namespace() or not rest.isdecimal():
+def is_gone(worker: str, one_machine: bool = False) -> bool:
+    """Whether the process named ``worker`` ran here and has ended. False where that cannot be known.
+
+    With ``one_machine``, where no other can have this host's name, processes from before it was started anew are gone.
+    """
+    fields = worker.split(":")
+    if len(fields) != 5:
         return False
-    pid = int(rest)
+    host, number, start, namespace, boot = fields
+    if one_machine and host == _host() and boot != _boot():
+        return True
+    if (host, namespace, boot) != (_host(), _namespace(), _boot()) or not number.isdecimal():
+        return False
+    pid = int(number)
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -36,6 +45,10 @@ def is_gone(worker: str) -> bool:
         return False
     now = _start(pid)
     return now is not None and start.isdecimal() and int(start) != 0 and int(start) != now
+
+
+def _boot() -> str:
+    return boot_id()[:8]  # it stands in every event
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.stores.base import PATIENCE
+from risingbandits.allocation.stores.checksums import Chain, first_link
 
 _TABLES = (
     "CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -17,10 +19,11 @@ _TABLES = (
 )
 #: Statements that turn version v of the tables into v + 1, for v = 1, 2, ...; the current version is one more than
 #: there are steps.
-MIGRATIONS: Sequence[Sequence[str]] = ()
+MIGRATIONS: Sequence[Sequence[str]] = (("ALTER TABLE events ADD COLUMN checksum {integer}",),)
+_CHECKSUMS_SINCE = 2  # the version of the tables
 _COLUMNS = ", ".join(Event._fields)
-_NEW = f"SELECT {_COLUMNS} FROM events WHERE id > ? ORDER BY id"
-_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' for _ in Event._fields)})"
+_FROM = f"SELECT {_COLUMNS}, checksum FROM events WHERE id >= ? ORDER BY id"
+_INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for _ in range(len(Event._fields) + 1))})"
 
 
 class SqlStore:
@@ -34,16 +37,26 @@ class SqlStore:
     _trouble: tuple[type[Exception], ...]  # what the database raises
     _migrations: Sequence[Sequence[str]]
     _writer: Any
+    _version: int  # of the tables that are there
+
+    def __init__(self) -> None:
+        self._from, self._insert = (statement.replace("?", self.mark) for statement in (_FROM, _INSERT))
+        self._first: int | None = None  # what the first checksum depends on
+        self._kept = Chain(self.name, self._first_link)  # at the last event that is known to be in the store
+        self._chain = self._kept.at(0, None)  # at the last one that was appended
 
     def _connection(self) -> Any:
         """The connection to read from."""
         raise NotImplementedError
 
-    def _begin(self) -> None:
+    def _begin(self, patience: float) -> None:
         """Wait for the turn to write, and begin a transaction."""
         raise NotImplementedError
 
     def _complain(self, error: Exception) -> NoReturn:
+        raise NotImplementedError
+
+    def settings(self) -> str | None:
         raise NotImplementedError
 
     # -- versions of the tables ---------------------------------------------------------------------------------
@@ -54,11 +67,18 @@ class SqlStore:
         return len(self._migrations) + 1
 
     def _make_tables(self, connection: Any) -> None:
-        tables = (statement.format(**self.types) for statement in _TABLES)
-        for statement in (*tables, *(line for step in self._migrations for line in step)):
-            connection.execute(statement)
+        for statement in _TABLES:
+            connection.execute(statement.format(**self.types))
+        self._apply_steps(connection, 1)
+
+    def _apply_steps(self, connection: Any, version: int) -> None:
+        """Turn tables of ``version`` into those of this program."""
+        for step in self._migrations[max(version, 1) - 1 :]:
+            for statement in step:
+                connection.execute(statement.format(**self.types))
 
     def _refuse_newer(self, version: int) -> None:
+        self._version = version
         if version > self.version:
             self.close()
             raise RisingBanditsError(
@@ -67,32 +87,71 @@ class SqlStore:
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def begin(self, after: int) -> list[Event]:
+    def begin(self, after: int, patience: float = PATIENCE) -> list[Event]:
         try:
-            self._begin()
-            return list(map(Event._make, self._writer.execute(_NEW.replace("?", self.mark), (after,))))
+            self._begin(patience)
+            chain, kept = self._chain, self._kept
+            if kept.id == after and self._untouched():
+                chain.id, chain.last = kept.id, kept.last
+                return []
+            rows = self._writer.execute(self._from, (after,)).fetchall()
+            chain.id, chain.last = after, self._last_of(after, rows)
+            if kept.id == after > 0 and kept.last != chain.last:
+                raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is another one.")
+            events = list(chain.follow(rows[1:] if after else rows))
+            kept.id, kept.last = chain.id, chain.last
         except self._trouble as error:
             self.rollback()
             self._complain(error)
         except BaseException:
             self.rollback()
             raise
+        return events
+
+    def _untouched(self) -> bool:
+        """Whether certainly nobody else has written since the last transaction of this process."""
+        return False
+
+    def _last_of(self, after: int, rows: list[Any]) -> int | None:
+        """The checksum of event ``after``, which must be that of the first row; None before the first event."""
+        if after == 0:
+            return None
+        if not rows or rows[0][0] != after:
+            raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is gone.")
+        found: int | None = rows[0][-1]
+        return found
+
+    def _first_link(self) -> int:
+        if self._first is None:
+            self._first = first_link(self.settings() or "")
+        return self._first
 
     def append(self, event: Event) -> None:
-        self._write(_INSERT, event)
+        own = self._chain.after(event)
+        try:
+            self._writer.execute(self._insert, (*event, own))
+        except self._trouble as error:
+            self._complain(error)
+        self._chain.id, self._chain.last = event[0], own
 
     def commit(self) -> None:
-        self._write("COMMIT")
+        try:
+            self._writer.execute("COMMIT")
+        except self._trouble as error:
+            self._complain(error)
+        kept, chain = self._kept, self._chain
+        kept.id, kept.last = chain.id, chain.last
 
     def keep_snapshot(self, id: int, data: bytes) -> None:
-        self.begin(id)
         try:
+            self._begin(PATIENCE)
             self._write("DELETE FROM snapshots WHERE event <= ?", (id,))
             self._write("INSERT INTO snapshots VALUES (?, ?)", (id, data))
-        except RisingBanditsError:
-            self.rollback()
-            raise
-        self.commit()
+            self._write("COMMIT")
+        except self._trouble as error:
+            self._complain(error)
+        finally:
+            self.rollback()  # nothing is left to undo if all went well, but the turn to give away
 
     def _write(self, statement: str, values: tuple[Any, ...] = ()) -> None:
         try:
@@ -122,15 +181,24 @@ class SqlStore:
         return number
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        chain: Chain | None = None
         # In batches: while a statement reads, SQLite cannot begin its log anew, and it would grow.
         while limit is None or limit > 0:
             size = self.batch if limit is None else min(self.batch, limit)
-            rows = self._read(f"{_NEW} LIMIT ?", (after, size))
-            yield from map(Event._make, rows)
-            if len(rows) < size:
+            # With the event before, to which the checksum of the first belongs.
+            rows = self._read(f"{self._with_checksums(_FROM)} LIMIT ?", (after, size + (after > 0)))
+            if chain is None:
+                chain = self._kept.at(after, self._last_of(after, rows))
+            new = rows[1:] if after else rows
+            yield from chain.follow(new)
+            if len(new) < size:
                 return
-            after = rows[-1][0]
+            after = new[-1][0]
             limit = None if limit is None else limit - size
+
+    def _with_checksums(self, statement: str) -> str:
+        """The statement for the tables that are there, which may be older when they are only read."""
+        return statement if self._version >= _CHECKSUMS_SINCE else statement.replace("checksum", "NULL")
 
     def event(self, id: int) -> Event | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))

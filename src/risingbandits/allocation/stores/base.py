@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.events import Event
+
+PATIENCE = 60.0  #: seconds for which a writer waits for its turn, or for the server to come back
+_LONGEST_NAME = 200  # bytes of a file's name: systems allow 255, and what lies beside a store has longer names
+
+
+class StoreBusy(RisingBanditsError):
+    """Another process has kept its turn to write for too long. Nothing was written; it can be tried again."""
+
+
+class StoreUnreachable(RisingBanditsError):
+    """The server of a store does not answer. Nothing was acknowledged; it can be tried again."""
 
 
 @runtime_checkable
@@ -20,6 +33,7 @@ class Store(Protocol):
 
     name: str  #: for messages
     shared: bool  #: whether other processes may write to it
+    one_machine: bool  #: whether all that may are on this machine
     durability: str  #: "process" or "power"
     directory: Path | None  #: where files that belong to the store may be put
 
@@ -32,8 +46,11 @@ class Store(Protocol):
     def create(self, settings: str) -> str:
         """Make the store; the settings that it has, which are another's if that one was first."""
 
-    def begin(self, after: int) -> Sequence[Event]:
-        """Wait for the turn to write; the events later than ``after``."""
+    def begin(self, after: int, patience: float = PATIENCE) -> Sequence[Event]:
+        """Wait for the turn to write, about ``patience`` seconds at most; the events later than ``after``.
+
+        `StoreBusy` where the turn does not come, `StoreUnreachable` where a server does not answer.
+        """
 
     def append(self, event: Event) -> None:
         """Add an event, within begin and commit."""
@@ -80,12 +97,37 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
 
         store = PostgresStore(where, durability=durability, readonly=readonly)
     elif isinstance(where, str) and "://" in where:
-        raise RisingBanditsError(f"store must be a path or an address postgresql://..., got {shown(where)}.")
+        raise RisingBanditsError(
+            f"store must be a path or an address postgresql://..., got {shown(hide_password(where))}."
+        )
     elif isinstance(where, str | Path) and str(where).strip():
         from risingbandits.allocation.stores.sqlite import SqliteStore
 
-        store = SqliteStore(Path(where), durability=durability, readonly=readonly)
+        store = SqliteStore(_checked_path(where), durability=durability, readonly=readonly)
     else:
         raise RisingBanditsError(f"store must be a path, an address postgresql://... or None, got {shown(where)}.")
     result: Store = store
     return result
+
+
+def _checked_path(where: str | Path) -> Path:
+    """The path, if a file can have that name."""
+    path = Path(where)
+    if str(where) == ":memory:":
+        raise RisingBanditsError("store must be None for an allocation in memory, got ':memory:'.")
+    if "\0" in str(where) or len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise RisingBanditsError(
+            f"store must be a path without null characters whose last part has at most {_LONGEST_NAME} bytes, "
+            f"got {shown(str(where))}."
+        )
+    return path
+
+
+def hide_password(address: str) -> str:
+    """The address of a store as it may be printed.
+
+    >>> hide_password("postgresql://me:secret@host/runs?schema=a&password=x"), hide_password("run.db")
+    ('postgresql://me:***@host/runs?schema=a&password=***', 'run.db')
+    """
+    address = re.sub(r"(://[^/?#]*?:)[^/?#]*(@)", r"\1***\2", address)
+    return re.sub(r"(?<=[?&]password=)[^&]*", "***", address)

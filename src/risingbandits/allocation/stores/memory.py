@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.stores.base import PATIENCE
+from risingbandits.allocation.stores.clock import Clock
 
 
 class MemoryStore:
@@ -21,10 +22,11 @@ class MemoryStore:
 
     name = "memory"
     shared = False
+    one_machine = True
     directory: Path | None = None
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self.now = clock
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        self.now = clock or Clock()
         self.durability = "process"
         self._settings: str | None = None
         self._blocks: list[_Block] = []
@@ -40,7 +42,7 @@ class MemoryStore:
             self._settings = settings
         return self._settings
 
-    def begin(self, after: int) -> Sequence[Event]:
+    def begin(self, after: int, patience: float = PATIENCE) -> Sequence[Event]:
         return () if after == self._committed else list(self.events(after))
 
     def append(self, event: Event) -> None:

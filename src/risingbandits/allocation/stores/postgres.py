@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
+from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:
     import psycopg
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 _LOCKS = 0x5242  # the first half of the number of the lock; the second is the schema's
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _SCHEMA = "risingbandits"
+_LONGEST_TURN = 10  # seconds: the server ends the transaction of a worker that stands still in it for longer
+_CONNECT_SECONDS = 10
+_LONGEST_WAIT = 1e6  # seconds that the server can count
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 class PostgresStore(SqlStore):
@@ -38,6 +43,7 @@ class PostgresStore(SqlStore):
     batch = 10_000
     types: ClassVar[dict[str, str]] = {"integer": "BIGINT", "real": "DOUBLE PRECISION", "bytes": "BYTEA"}
     directory: Path | None = None
+    one_machine = False
 
     def __init__(
         self,
@@ -64,6 +70,7 @@ class PostgresStore(SqlStore):
         self._writer: psycopg.Connection[Any] | None = None
         self._offset = 0.0  # of the server's clock
         self._left: list[Any] = []  # connections of the process that this one was forked from
+        super().__init__()
         self._check_version()
 
     # -- making and opening -------------------------------------------------------------------------------------
@@ -76,7 +83,7 @@ class PostgresStore(SqlStore):
 
     def create(self, settings: str) -> str:
         try:
-            self._begin()
+            self._begin(PATIENCE)
             if self._setting("settings") is None:
                 connection = self._connection()
                 connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
@@ -84,6 +91,7 @@ class PostgresStore(SqlStore):
                 for row in (("settings", settings), ("version", str(self.version))):
                     connection.execute("INSERT INTO settings VALUES (%s, %s)", row)
             self.commit()
+            self._version = self.version
         except self._psycopg.Error as error:
             self.rollback()
             self._complain(error)
@@ -113,13 +121,11 @@ class PostgresStore(SqlStore):
 
     def _migrate(self) -> None:
         try:
-            self._begin()
-            old = int(self._setting("version") or self.version)
-            for step in self._migrations[old - 1 :]:
-                for statement in step:
-                    self._connection().execute(statement)
+            self._begin(PATIENCE)
+            self._apply_steps(self._connection(), int(self._setting("version") or self.version))
             self._connection().execute("UPDATE settings SET value = %s WHERE key = 'version'", (str(self.version),))
             self.commit()
+            self._version = self.version
         except self._psycopg.Error as error:
             self.rollback()
             self._complain(error)
@@ -129,10 +135,19 @@ class PostgresStore(SqlStore):
             self._left.append(self._writer)
             self._writer, self._pid = None, os.getpid()
         if self._writer is None or self._writer.closed:
-            path = f'-c search_path="{self.schema}"' + (
-                " -c default_transaction_read_only=on" if self._readonly else ""
+            own = self._psycopg.conninfo.conninfo_to_dict(self._address)
+            options = [
+                own.get("options"),
+                f'-c search_path="{self.schema}"',
+                f"-c idle_in_transaction_session_timeout={_LONGEST_TURN}s",
+                "-c default_transaction_read_only=on" if self._readonly else None,
+            ]
+            self._writer = self._psycopg.connect(
+                self._address,
+                autocommit=True,
+                options=" ".join(str(option) for option in options if option),
+                connect_timeout=int(own.get("connect_timeout") or _CONNECT_SECONDS),
             )
-            self._writer = self._psycopg.connect(self._address, autocommit=True, options=path)
             self._set_clock(self._writer)
         return self._writer
 
@@ -142,25 +157,44 @@ class PostgresStore(SqlStore):
         self._offset = row[0] - time.monotonic()
 
     def _complain(self, error: Exception) -> NoReturn:
-        text = str(error).strip().split("\n")[0]
-        raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from error
+        text = self._without_password(str(error).strip().split("\n")[0]).rstrip(".")
+        if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+            raise StoreBusy(f"{self.name} is held by another worker for too long; nothing was written.") from None
+        if isinstance(error, self._psycopg.OperationalError) and (self._writer is None or self._writer.closed):
+            raise StoreUnreachable(f"{self.name} cannot be reached: {text}.") from None
+        raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from None
+
+    def _without_password(self, text: str) -> str:
+        """What a server or a driver says, which may quote the address."""
+        try:
+            secret = self._psycopg.conninfo.conninfo_to_dict(self._address).get("password")
+        except self._psycopg.Error:  # the address cannot be read
+            return "its address cannot be read"
+        return text.replace(str(secret), "***") if secret else text
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _begin(self, patience: float) -> None:
         if self._readonly:
             raise RisingBanditsError(f"{self.name} was opened to be read only.")
         connection = self._connection()
         if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")  # left open by an interrupt
-        connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({_LOCKS}, {self._lock_key})")
+        # Read committed, whatever the server's default: what others have committed before our turn must be seen.
+        connection.execute(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+            f"SET LOCAL lock_timeout = {max(1, round(1000 * min(patience, _LONGEST_WAIT)))};"
+            f"SELECT pg_advisory_xact_lock({_LOCKS}, {self._lock_key})"
+        )
 
     def rollback(self) -> None:
-        if self._writer is not None and not self._writer.closed:
-            try:
-                self._writer.execute("ROLLBACK")
-            except self._psycopg.Error:
-                self._writer.close()
+        writer = self._writer
+        if writer is None or writer.closed or writer.info.transaction_status == self._psycopg.pq.TransactionStatus.IDLE:
+            return
+        try:
+            writer.execute("ROLLBACK")
+        except self._psycopg.Error:
+            writer.close()
 
     def close(self) -> None:
         if self._writer is not None and os.getpid() == self._pid:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -13,11 +17,20 @@ from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
-from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, check_file, check_file_system
-from risingbandits.allocation.stores.write_lock import WriteLock
+from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
+from risingbandits.allocation.stores.clock import Clock, boot_id
+from risingbandits.allocation.stores.lock_holders import holder
+from risingbandits.allocation.stores.mark import read_mark, write_mark
+from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, alone, check_file, check_file_system
+
+log = logging.getLogger("risingbandits")
 
 _LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins anew
-_BUSY_SECONDS = 60.0
+# Seconds between looks whether the turn to write has come. SQLite's own pauses grow to a tenth of a second, in which
+# some processes wait for long while others go ahead.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 1e-4, 2e-3
+_READ_PATIENCE = 10.0  # seconds: while another process repairs the log after a kill, nobody can read
+_LOOK_AFTER = 1e-3  # seconds until it is looked again whether the file is still there
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)  # the second where a damaged name is part of the message
 _CHECKPOINT_PAGES = 4000  # of 4 KiB: the log is written back to the file when it has so many
 
@@ -30,17 +43,19 @@ class SqliteStore(SqlStore):
     Parameters
     ----------
     path : Path
-        The file. Beside it SQLite keeps ``-wal`` and ``-shm`` while it is open, and ``-lock`` is the queue of writers.
+        The file. Beside it SQLite keeps ``-wal`` and ``-shm`` while it is open; ``-mark`` says which event was
+        acknowledged last.
     durability : {"process", "power"}
         Whether every commit is also written through to the disk.
     readonly : bool
         Never write.
-    clock : callable
-        What tells the time.
+    clock : callable, optional
+        What tells the time, by default one that agrees with those of other processes of this machine.
     migrations : sequence
         The steps between versions of the tables.
     """
 
+    one_machine = True
     mark = "?"
     batch = 5000
     types: ClassVar[dict[str, str]] = {"integer": "INTEGER", "real": "REAL", "bytes": "BLOB"}
@@ -51,21 +66,30 @@ class SqliteStore(SqlStore):
         path: Path,
         durability: str = "process",
         readonly: bool = False,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
     ) -> None:
         self.path = Path(os.path.abspath(path))
         self.name = str(path)
         self.durability = durability
         self.directory: Path | None = self.path.with_name(self.path.name + ".state")
-        self.now = clock
+        self.now = clock or Clock()
         self._readonly = readonly
         self._migrations = migrations
         self._pid = os.getpid()
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
-        self._write_lock: WriteLock | None = None
+        self._mark_path = self.path.with_name(self.path.name + "-mark")
+        self._mark = -1  # the same, open
+        self._place = str(self.path)
+        self._looked = 0.0  # when the file was there
+        self._file: tuple[int, int] | None = None  # which file the connections are to
+        self._data_version = -1
+        self._boot = boot_id().encode()
+        self._copy: tempfile.TemporaryDirectory[str] | None = None  # of files that cannot be read where they are
+        self._lost = ""  # what is missing since the machine was started anew
         self._left: list[Any] = []  # connections of the process that this one was forked from: not to be closed here
+        super().__init__()
         check_file_system(self.path)
         if self.path.exists():
             self._check()
@@ -105,55 +129,120 @@ class SqliteStore(SqlStore):
 
     def _publish(self, temporary: Path) -> None:
         """Give the file its name, unless another process was quicker."""
-        try:
-            os.link(temporary, self.path)
-        except FileExistsError:
-            return
-        except OSError:  # a file system without links
-            if not self.path.exists():
+        with alone(self._mark_path, PATIENCE) as mark:
+            if self.path.exists():
+                return
+            # The log and the mark of a store that was deleted must not become part of this one.
+            for ending in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            os.ftruncate(mark, 0)
+            try:
+                os.link(temporary, self.path)
+            except FileExistsError:
+                return
+            except OSError:  # a file system without links
                 temporary.rename(self.path)
 
     def _check(self) -> None:
+        """Raise for what is no store, was made by a newer program, or lacks events that were acknowledged."""
         check_file(self.path)
+        mark = read_mark(self._mark_path)  # before the events, to which others may add
         self._refuse_newer(self._number("PRAGMA user_version"))
+        if mark is None or self._version < 2:
+            return
+        if mark.boot == boot_id() and isinstance(self.now, Clock):
+            self.now.offset = mark.offset
+        found = self._read("SELECT checksum FROM events WHERE id = ?", (mark.id,))
+        if found == [(mark.checksum,)]:
+            return
+        lost = (
+            f"{self.name} has gone back: event {mark.id} was kept in it and is "
+            f"{'another one' if found else f'gone, the last one is {self.last_id()}'}. A file of it was cut, removed "
+            f"or replaced ({self.path.name}-wal is one). To go on from what is left, remove {self._mark_path.name}."
+        )
+        if mark.boot == boot_id():
+            self.close()
+            raise RisingBanditsError(lost)
+        self._lost = lost  # whether that may be depends on the durability, which is not known yet
+        if self._readonly:
+            log.warning("%s", lost)
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to read from: the writer where there is one."""
         if os.getpid() != self._pid:
             self._after_fork()
-        if self._writer is not None:
-            return self._writer
-        if self._reader is None:
+        if self._writer is None and self._reader is None:
             self._reader = self._connect("ro")
-        return self._reader
+        self._check_same_file(time.monotonic())
+        connection = self._writer or self._reader
+        assert connection is not None
+        return connection
+
+    def _check_same_file(self, now: float) -> None:
+        """Raise if the file has been deleted or replaced: what is written to it would be lost."""
+        if now - self._looked < _LOOK_AFTER:
+            return
+        try:
+            there = os.stat(self._place)
+            if (there.st_dev, there.st_ino) == self._file:
+                self._looked = now
+                return
+            what = "replaced by another file"
+        except FileNotFoundError:
+            what = "deleted or renamed"
+        except OSError as error:
+            what = f"taken away ({error.strerror})"
+        raise RisingBanditsError(f"{self.name} was {what} while it was in use: nothing more is kept in it.")
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        if not self.path.exists():
-            raise RisingBanditsError(f"{self.name} does not exist.")
-        connection = sqlite3.connect(
-            f"{self.path.as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=_BUSY_SECONDS,
-        )
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            raise RisingBanditsError(f"{self.name} does not exist.") from None
+        if self._file is not None and self._file != (there.st_dev, there.st_ino):
+            self._check_same_file(math.inf)
+        connection = self._opened(f"{self.path.as_uri()}?mode={mode}")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except _TROUBLE:
             connection.close()
-            raise
+            if mode != "ro" or os.access(self.path.parent, os.W_OK):
+                raise
+            connection = self._without_a_log()
+        self._file = there.st_dev, there.st_ino
         return connection
+
+    def _without_a_log(self) -> sqlite3.Connection:
+        """A connection to a store in a folder where SQLite cannot put the files that it reads with."""
+        written = self.path.with_name(self.path.name + "-wal")
+        if not written.exists() or written.stat().st_size == 0:
+            return self._opened(f"{self.path.as_uri()}?mode=ro&immutable=1")
+        self._copy = tempfile.TemporaryDirectory(prefix="risingbandits-")
+        for file in (self.path, written):
+            shutil.copy(file, self._copy.name)
+        return self._opened((Path(self._copy.name) / self.path.name).as_uri())
+
+    def _opened(self, address: str) -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=_READ_PATIENCE)
 
     def _write_connection(self) -> sqlite3.Connection:
         if self._readonly:
             raise RisingBanditsError(f"{self.name} was opened to be read only.")
+        if self._lost:  # with the machine; only "power" promises that this does not happen
+            if self.durability == "power":
+                raise RisingBanditsError(self._lost)
+            log.warning("%s", self._lost)
+            self._lost = ""
         writer = self._connect("rw")
         # FULL waits for the disk at every commit; NORMAL only when the log is written back.
         writer.execute(f"PRAGMA synchronous = {'FULL' if self.durability == 'power' else 'NORMAL'}")
         writer.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         writer.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         self._migrate(writer)
-        self._write_lock = WriteLock(self.path.with_name(self.path.name + "-lock"))
+        writer.execute("PRAGMA busy_timeout = 0")  # see `_patiently`
+        with contextlib.suppress(OSError):  # where it cannot be made, the store goes without
+            self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._data_version = -1
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -166,58 +255,91 @@ class SqliteStore(SqlStore):
         writer.execute("BEGIN IMMEDIATE")
         try:
             old = writer.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
-            for step in self._migrations[max(old, 1) - 1 :]:
-                for statement in step:
-                    writer.execute(statement)
+            self._apply_steps(writer, old)
             writer.execute(f"PRAGMA user_version = {self.version}")
             writer.execute("COMMIT")
+            self._version = self.version
         except BaseException:
             writer.execute("ROLLBACK")
             raise
 
     def _after_fork(self) -> None:
         """SQLite's connections must not be used, nor closed, in a child process."""
-        self._left += [self._reader, self._writer, self._write_lock]
-        self._reader = self._writer = self._write_lock = None
+        self._left += [self._reader, self._writer]
+        self._reader = self._writer = None
+        self._mark = -1
         self._pid = os.getpid()
+
+    def _read(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            connection = self._connection()
+            if connection is self._writer:
+                return self._patiently(statement, values, _READ_PATIENCE).fetchall()
+            return connection.execute(statement, values).fetchall()
+        except self._trouble as error:
+            self._complain(error)
 
     def _complain(self, error: Exception) -> NoReturn:
         text = str(error)
         if isinstance(error, sqlite3.OperationalError) and "locked" in text:
-            raise RisingBanditsError(f"{self.name} is held by another program for too long: {text}.") from error
+            files = [self.path.with_name(self.path.name + ending) for ending in ("-shm", "-mark", "")]
+            raise StoreBusy(f"{self.name} is held for too long{holder(files)}; nothing was written.") from error
         if isinstance(error, sqlite3.OperationalError) and not text.startswith("no such"):
             raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from error
         raise RisingBanditsError(f"{self.name} is damaged: {text}.") from error
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def _begin(self) -> None:
+    def _begin(self, patience: float) -> None:
         if os.getpid() != self._pid:
             self._after_fork()
         if self._writer is None:
             self._writer = self._write_connection()
-        if self._write_lock is not None:
-            self._write_lock.acquire()
-        if self._writer.in_transaction:  # left open by an interrupt
+        elif self._writer.in_transaction:  # left open by an interrupt
             self._writer.execute("ROLLBACK")
-        self._writer.execute("BEGIN IMMEDIATE")
+        self._check_same_file(time.monotonic())
+        self._patiently("BEGIN IMMEDIATE", (), patience)
+
+    def _patiently(self, statement: str, values: tuple[Any, ...], patience: float) -> sqlite3.Cursor:
+        """Execute a statement, and again while another process keeps it from being executed."""
+        writer = self._writer
+        assert writer is not None
+        pause = end = 0.0
+        while True:
+            try:
+                return writer.execute(statement, values)
+            except sqlite3.OperationalError as error:
+                now = time.monotonic()
+                end = end or now + patience
+                if "locked" not in str(error) or now >= end:
+                    raise
+            pause = min(1.5 * pause or _SHORTEST_PAUSE, _LONGEST_PAUSE)
+            time.sleep(pause)
+
+    def _untouched(self) -> bool:
+        # SQLite's number for what other connections have committed: cheaper than to look for events.
+        found: int = self._writer.execute("PRAGMA data_version").fetchone()[0]  # type: ignore[union-attr]
+        same, self._data_version = found == self._data_version, found
+        return same
 
     def commit(self) -> None:
+        before, kept = self._kept.id, self._kept
         super().commit()
-        if self._write_lock is not None:
-            self._write_lock.release()
+        if kept.id > before and kept.last is not None and self._mark >= 0:
+            write_mark(self._mark, kept.id, kept.last, getattr(self.now, "offset", 0.0), self._boot)
 
     def rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
             with contextlib.suppress(*_TROUBLE):
                 self._writer.execute("ROLLBACK")
-        if self._write_lock is not None:
-            self._write_lock.release()
 
     def close(self) -> None:
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()
-        if self._write_lock is not None:
-            self._write_lock.close()
-        self._reader = self._writer = self._write_lock = None
+        if self._mark >= 0:
+            os.close(self._mark)
+            self._mark = -1
+        if self._copy is not None:
+            self._copy.cleanup()
+        self._reader = self._writer = self._copy = None

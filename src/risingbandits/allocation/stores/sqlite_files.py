@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.stores.base import StoreBusy
+from risingbandits.allocation.stores.lock_holders import holder
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without flock
+    fcntl = None  # type: ignore[assignment]
 
 APPLICATION_ID = 0x52424E44  # "RBND", in bytes 68 to 71 of the file
 _MAGIC = b"SQLite format 3\x00"
+_PAUSE = 0.01  # seconds between looks at a lock
 _MOUNTS = Path("/proc/mounts")
 _FUSE = {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
 _NETWORK = {
@@ -71,3 +82,23 @@ def check_file_system(path: Path, mounts: Path = _MOUNTS) -> None:
             f"{path} lies on a network file system ({kind}), where SQLite can lose data: keep the store on a local "
             'disk or in PostgreSQL (store="postgresql://...").'
         )
+
+
+@contextmanager
+def alone(path: Path, patience: float) -> Iterator[int]:
+    """Hold a lock file, waiting for it for ``patience`` seconds; the open file."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        end = time.monotonic() + patience
+        while True:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise StoreBusy(f"{path} is held for too long{holder([path])}; nothing was made.") from None
+            time.sleep(_PAUSE)
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,66 @@
+"""`Allocator.ask` for asyncio: nobody is kept waiting, and a pull whose caller gave up goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from risingbandits.allocation.pull import NoArmFree, Pull
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.allocator import Allocator
+
+_PAUSES = (0.001, 0.05)  # shortest and longest, in seconds
+
+
+async def ask_async(allocator: Allocator, wait: float | None) -> Pull | None:
+    """Ask without keeping the event loop or a thread waiting."""
+    end = time.monotonic() + (0.0 if wait is None else wait)
+    pause, longest = _PAUSES
+    while True:
+        asking = _Asking(allocator)
+        try:
+            return await asyncio.to_thread(asking.ask)
+        except NoArmFree:
+            if time.monotonic() >= end:
+                raise
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+        await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
+        pause = min(2.0 * pause, longest)
+
+
+class _Asking:
+    """One ask in a thread, which may find a pull after the task that wanted it was cancelled."""
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._pull: Pull | None = None
+
+    def ask(self) -> Pull | None:
+        with self._lock:
+            if self._cancelled:  # before the thread had begun
+                return None
+        pull = self._allocator.ask()
+        with self._lock:
+            self._pull = pull
+            cancelled = self._cancelled
+        if cancelled:
+            self._give_back()
+        return pull
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            found = self._pull is not None
+        if found:  # in a thread, for the event loop must not wait for the store
+            threading.Thread(target=self._give_back, name="risingbandits-release").start()
+
+    def _give_back(self) -> None:
+        if self._pull is not None:
+            self._allocator.release(self._pull, "its task was cancelled")

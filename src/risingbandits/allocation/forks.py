@@ -1,0 +1,44 @@
+"""A process that is forked while threads use its allocators: the child gets them whole, with locks of its own.
+
+A lock that another thread holds at that moment would never be released in the child, and a ledger in the middle of a
+change would stay so.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.session import Session
+
+_SESSIONS: WeakSet[Session] = WeakSet()
+_PATIENCE = 1.0  # seconds: a transaction is rarely longer, and a fork must not wait for one that hangs
+_held: list[tuple[Session, bool]] = []  # the sessions at the fork that is going on, and whether their locks are held
+
+
+def follow_forks(session: Session) -> None:
+    """Keep a session usable in child processes."""
+    _SESSIONS.add(session)
+
+
+def _before() -> None:
+    _held[:] = [(session, session.lock.acquire(timeout=_PATIENCE)) for session in list(_SESSIONS)]
+
+
+def _in_parent() -> None:
+    for session, locked in _held:
+        if locked:
+            session.lock.release()
+    _held.clear()
+
+
+def _in_child() -> None:
+    for session, locked in _held:
+        session.begin_as_child(whole=locked)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

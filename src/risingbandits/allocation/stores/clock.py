@@ -1,0 +1,44 @@
+"""The clock of a store: it tells the time of day, but only ever goes on, at the pace of the machine.
+
+Leases and budgets in seconds are differences of its times, so a wall clock that is set right meanwhile, or wrong, must
+not move it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from functools import lru_cache
+from pathlib import Path
+
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)  # unlike `monotonic` it also counts the hours of a closed laptop
+
+
+def since_boot() -> float:
+    """Seconds since this machine was started, the same for all its processes."""
+    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
+
+
+@lru_cache(maxsize=1)
+def boot_id() -> str:
+    """What tells this start of this machine from all others; where that is not known, what tells the machine."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{uuid.getnode():012x}"
+
+
+class Clock:
+    """The time of day when it was made, and what has gone by since.
+
+    Attributes
+    ----------
+    offset : float
+        From the time since the machine was started to the time of day. Clocks with one offset agree.
+    """
+
+    def __init__(self) -> None:
+        self.offset = time.time() - since_boot()
+
+    def __call__(self) -> float:
+        return since_boot() + self.offset
