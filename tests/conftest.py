@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from chromium import Watched, open_browser, watched_page
-from servers import find_binaries, postgres_server
+from servers import PostgresServer, find_binaries, postgres_server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,14 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_address() -> Iterator[str]:
-    """The address of a database in a server of our own."""
+def postgres() -> Iterator[PostgresServer]:
+    """A server of our own."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: stores in PostgreSQL are not tested")
     binaries = find_binaries()
     if binaries is None:
         pytest.skip("PostgreSQL's initdb and pg_ctl are not installed: stores in PostgreSQL are not tested")
-    with postgres_server(binaries) as address:
-        yield address
+    with postgres_server(binaries) as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -49,8 +49,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a store that does not exist yet."""
     if request.param == "sqlite":
         return str(tmp_path / "run.db")
-    address: str = request.getfixturevalue("postgres_address")
-    return f"{address}&schema=test_{next(_schemas)}"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return f"{server.address}&schema=test_{next(_schemas)}"
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 UNPRIVILEGED = 65534  # nobody: the server refuses to run as root
@@ -22,9 +23,18 @@ def find_binaries() -> Path | None:
     return Path(found).resolve().parent if found is not None and shutil.which("pg_ctl") is not None else None
 
 
+@dataclass(frozen=True)
+class PostgresServer:
+    """The address of a database, and how its server is stopped and started again."""
+
+    address: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
 @contextmanager
-def postgres_server(binaries: Path) -> Iterator[str]:
-    """Run a server while the block runs; the address of a database in it."""
+def postgres_server(binaries: Path) -> Iterator[PostgresServer]:
+    """Run a server while the block runs."""
     as_root = os.getuid() == 0
     with tempfile.TemporaryDirectory(prefix="rb-pg-", dir="/tmp") as name:  # a socket's path must be short
         folder = Path(name)
@@ -44,12 +54,19 @@ def postgres_server(binaries: Path) -> Iterator[str]:
         options = f"-c listen_addresses='' -c unix_socket_directories='{name}' -c fsync=off -c max_connections=50"
         # pg_ctl leaves the server holding its output, so that goes to a file
         control = [str(binaries / "pg_ctl"), "-D", str(data), "-w", "-l", f"{name}/log", "-o", options]
-        with (folder / "pg_ctl.log").open("w") as log:
-            started = subprocess.run(
-                [*control, "start"], cwd=name, env=environment, stdout=log, stderr=log, timeout=120, **user
-            )  # type: ignore[call-overload]
-        assert started.returncode == 0, (folder / "pg_ctl.log").read_text()
-        try:
-            yield f"postgresql:///postgres?host={name}&user=tester"
-        finally:
+
+        def start() -> None:
+            with (folder / "pg_ctl.log").open("w") as log:
+                started = subprocess.run(
+                    [*control, "start"], cwd=name, env=environment, stdout=log, stderr=log, timeout=120, **user
+                )  # type: ignore[call-overload]
+            assert started.returncode == 0, (folder / "pg_ctl.log").read_text()
+
+        def stop() -> None:
             call(str(binaries / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop")
+
+        start()
+        try:
+            yield PostgresServer(f"postgresql:///postgres?host={name}&user=tester", stop, start)
+        finally:
+            stop()

@@ -39,24 +39,23 @@ class _Asking:
     def __init__(self, allocator: Allocator) -> None:
         self._allocator = allocator
         self._lock = threading.Lock()
-        self._cancelled = False
+        self._cancelled = threading.Event()
         self._pull: Pull | None = None
 
     def ask(self) -> Pull | None:
-        with self._lock:
-            if self._cancelled:  # before the thread had begun
-                return None
+        if self._cancelled.is_set():  # before the thread had begun
+            return None
         pull = self._allocator.ask()
         with self._lock:
             self._pull = pull
-            cancelled = self._cancelled
+            cancelled = self._cancelled.is_set()
         if cancelled:
             self._give_back()
         return pull
 
     def cancel(self) -> None:
         with self._lock:
-            self._cancelled = True
+            self._cancelled.set()
             found = self._pull is not None
         if found:  # in a thread, for the event loop must not wait for the store
             threading.Thread(target=self._give_back, name="risingbandits-release").start()

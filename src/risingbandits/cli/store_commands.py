@@ -1,4 +1,4 @@
-"""The commands that read a store: log, show, export."""
+"""The commands that read a store: log, show, export, check-store."""
 
 from __future__ import annotations
 
@@ -79,6 +79,27 @@ def export(
     else:
         write_whole(out, text.encode())
         typer.echo(f"Written: {out}")
+
+
+@commands.command("check-store")
+def check_store(
+    store: Store,
+    copy: Annotated[
+        Path | None, typer.Option(help="Copy what is whole, up to the first damaged entry, to this new store.")
+    ] = None,
+) -> None:
+    """Say which parts of a store are whole, and change nothing; the exit code is 1 if any is not."""
+    from risingbandits._core.tables import TextTable
+    from risingbandits.allocation.stores.base import hide_password
+    from risingbandits.allocation.stores.inspection import copy_whole_part, inspect_store
+
+    findings = inspect_store(store)
+    rows = [(finding.part, "whole" if finding.whole else "DAMAGED", finding.text) for finding in findings]
+    show(TextTable(("part", "", ""), rows, frozenset(), hide_password(store)))
+    if copy is not None:
+        typer.echo(f"{copy_whole_part(store, copy):,} entries were copied to {copy}")
+    if not all(finding.whole for finding in findings):
+        raise typer.Exit(1)
 
 
 def _line(event: Event) -> str:

@@ -20,7 +20,7 @@ _TABLES = (
 #: Statements that turn version v of the tables into v + 1, for v = 1, 2, ...; the current version is one more than
 #: there are steps.
 MIGRATIONS: Sequence[Sequence[str]] = (("ALTER TABLE events ADD COLUMN checksum {integer}",),)
-_CHECKSUMS_SINCE = 2  # the version of the tables
+CHECKSUMS_SINCE = 2  # the version of the tables
 _COLUMNS = ", ".join(Event._fields)
 _FROM = f"SELECT {_COLUMNS}, checksum FROM events WHERE id >= ? ORDER BY id"
 _INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for _ in range(len(Event._fields) + 1))})"
@@ -198,7 +198,7 @@ class SqlStore:
 
     def _with_checksums(self, statement: str) -> str:
         """The statement for the tables that are there, which may be older when they are only read."""
-        return statement if self._version >= _CHECKSUMS_SINCE else statement.replace("checksum", "NULL")
+        return statement if self._version >= CHECKSUMS_SINCE else statement.replace("checksum", "NULL")
 
     def event(self, id: int) -> Event | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))
@@ -206,6 +206,10 @@ class SqlStore:
 
     def last_id(self) -> int:
         return self._number("SELECT coalesce(max(id), 0) FROM events")
+
+    def without_checksum(self) -> int:
+        """How many events were written before there were checksums."""
+        return self._number(self._with_checksums("SELECT count(*) FROM events WHERE checksum IS NULL"))
 
     def snapshot(self) -> tuple[int, bytes] | None:
         rows = self._read("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1")

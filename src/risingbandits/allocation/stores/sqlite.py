@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
+from risingbandits.allocation.stores._sql import CHECKSUMS_SINCE, MIGRATIONS, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
 from risingbandits.allocation.stores.clock import Clock, boot_id
 from risingbandits.allocation.stores.lock_holders import holder
@@ -53,6 +53,8 @@ class SqliteStore(SqlStore):
         What tells the time, by default one that agrees with those of other processes of this machine.
     migrations : sequence
         The steps between versions of the tables.
+    damaged : bool
+        Open it even if events are missing that were acknowledged, to look at what is left.
     """
 
     one_machine = True
@@ -68,6 +70,7 @@ class SqliteStore(SqlStore):
         readonly: bool = False,
         clock: Callable[[], float] | None = None,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
+        damaged: bool = False,
     ) -> None:
         self.path = Path(os.path.abspath(path))
         self.name = str(path)
@@ -92,7 +95,7 @@ class SqliteStore(SqlStore):
         super().__init__()
         check_file_system(self.path)
         if self.path.exists():
-            self._check()
+            self._check(damaged)
 
     # -- making and opening -------------------------------------------------------------------------------------
 
@@ -143,12 +146,17 @@ class SqliteStore(SqlStore):
             except OSError:  # a file system without links
                 temporary.rename(self.path)
 
-    def _check(self) -> None:
+    def _check(self, damaged: bool = False) -> None:
         """Raise for what is no store, was made by a newer program, or lacks events that were acknowledged."""
         check_file(self.path)
-        mark = read_mark(self._mark_path)  # before the events, to which others may add
         self._refuse_newer(self._number("PRAGMA user_version"))
-        if mark is None or self._version < 2:
+        if not damaged:
+            self.check_mark()
+
+    def check_mark(self) -> None:
+        """Raise if events are missing that were acknowledged."""
+        mark = read_mark(self._mark_path)  # before the events, to which others may add
+        if mark is None or self._version < CHECKSUMS_SINCE:
             return
         if mark.boot == boot_id() and isinstance(self.now, Clock):
             self.now.offset = mark.offset

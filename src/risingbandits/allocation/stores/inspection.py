@@ -1,0 +1,172 @@
+"""What is whole in a store: its file, its settings, every event, what was acknowledged, and the snapshot."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.snapshot import fold, unpack
+from risingbandits.allocation.stores._sql import SqlStore
+from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.sqlite import SqliteStore
+
+
+class Finding(NamedTuple):
+    """One part of a store, whether it is whole, and what there is to say about it."""
+
+    part: str
+    whole: bool
+    text: str
+
+
+def inspect_store(where: str | Path) -> list[Finding]:
+    """Look at every part of a store without changing it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from risingbandits import Allocator
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Allocator(["a", "b"], budget=2, store=f"{folder}/run.db") as allocator:
+    ...         for pull in allocator:
+    ...             _ = allocator.tell(pull, 0.5)
+    ...     for finding in inspect_store(f"{folder}/run.db"):
+    ...         print(finding.part, finding.whole, finding.text)
+    file True SQLite finds nothing wrong with it.
+    settings True 2 arms, Budget(pulls=2).
+    events True 4 events, each with its checksum.
+    acknowledged True No event that was acknowledged is missing.
+    state True 2 pulls were told; the policy decides as it did.
+    """
+    with closing(_opened(where)) as store:
+        return list(_findings(store))
+
+
+def copy_whole_part(where: str | Path, to: Path) -> int:
+    """Copy a store to a new one, up to the first event that is damaged; how many events that are."""
+    if to.exists():
+        raise RisingBanditsError(f"the copy must be a file that does not exist, got {str(to)!r}.")
+    with closing(_opened(where)) as store, closing(SqliteStore(to)) as copy:
+        copy.create(_settings(store))
+        copy.begin(0)
+        last = 0
+        for event in _whole_events(store):
+            copy.append(event)
+            last = event.id
+        copy.commit()
+    return last
+
+
+def _opened(where: str | Path) -> Store:
+    if isinstance(where, Path) or "://" not in where:
+        path = Path(where)
+        if not path.exists():
+            raise RisingBanditsError(f"{where} does not exist.")
+        store: Store = SqliteStore(path, readonly=True, damaged=True)
+        return store
+    return open_store(where, readonly=True)
+
+
+def _settings(store: Store) -> str:
+    text = store.settings()
+    if text is None:
+        raise RisingBanditsError(f"{store.name} does not exist.")
+    return text
+
+
+def _findings(store: Store) -> Iterator[Finding]:
+    if isinstance(store, SqliteStore):
+        yield _finding("file", lambda: _integrity(store.path))
+    settings: list[Settings] = []
+
+    def read_settings() -> str:
+        settings.append(Settings.from_json(_settings(store)))
+        return f"{len(settings[0].arms)} arms, {settings[0].budget!r}."
+
+    yield _finding("settings", read_settings)
+    yield _finding("events", lambda: _count(store))
+    if isinstance(store, SqliteStore):
+        yield _finding("acknowledged", lambda: _acknowledged(store))
+    if settings:
+        yield _finding("state", lambda: _replay(store, settings[0]))
+        if store.snapshot_id():
+            yield _finding("snapshot", lambda: _compare_snapshot(store, settings[0]))
+
+
+def _finding(part: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(part, True, look())
+    except RisingBanditsError as error:
+        return Finding(part, False, str(error))
+
+
+def _integrity(path: Path) -> str:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            said = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        said = str(error)
+    if said != "ok":
+        raise RisingBanditsError(f"SQLite says: {' '.join(str(said).split())}.")
+    return "SQLite finds nothing wrong with it."
+
+
+def _count(store: Store) -> str:
+    last = 0
+    try:
+        for event in store.events():
+            last = event.id
+    except RisingBanditsError as error:
+        whole = f"events 1 to {last:,} are whole" if last else "no event is whole"
+        raise RisingBanditsError(f"{error} {whole[0].upper()}{whole[1:]}.") from error
+    unsigned = store.without_checksum() if isinstance(store, SqlStore) else 0
+    if unsigned:
+        return f"{last:,} events; the first {unsigned:,} are from before there were checksums."
+    return f"{last:,} event{'' if last == 1 else 's'}, each with its checksum."
+
+
+def _acknowledged(store: SqliteStore) -> str:
+    store.check_mark()
+    return "No event that was acknowledged is missing."
+
+
+def _replay(store: Store, settings: Settings) -> str:
+    ledger = Ledger(settings)
+    fold(ledger, store.events(), store.name)
+    said = (
+        f"the policy now decides otherwise {ledger.surprises:,} times"
+        if ledger.surprises
+        else "the policy decides as it did"
+    )
+    return f"{ledger.told:,} pull{' was' if ledger.told == 1 else 's were'} told; {said}."
+
+
+def _compare_snapshot(store: Store, settings: Settings) -> str:
+    kept = store.snapshot()
+    ledger = None if kept is None else unpack(kept[1], settings)
+    if kept is None or ledger is None:
+        return "It cannot be used and is not needed: all events are read instead."
+    replayed = Ledger(settings)
+    fold(replayed, store.events(limit=kept[0]), store.name)
+    if _essence(ledger) != _essence(replayed):
+        raise RisingBanditsError(f"the snapshot after event {kept[0]:,} differs from the events.")
+    return f"It agrees with the first {kept[0]:,} events."
+
+
+def _essence(ledger: Ledger) -> Any:
+    arms = [(arm.name, arm.rewards, arm.cost, arm.failures, arm.masked, arm.retired) for arm in ledger.arms]
+    return ledger.last_id, ledger.told_arms, arms, sorted(ledger.in_flight), ledger.spent
+
+
+def _whole_events(store: Store) -> Iterator[Event]:
+    try:
+        yield from store.events()
+    except RisingBanditsError:
+        return
