@@ -63,7 +63,7 @@ def test_files_cut_short(tmp_path: Path, size: int) -> None:
     content = make_store(path)
     (tmp_path / "run.db-mark").unlink()
     path.write_bytes(content[:size])
-    refused(path, "is not a store of risingbandits" if 0 < size < 100 else "is cut short")
+    refused(path, "is not a store of risingbandits" if 0 < size < 100 else "is cut short or damaged")
 
 
 def test_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ class Session:
             result = work(ledger)
             committing = True
             self.store.commit()
+            self._dirty = False
             if self.waiting:
                 self.changed.notify_all()
             if ledger.last_id >= self._next_snapshot:

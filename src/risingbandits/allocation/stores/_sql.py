@@ -27,7 +27,7 @@ _INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for
 
 
 class SqlStore:
-    """Base of the stores in SQL databases. A subclass has ``_writer``, the connection within begin and commit."""
+    """Base of the stores in SQL databases. A subclass begins transactions and has ``_cursor``."""
 
     shared = True
     name: str
@@ -36,7 +36,7 @@ class SqlStore:
     types: ClassVar[dict[str, str]]  # of columns
     _trouble: tuple[type[Exception], ...]  # what the database raises
     _migrations: Sequence[Sequence[str]]
-    _writer: Any
+    _cursor: Any  # what executes the statements between begin and commit
     _version: int  # of the tables that are there
 
     def __init__(self) -> None:
@@ -94,10 +94,8 @@ class SqlStore:
             if kept.id == after and self._untouched():
                 chain.id, chain.last = kept.id, kept.last
                 return []
-            rows = self._writer.execute(self._from, (after,)).fetchall()
+            rows = self._cursor.execute(self._from, (after,)).fetchall()
             chain.id, chain.last = after, self._last_of(after, rows)
-            if kept.id == after > 0 and kept.last != chain.last:
-                raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is another one.")
             events = list(chain.follow(rows[1:] if after else rows))
             kept.id, kept.last = chain.id, chain.last
         except self._trouble as error:
@@ -119,6 +117,8 @@ class SqlStore:
         if not rows or rows[0][0] != after:
             raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is gone.")
         found: int | None = rows[0][-1]
+        if self._kept.id == after and self._kept.last != found:
+            raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is another one.")
         return found
 
     def _first_link(self) -> int:
@@ -129,14 +129,14 @@ class SqlStore:
     def append(self, event: Event) -> None:
         own = self._chain.after(event)
         try:
-            self._writer.execute(self._insert, (*event, own))
+            self._cursor.execute(self._insert, (*event, own))
         except self._trouble as error:
             self._complain(error)
         self._chain.id, self._chain.last = event[0], own
 
     def commit(self) -> None:
         try:
-            self._writer.execute("COMMIT")
+            self._cursor.execute("COMMIT")
         except self._trouble as error:
             self._complain(error)
         kept, chain = self._kept, self._chain
@@ -155,7 +155,7 @@ class SqlStore:
 
     def _write(self, statement: str, values: tuple[Any, ...] = ()) -> None:
         try:
-            self._writer.execute(statement.replace("?", self.mark), values)
+            self._cursor.execute(statement.replace("?", self.mark), values)
         except self._trouble as error:
             self._complain(error)
 

@@ -148,6 +148,7 @@ class PostgresStore(SqlStore):
                 options=" ".join(str(option) for option in options if option),
                 connect_timeout=int(own.get("connect_timeout") or _CONNECT_SECONDS),
             )
+            self._cursor = self._writer
             self._set_clock(self._writer)
         return self._writer
 

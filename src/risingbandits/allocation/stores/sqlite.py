@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import shutil
 import sqlite3
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores._sql import CHECKSUMS_SINCE, MIGRATIONS, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
 from risingbandits.allocation.stores.clock import Clock, boot_id
@@ -30,9 +30,9 @@ _LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins a
 # some processes wait for long while others go ahead.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 1e-4, 2e-3
 _READ_PATIENCE = 10.0  # seconds: while another process repairs the log after a kill, nobody can read
-_LOOK_AFTER = 1e-3  # seconds until it is looked again whether the file is still there
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)  # the second where a damaged name is part of the message
-_CHECKPOINT_PAGES = 4000  # of 4 KiB: the log is written back to the file when it has so many
+_PAGE = 2048  # bytes: every commit writes a page to the log, and an event takes some 100
+_CHECKPOINT_PAGES = 8000  # the log is written back to the file when it has so many
 
 
 class SqliteStore(SqlStore):
@@ -85,9 +85,9 @@ class SqliteStore(SqlStore):
         self._mark_path = self.path.with_name(self.path.name + "-mark")
         self._mark = -1  # the same, open
         self._place = str(self.path)
-        self._looked = 0.0  # when the file was there
         self._file: tuple[int, int] | None = None  # which file the connections are to
         self._data_version = -1
+        self._marked = True  # whether the mark stands where it should
         self._boot = boot_id().encode()
         self._copy: tempfile.TemporaryDirectory[str] | None = None  # of files that cannot be read where they are
         self._lost = ""  # what is missing since the machine was started anew
@@ -112,6 +112,7 @@ class SqliteStore(SqlStore):
         temporary = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.tmp")
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as new:
+                new.execute(f"PRAGMA page_size = {_PAGE}")
                 new.execute("BEGIN")
                 new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 new.execute(f"PRAGMA user_version = {self.version}")
@@ -181,19 +182,16 @@ class SqliteStore(SqlStore):
             self._after_fork()
         if self._writer is None and self._reader is None:
             self._reader = self._connect("ro")
-        self._check_same_file(time.monotonic())
+        self._check_same_file()
         connection = self._writer or self._reader
         assert connection is not None
         return connection
 
-    def _check_same_file(self, now: float) -> None:
+    def _check_same_file(self) -> None:
         """Raise if the file has been deleted or replaced: what is written to it would be lost."""
-        if now - self._looked < _LOOK_AFTER:
-            return
         try:
             there = os.stat(self._place)
             if (there.st_dev, there.st_ino) == self._file:
-                self._looked = now
                 return
             what = "replaced by another file"
         except FileNotFoundError:
@@ -208,7 +206,7 @@ class SqliteStore(SqlStore):
         except OSError:
             raise RisingBanditsError(f"{self.name} does not exist.") from None
         if self._file is not None and self._file != (there.st_dev, there.st_ino):
-            self._check_same_file(math.inf)
+            self._check_same_file()
         connection = self._opened(f"{self.path.as_uri()}?mode={mode}")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -251,6 +249,8 @@ class SqliteStore(SqlStore):
         with contextlib.suppress(OSError):  # where it cannot be made, the store goes without
             self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._data_version = -1
+        self._marked = False  # for the mark also tells others our clock
+        self._cursor = writer.cursor()
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -282,7 +282,8 @@ class SqliteStore(SqlStore):
         try:
             connection = self._connection()
             if connection is self._writer:
-                return self._patiently(statement, values, _READ_PATIENCE).fetchall()
+                found: list[Any] = self._patiently(statement, values, _READ_PATIENCE).fetchall()
+                return found
             return connection.execute(statement, values).fetchall()
         except self._trouble as error:
             self._complain(error)
@@ -305,17 +306,15 @@ class SqliteStore(SqlStore):
             self._writer = self._write_connection()
         elif self._writer.in_transaction:  # left open by an interrupt
             self._writer.execute("ROLLBACK")
-        self._check_same_file(time.monotonic())
+        self._check_same_file()
         self._patiently("BEGIN IMMEDIATE", (), patience)
 
-    def _patiently(self, statement: str, values: tuple[Any, ...], patience: float) -> sqlite3.Cursor:
+    def _patiently(self, statement: str, values: tuple[Any, ...], patience: float) -> Any:
         """Execute a statement, and again while another process keeps it from being executed."""
-        writer = self._writer
-        assert writer is not None
         pause = end = 0.0
         while True:
             try:
-                return writer.execute(statement, values)
+                return self._cursor.execute(statement, values)
             except sqlite3.OperationalError as error:
                 now = time.monotonic()
                 end = end or now + patience
@@ -326,15 +325,22 @@ class SqliteStore(SqlStore):
 
     def _untouched(self) -> bool:
         # SQLite's number for what other connections have committed: cheaper than to look for events.
-        found: int = self._writer.execute("PRAGMA data_version").fetchone()[0]  # type: ignore[union-attr]
+        found: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
         same, self._data_version = found == self._data_version, found
         return same
 
+    def append(self, event: Event) -> None:
+        super().append(event)
+        if event[2] != "ask":  # who has asked will tell, and notices then; this spares half of the marks
+            self._marked = False
+
     def commit(self) -> None:
-        before, kept = self._kept.id, self._kept
         super().commit()
-        if kept.id > before and kept.last is not None and self._mark >= 0:
-            write_mark(self._mark, kept.id, kept.last, getattr(self.now, "offset", 0.0), self._boot)
+        if not self._marked:
+            self._marked = True
+            kept = self._kept
+            if kept.last is not None and self._mark >= 0:
+                write_mark(self._mark, kept.id, kept.last, getattr(self.now, "offset", 0.0), self._boot)
 
     def rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:

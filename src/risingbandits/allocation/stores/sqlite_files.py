@@ -1,11 +1,14 @@
-"""What can be said about a store's file without opening it with SQLite, which might write to it."""
+"""What can be said about a store's file before it is opened in earnest, and who may make it."""
 
 from __future__ import annotations
 
+import math
 import os
+import sqlite3
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
@@ -17,8 +20,8 @@ try:
 except ImportError:  # pragma: no cover - a system without flock
     fcntl = None  # type: ignore[assignment]
 
-APPLICATION_ID = 0x52424E44  # "RBND", in bytes 68 to 71 of the file
-_MAGIC = b"SQLite format 3\x00"
+APPLICATION_ID = 0x52424E44  # "RBND"
+_HEADER = 100  # bytes of the shortest database
 _PAUSE = 0.01  # seconds between looks at a lock
 _MOUNTS = Path("/proc/mounts")
 _FUSE = {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
@@ -40,22 +43,31 @@ _NETWORK = {
 
 
 def check_file(path: Path) -> None:
-    """Raise for a file that is no store, or is cut short; it is only read."""
+    """Raise for a file that is no store, or is cut short; it is only read.
+
+    Through SQLite, which is told that the file does not change, so that it makes none beside it. An ordinary ``open``
+    must not be used: closing the file again would release the locks of every connection that this process has to it
+    (that is what POSIX says), and another process would then delete the log that they write to.
+    """
+    log = path.with_name(path.name + "-wal")
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
-            size = os.fstat(file.fileno()).st_size
+        there = path.stat()
+        if not stat.S_ISREG(there.st_mode) or not os.access(path, os.R_OK):
+            raise RisingBanditsError(f"{path} cannot be read: it is not a file, or not yours to read.")
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            known = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            pages = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("size", "count"))
+            whole = there.st_size >= math.prod(pages)
     except OSError as error:
         raise RisingBanditsError(f"{path} cannot be read: {error.strerror}.") from error
-    if len(header) < 100 or header[:16] != _MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        known, whole = "malformed" in str(error) and there.st_size >= _HEADER, False
+    if not known:
         raise RisingBanditsError(f"{path} is not a store of risingbandits.")
-    page = int.from_bytes(header[16:18], "big")
-    page = 65536 if page == 1 else page
-    pages = int.from_bytes(header[28:32], "big")
-    log = path.with_name(path.name + "-wal")
     # A checkpoint that was interrupted leaves a short file, which the log completes.
-    if size < page * pages and not (log.exists() and log.stat().st_size > 0):
-        raise RisingBanditsError(f"{path} is cut short: it has {size} of {page * pages} bytes.")
+    if not whole and not (log.exists() and log.stat().st_size > 0):
+        raise RisingBanditsError(f"{path} is cut short or damaged: SQLite cannot read its {there.st_size:,} bytes.")
 
 
 def check_file_system(path: Path, mounts: Path = _MOUNTS) -> None:
