@@ -492,3 +492,34 @@ def test_a_fork_is_a_worker_of_its_own(place: str, tmp_path: Path) -> None:
         assert again is not None
         assert (again.arm, again.attempt) == ((tmp_path / "child").read_text(), 2), "the child has ended"
         assert allocator.tell(pull, 0.5)
+
+
+def test_a_pull_of_another_store_is_refused_whether_it_is_in_flight_or_told(place: str) -> None:
+    with Allocator(["a", "b"], 10, store=place, policy="round-robin") as allocator:
+        first, second = allocator.ask(), allocator.ask()
+        assert first is not None
+        assert second is not None
+        allocator.tell(first, 0.5)
+        assert allocator.tell(first, 0.5) is False, "its own pull, told again"
+        for stranger in (first._replace(arm="b"), first._replace(n=2), second._replace(arm="a"), second._replace(n=7)):
+            for use in (lambda pull: allocator.tell(pull, 0.5), allocator.fail, allocator.release, allocator.renew):
+                with pytest.raises(RisingBanditsError, match=r"is not from .*, where it is"):
+                    use(stranger)
+        assert allocator.spent == 1
+        assert list(allocator.ledger.in_flight) == [second.id]
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_budget_in_cost_that_is_never_spent_is_an_error(tmp_path: Path, reopened: bool) -> None:
+    store = tmp_path / "run.db"
+    allocator = Allocator(["a", "b"], Budget(cost=5.0), store=store, policy="round-robin")
+    for i in range(1500):
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, 0.5, cost=0.001 if i == 499 else 0.0)
+    if reopened:
+        allocator.close()
+        allocator = Allocator.open(store)
+    with pytest.raises(RisingBanditsError, match=r"the last 1,000 pulls cost nothing, so a budget in cost would never"):
+        allocator.ask()
+    allocator.close()

@@ -154,3 +154,24 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match=r"network file system \(nfs4\).*postgresql://"):
         check_file_system(far / "run.db", mounts)
     check_file_system(tmp_path / "run.db", tmp_path / "no such table")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 201, "é" * 101, ":memory:"])
+def test_names_that_no_store_can_have(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = (
+        "store must be None for an allocation in memory" if name == ":memory:" else "store must be a path without null"
+    )
+    with pytest.raises(RisingBanditsError, match=said):
+        Allocator(["a"], 3, store=name)
+    with pytest.raises(RisingBanditsError, match=said):
+        open_reader(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_name_that_is_allowed_works(tmp_path: Path) -> None:
+    with Allocator(["a"], 3, store=tmp_path / ("x" * 200)) as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+    with open_reader(tmp_path / ("x" * 200)) as reader:
+        assert reader.ledger().told == 3
