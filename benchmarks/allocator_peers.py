@@ -1,7 +1,7 @@
 """The allocator beside Optuna, and beside SQLite itself: how quickly they ask and tell, alone and in four processes.
 
-Run: ``python benchmarks/allocator_peers.py [--seconds 3] [--events 1000000]``. Prints tables. What is compared is measured
-in turns, so that other load on the machine hits all alike; compare figures within a table.
+Run: ``python benchmarks/allocator_peers.py [--seconds 3] [--events 1000000]``. Prints tables. What is compared is
+measured in turns, so that other load on the machine hits all alike; compare figures within a table.
 
 Optuna draws its parameter at random (the quickest of its samplers), so that its storage is measured and not a model.
 """
