@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,7 @@ from risingbandits import RisingBanditsError
 from risingbandits.allocation import Outcome, Pull
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.arms.processes import worker_name
-from risingbandits.allocation.commands.command import Command, read_reward
+from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.command_folders import ArmFolder, ArmInUse
 from risingbandits.allocation.commands.plan_file import CommandArm
 
@@ -113,45 +111,6 @@ def test_no_shell_looks_at_arguments(tmp_path: Path) -> None:
 def test_a_shell_where_it_is_wanted(tmp_path: Path) -> None:
     arm = CommandArm("a'b", 'echo "$RISINGBANDITS_ARM" | cat; echo 2', tmp_path, {}, shell=True)
     assert done(arm, tmp_path).out.read_text() == "a'b\n2\n"
-
-
-@pytest.mark.parametrize(
-    ("printed", "reported"),
-    [
-        ("0.5", Outcome(0.5)),
-        ("x\n-3e-2  \n\n \n", Outcome(-0.03)),
-        ('{"reward": 1}', Outcome(1.0)),
-        ('{"reward": 0.5, "cost": 2, "loss": [1]}\n', Outcome(0.5, 2.0)),
-        ('{"cost": null, "reward": 0}', Outcome(0.0)),
-        ("x" * 200_000 + "\n7", Outcome(7.0)),
-        ("1\r\n", Outcome(1.0)),
-    ],
-)
-def test_rewards_that_are_understood(tmp_path: Path, printed: str, reported: Outcome) -> None:
-    (tmp_path / "out").write_text(printed)
-    assert read_reward(tmp_path / "out") == reported
-
-
-@pytest.mark.parametrize(
-    "printed",
-    [
-        *("nan", "inf", "-Infinity", "1e999", "one", "0.5 0.6", "[1]", "null", "true", '"0.5"', "{", "\xff"),
-        *('{"reward": NaN}', '{"reward": "1"}', '{"reward": true}', '{"cost": 1}', "[" * 100_000, "9" * 50_000),
-        *('{"reward": 1, "cost": -1}', '{"reward": 1, "cost": Infinity}', '{"reward": 1' + "0" * 5000 + "}"),
-    ],
-)
-def test_rewards_that_are_not(tmp_path: Path, printed: str) -> None:
-    (tmp_path / "out").write_text(f"0.5\n{printed}", encoding="latin-1")
-    with pytest.raises(RisingBanditsError, match=r"^the last line of the output must be a finite number or .*, got "):
-        read_reward(tmp_path / "out")
-
-
-@given(printed=st.binary(max_size=50))
-def test_no_output_gives_a_traceback(tmp_path_factory: pytest.TempPathFactory, printed: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "printed"
-    path.write_bytes(printed)
-    with contextlib.suppress(RisingBanditsError):
-        assert math.isfinite(read_reward(path).reward)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import signal
 import subprocess
@@ -21,9 +19,9 @@ from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.commands.command_folders import ArmFolder
 from risingbandits.allocation.commands.placeholders import expand, variables
 from risingbandits.allocation.commands.plan_file import CommandArm, Plan
+from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
-_TAIL = 65_536  # bytes of the output in which the last line must begin
 _STARTING = threading.Lock()  # one at a time: a command that starts meanwhile would inherit another arm's lock, too
 
 
@@ -163,53 +161,8 @@ class Command:
 
 def _failure(code: int, errors: Path) -> str:
     how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
-    last = _last_line(errors)
+    last, _ = last_line(errors)
     return f"{how}{f' ({shown(last)})' if last else ''}; output in {errors}."
-
-
-def read_reward(path: Path) -> Outcome:
-    """The reward on the last line of a file: a number, or a JSON object with "reward" and, if it likes, "cost"."""
-    line = _last_line(path)
-    if not line:
-        raise RisingBanditsError(f"nothing printed: the last line of the output must be the reward; output in {path}.")
-    try:
-        return Outcome(_finite(float(line)))
-    except ValueError:
-        pass
-    try:
-        value = json.loads(line)
-        if not isinstance(value, dict):
-            raise ValueError(line)
-        cost = value.get("cost")
-        return Outcome(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
-    except (ValueError, KeyError, RecursionError, OverflowError):
-        raise RisingBanditsError(
-            f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '
-            f"got {shown(line)}; output in {path}."
-        ) from None
-
-
-def _number(value: object, minimum: float = -math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum:
-        raise ValueError(value)
-    return _finite(float(value))
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(value)
-    return value
-
-
-def _last_line(path: Path) -> str:
-    """The last line that is not blank; empty if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = file.read().decode("utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _signal_name(number: int) -> str:
