@@ -83,7 +83,9 @@ def _arms(
     """The commands of a plan as arms, on this machine or on a cluster."""
     if backend == "local":
         from risingbandits.allocation.commands.command import command_arms
+        from risingbandits.allocation.commands.descendants import adopt_orphans
 
+        adopt_orphans()
         yield command_arms(plan)
         return
     from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
-from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.pull import NoArmFree, Pull
 
@@ -207,6 +207,9 @@ class Driver:
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
             if self._ending:
                 self.allocator.release(pull, "stopped")
+            elif isinstance(error, ArmInUse):
+                log.warning("%s %d is given back: %s", pull.arm, pull.n, reason)
+                self.allocator.release(pull, reason)
             else:
                 self.allocator.fail(pull, reason)
             return

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import remove
-from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
-from risingbandits.allocation.commands.command_folders import ArmFolder
+from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
+from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.placeholders import expand, variables
 from risingbandits.allocation.commands.plan_file import CommandArm, Plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
-_STARTING = threading.Lock()  # one at a time: a command that starts meanwhile would inherit another arm's lock, too
+_GRACE = 5.0  # seconds that what was killed may take to end
+log = logging.getLogger("risingbandits")
 
 
 def command_arms(plan: Plan) -> dict[str, Command]:
@@ -52,8 +55,11 @@ class Command:
     def pull(self, pull: Pull) -> Outcome:
         """Run the command; `RisingBanditsError` with the reason where it cannot be started or fails."""
         self._stops = 0
-        with self._locked():
+        lock = self._lock()
+        try:
             there = self.folder.until(pull.n - 1)
+        finally:
+            os.close(lock)
         # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
         for n in range(there[-1] + 1 if there else pull.n, pull.n):
             self._run(Pull(0, pull.arm, n))
@@ -74,21 +80,14 @@ class Command:
 
     def _run(self, pull: Pull) -> Outcome:
         out = self.output(pull)
+        mark = secrets.token_hex(8)
         began = time.monotonic()
-        process = self._start(pull, out)
-        timer = threading.Timer(min(self.arm.timeout or 0.0, threading.TIMEOUT_MAX), self._end_late, (process,))
-        timer.daemon = True
-        if self.arm.timeout is not None:
-            timer.start()
+        process, trace = self._start(pull, out, mark)
         try:
-            # It is not reaped before its group is ended, so the number of the group cannot be another's.
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            self._wait(process)
             seconds = time.monotonic() - began
         finally:
-            timer.cancel()
-            self._signal(signal.SIGKILL)  # what the command left behind would work on the next pull's files
-            self._process = None
-            process.wait()
+            self._end(process, trace)
         if self._timed_out:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode:
@@ -96,7 +95,32 @@ class Command:
         reward, cost = read_reward(out)
         return Outcome(reward, seconds if self.timed else cost)
 
-    def _start(self, pull: Pull, out: Path) -> subprocess.Popen[bytes]:
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until the command has ended, end it when its time is over, and give it up if even that does not help."""
+        done = threading.Event()
+        # It is not reaped before its group is ended, so the number of the group cannot be another's.
+        threading.Thread(target=_note_end, args=(process.pid, done), daemon=True).start()
+        if done.wait(None if self.arm.timeout is None else min(self.arm.timeout, threading.TIMEOUT_MAX)):
+            return
+        self._timed_out = True
+        self._signal(signal.SIGKILL)
+        if not done.wait(_GRACE):
+            raise ArmInUse(f"not done after {self.arm.timeout:g} s and killed, but process {process.pid} does not end.")
+
+    def _end(self, process: subprocess.Popen[bytes], trace: Trace) -> None:
+        """End what the command has left behind, which would work on the next pull's files; name what does not end."""
+        self._signal(signal.SIGKILL)
+        left = end_all(trace, _GRACE)
+        self._process = None
+        try:
+            process.wait(_GRACE)
+            ended(process.pid)
+        except subprocess.TimeoutExpired:  # nothing can end it: it is reaped when it does end
+            threading.Thread(target=_reap, args=(process,), daemon=True).start()
+        if left:
+            log.warning("%s has started processes that were killed and do not end: %s", self.arm.name, ", ".join(left))
+
+    def _start(self, pull: Pull, out: Path, mark: str) -> tuple[subprocess.Popen[bytes], Trace]:
         values = {
             "arm": self.arm.name,
             "n": str(pull.n),
@@ -109,54 +133,54 @@ class Command:
         }
         own = {name: expand(value, values) for name, value in self.arm.environment.items()}
         self._timed_out = False
-        with self._locked() as lock:
-            try:
-                self.folder.state.mkdir(parents=True, exist_ok=True)
-                self.folder.keep_from(pull.n - 1)
-                remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
-                out.parent.mkdir(parents=True, exist_ok=True)
-                with out.open("wb") as printed, out.with_suffix(".err").open("wb") as errors:
-                    self._process = process = subprocess.Popen(
-                        self.arm.argv(values),
-                        cwd=self.arm.directory,
-                        env={**os.environ, **own, **variables(values)},
-                        stdin=subprocess.DEVNULL,
-                        stdout=printed,
-                        stderr=errors,
-                        pass_fds=(lock,),
-                        start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
-                    )
-                self.folder.sign(lock, process.pid)
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
-                if self._process is not None:  # nobody would wait for it
-                    self._signal(signal.SIGKILL)
-                    self._process.wait()
-                    self._process = None
-                raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
+        lock = self._lock(mark)
+        try:
+            self.folder.state.mkdir(parents=True, exist_ok=True)
+            self.folder.keep_from(pull.n - 1)
+            remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with out.open("wb") as printed, out.with_suffix(".err").open("wb") as errors, STARTING:
+                self._process = process = subprocess.Popen(
+                    self.arm.argv(values),
+                    cwd=self.arm.directory,
+                    env={**os.environ, **own, **variables(values), MARK: mark},
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=errors,
+                    pass_fds=(lock,),
+                    start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
+                )
+                start = begun(process.pid)
+            self.folder.sign(lock, mark, process.pid)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            if self._process is not None:  # nobody would wait for it
+                self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid))
+            raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
+        finally:
+            os.close(lock)
         if self._stops:
             self._signal(signal.SIGTERM)
-        return process
+        return process, Trace(mark, self.folder.lock_file, process.pid, start)
 
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        """The lock of the arm's files, open, to be inherited by the command that is started meanwhile."""
-        with _STARTING:
-            lock = self.folder.lock()
-            try:
-                yield lock
-            finally:
-                os.close(lock)
-
-    def _end_late(self, process: subprocess.Popen[bytes]) -> None:
-        if process is self._process:  # a timer that comes late must not end the next pull
-            self._timed_out = True
-            self._signal(signal.SIGKILL)
+    def _lock(self, mark: str = "") -> int:
+        """The lock of the arm's files, open, to be inherited by the command."""
+        return self.folder.lock(mark, lambda: self._stops > 0)
 
     def _signal(self, number: signal.Signals) -> None:
         process = self._process
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
+            end_group(process.pid, number)
+
+
+def _note_end(pid: int, done: threading.Event) -> None:
+    with suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    done.set()
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    ended(process.pid)
 
 
 def _failure(code: int, errors: Path) -> str:
