@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
+from risingbandits.allocation.commands.output import Output
 from risingbandits.allocation.commands.placeholders import expand, variables
 from risingbandits.allocation.commands.plan_file import CommandArm, Plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
@@ -39,7 +42,8 @@ class Command:
     """Runs the command of an arm, once for each pull. What it learns is in its files.
 
     Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, not through pipes: nothing is lost if this process
-    dies, and nothing is blocked if the command prints much. With ``timed`` a pull costs the seconds that it took.
+    dies, and nothing is blocked if the command prints much; see `Output` for how the files stay small. With ``timed`` a
+    pull costs the seconds that it took.
     """
 
     restores_itself = True
@@ -82,12 +86,21 @@ class Command:
         out = self.output(pull)
         mark = secrets.token_hex(8)
         began = time.monotonic()
-        process, trace = self._start(pull, out, mark)
+        streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
+        process, trace = self._start(pull, streams, mark)
         try:
-            self._wait(process)
+            self._wait(process, streams)
             seconds = time.monotonic() - began
         finally:
             self._end(process, trace)
+            for stream in streams:
+                with suppress(OSError):  # the disk may be full; then it stays as it is
+                    stream.close()
+        if any(stream.is_too_much for stream in streams):
+            raise RisingBanditsError(
+                f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes, to a file system "
+                f"that cannot leave out the middle; output in {out}."
+            )
         if self._timed_out:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode:
@@ -95,17 +108,24 @@ class Command:
         reward, cost = read_reward(out)
         return Outcome(reward, seconds if self.timed else cost)
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait until the command has ended, end it when its time is over, and give it up if even that does not help."""
+    def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
+        """Wait until the command has ended, and keep its output small.
+
+        It is ended when its time is over, and given up if even that does not help.
+        """
         done = threading.Event()
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
         threading.Thread(target=_note_end, args=(process.pid, done), daemon=True).start()
-        if done.wait(None if self.arm.timeout is None else min(self.arm.timeout, threading.TIMEOUT_MAX)):
+        end = math.inf if self.arm.timeout is None else time.monotonic() + self.arm.timeout
+        while not done.wait(max(0.0, min(min(stream.look() for stream in streams), end - time.monotonic()))):
+            if time.monotonic() >= end or any(stream.is_too_much for stream in streams):
+                break
+        if done.is_set():
             return
         self._timed_out = True
         self._signal(signal.SIGKILL)
         if not done.wait(_GRACE):
-            raise ArmInUse(f"not done after {self.arm.timeout:g} s and killed, but process {process.pid} does not end.")
+            raise ArmInUse(f"its time is over and it was killed, but process {process.pid} does not end.")
 
     def _end(self, process: subprocess.Popen[bytes], trace: Trace) -> None:
         """End what the command has left behind, which would work on the next pull's files; name what does not end."""
@@ -120,7 +140,7 @@ class Command:
         if left:
             log.warning("%s has started processes that were killed and do not end: %s", self.arm.name, ", ".join(left))
 
-    def _start(self, pull: Pull, out: Path, mark: str) -> tuple[subprocess.Popen[bytes], Trace]:
+    def _start(self, pull: Pull, streams: Sequence[Output], mark: str) -> tuple[subprocess.Popen[bytes], Trace]:
         values = {
             "arm": self.arm.name,
             "n": str(pull.n),
@@ -138,8 +158,8 @@ class Command:
             self.folder.state.mkdir(parents=True, exist_ok=True)
             self.folder.keep_from(pull.n - 1)
             remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with out.open("wb") as printed, out.with_suffix(".err").open("wb") as errors, STARTING:
+            self.logs.mkdir(parents=True, exist_ok=True)
+            with streams[0].open() as printed, streams[1].open() as errors, STARTING:
                 self._process = process = subprocess.Popen(
                     self.arm.argv(values),
                     cwd=self.arm.directory,
@@ -153,6 +173,8 @@ class Command:
                 start = begun(process.pid)
             self.folder.sign(lock, mark, process.pid)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
+            for stream in streams:
+                stream.close()
             if self._process is not None:  # nobody would wait for it
                 self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid))
             raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
