@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +15,12 @@ from hypothesis import strategies as st
 from programs import PATIENCE, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Outcome, Pull
+from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.arms.processes import worker_name
-from risingbandits.allocation.commands.command import Command, read_reward
-from risingbandits.allocation.commands.command_folders import ArmFolder, ArmInUse
+from risingbandits.allocation.commands import command_folders
+from risingbandits.allocation.commands.command import Command
+from risingbandits.allocation.commands.command_folders import ArmFolder
 from risingbandits.allocation.commands.plan_file import CommandArm
 
 
@@ -113,45 +113,6 @@ def test_no_shell_looks_at_arguments(tmp_path: Path) -> None:
 def test_a_shell_where_it_is_wanted(tmp_path: Path) -> None:
     arm = CommandArm("a'b", 'echo "$RISINGBANDITS_ARM" | cat; echo 2', tmp_path, {}, shell=True)
     assert done(arm, tmp_path).out.read_text() == "a'b\n2\n"
-
-
-@pytest.mark.parametrize(
-    ("printed", "reported"),
-    [
-        ("0.5", Outcome(0.5)),
-        ("x\n-3e-2  \n\n \n", Outcome(-0.03)),
-        ('{"reward": 1}', Outcome(1.0)),
-        ('{"reward": 0.5, "cost": 2, "loss": [1]}\n', Outcome(0.5, 2.0)),
-        ('{"cost": null, "reward": 0}', Outcome(0.0)),
-        ("x" * 200_000 + "\n7", Outcome(7.0)),
-        ("1\r\n", Outcome(1.0)),
-    ],
-)
-def test_rewards_that_are_understood(tmp_path: Path, printed: str, reported: Outcome) -> None:
-    (tmp_path / "out").write_text(printed)
-    assert read_reward(tmp_path / "out") == reported
-
-
-@pytest.mark.parametrize(
-    "printed",
-    [
-        *("nan", "inf", "-Infinity", "1e999", "one", "0.5 0.6", "[1]", "null", "true", '"0.5"', "{", "\xff"),
-        *('{"reward": NaN}', '{"reward": "1"}', '{"reward": true}', '{"cost": 1}', "[" * 100_000, "9" * 50_000),
-        *('{"reward": 1, "cost": -1}', '{"reward": 1, "cost": Infinity}', '{"reward": 1' + "0" * 5000 + "}"),
-    ],
-)
-def test_rewards_that_are_not(tmp_path: Path, printed: str) -> None:
-    (tmp_path / "out").write_text(f"0.5\n{printed}", encoding="latin-1")
-    with pytest.raises(RisingBanditsError, match=r"^the last line of the output must be a finite number or .*, got "):
-        read_reward(tmp_path / "out")
-
-
-@given(printed=st.binary(max_size=50))
-def test_no_output_gives_a_traceback(tmp_path_factory: pytest.TempPathFactory, printed: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "printed"
-    path.write_bytes(printed)
-    with contextlib.suppress(RisingBanditsError):
-        assert math.isfinite(read_reward(path).reward)
 
 
 @pytest.mark.parametrize(
@@ -249,6 +210,13 @@ def test_the_state_folder_is_kept(tmp_path: Path) -> None:
     assert [done(arm, tmp_path, n).result().reward for n in (1, 2, 3)] == [1, 2, 3]
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that is in use is hardly waited for."""
+    monkeypatch.setattr(command_folders, "_PATIENCE", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_no_two_commands_work_on_one_arm(tmp_path: Path) -> None:
     command = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
     with pytest.raises(ArmInUse, match="a command of arm 'a' is still running"):
@@ -260,9 +228,9 @@ def test_no_two_commands_work_on_one_arm(tmp_path: Path) -> None:
 def test_there_is_a_whole_note_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is killed while it signs leaves the note that it made when it took the lock."""
     folder = ArmFolder(tmp_path, "a")
-    handle = folder.lock()
+    handle = folder.lock("mark")
     before = (folder.path / "lock").read_bytes()
-    assert json.loads(before) == {"run": worker_name()}
+    assert json.loads(before) == {"run": worker_name(), "mark": "mark"}
 
     def killed(*arguments: object) -> int:
         raise KeyboardInterrupt
@@ -270,15 +238,17 @@ def test_there_is_a_whole_note_at_every_moment(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", killed)
         with pytest.raises(KeyboardInterrupt):
-            folder.sign(handle, os.getpid())
+            folder.sign(handle, "mark", os.getpid())
     assert (folder.path / "lock").read_bytes() == before
-    folder.sign(handle, os.getpid())
+    folder.sign(handle, "mark", os.getpid())
     after = (folder.path / "lock").read_bytes()
-    assert json.loads(after) == {"run": worker_name(), "group": os.getpid(), "command": worker_name()}
+    noted = {"run": worker_name(), "mark": "mark", "group": os.getpid(), "command": worker_name()}
+    assert json.loads(after) == noted
     assert len(after) == len(before)
     os.close(handle)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -> None:
     command = begin(sh("while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
     for note in ("", "{", "3", "[]", '{"group": "x"}', '{"group": 1, "run": 1, "command": 2}', '{"group": null}'):
@@ -311,7 +281,7 @@ def test_signals_after_the_end_reach_nobody(tmp_path: Path) -> None:
 def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     children = []
 
-    def full(self: ArmFolder, handle: int, child: int) -> None:
+    def full(self: ArmFolder, handle: int, mark: str, child: int) -> None:
         children.append(child)
         raise OSError(28, "No space left on device")
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan_file import Plan
+    from risingbandits.allocation.ledger import Ledger
 
 _EPILOG = """\
 A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
 docs/commands.md. Interrupt it whenever you like; the same command goes on where it stopped.
 """
-_NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
+NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
 
 commands = typer.Typer()
 
@@ -62,8 +63,8 @@ def run(
     aside = put_aside(chosen) if fresh else None
     if aside is not None:
         typer.echo(f"The earlier run is now in {aside}")
-    with running(chosen), _allocator(chosen) as allocator:
-        with _arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
+    with running(chosen), plan_allocator(chosen) as allocator:
+        with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             received = Driver(allocator, arms, jobs, display, patient=True).run()
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
@@ -72,18 +73,25 @@ def run(
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
         typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
-        failed = ledger.finished and all(arm.retired is not None for arm in ledger.opened)
-    raise typer.Exit(_NO_ARM_LEFT if failed and not code else code)
+        failed = no_arm_left(ledger)
+    raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
+
+
+def no_arm_left(ledger: Ledger) -> bool:
+    """Whether a run has ended because every arm was retired."""
+    return ledger.finished and all(arm.retired is not None for arm in ledger.opened)
 
 
 @contextmanager
-def _arms(
-    plan: Plan, allocator: Allocator, backend: str, resources: str | None, address: str | None
+def plan_arms(
+    plan: Plan, allocator: Allocator, backend: str = "local", resources: str | None = None, address: str | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """The commands of a plan as arms, on this machine or on a cluster."""
     if backend == "local":
         from risingbandits.allocation.commands.command import command_arms
+        from risingbandits.allocation.commands.descendants import adopt_orphans
 
+        adopt_orphans()
         yield command_arms(plan)
         return
     from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources
@@ -93,7 +101,7 @@ def _arms(
         yield arms
 
 
-def _allocator(plan: Plan) -> Allocator:
+def plan_allocator(plan: Plan) -> Allocator:
     """The allocator of a plan: a new one, or the one in its store."""
     from risingbandits.allocation import Allocator
 

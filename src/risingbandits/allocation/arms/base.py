@@ -10,6 +10,10 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
 
 
+class ArmInUse(RisingBanditsError):
+    """An arm cannot be pulled now, through no fault of its own: its pull is given back and counts as no failure."""
+
+
 class Outcome(NamedTuple):
     """A reward with what it cost. Without a cost a pull counts as the budget says: 1, or the seconds it took."""
 

@@ -19,8 +19,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
-from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.pull import NoArmFree, Pull
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("risingbandits")
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not known everywhere
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")  # those that the system knows; the last only where it is wanted
+_GENTLE = ("SIGINT", "SIGUSR1")  # let running pulls finish when they come first
 _GRACE = 5.0  # seconds between asking pulls to end and ending them, and until the rest is left alone
 _LOOK = 0.2  # seconds between looks at a store whose free arms other processes have, and at the clock
 
@@ -64,10 +66,22 @@ class Driver:
         Shows what happens.
     patient : bool
         Wait where all arms are masked; otherwise that is an error.
+    until : float
+        When to end, as `time.monotonic` tells it. No pull is begun that would take longer, going by those before; what
+        still runs then is ended and given back.
+    warned : bool
+        Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
     """
 
     def __init__(
-        self, allocator: Allocator, arms: Mapping[str, Any], jobs: int, display: Display, patient: bool = False
+        self,
+        allocator: Allocator,
+        arms: Mapping[str, Any],
+        jobs: int,
+        display: Display,
+        patient: bool = False,
+        until: float = math.inf,
+        warned: bool = False,
     ) -> None:
         self.jobs = check_positive_int("jobs", jobs)
         missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
@@ -75,13 +89,16 @@ class Driver:
             raise RisingBanditsError(
                 f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
             )
-        self.allocator, self.display, self.patient = allocator, display, patient
+        self.allocator, self.display, self.patient, self.until = allocator, display, patient, until
+        self.pace = Pace.of(allocator) if until < math.inf else Pace()
+        self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
         self.running: dict[int, Pull] = {}
         # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
         self._events: queue.SimpleQueue[_Ended | signal.Signals] = queue.SimpleQueue()
         self._tasks: queue.SimpleQueue[Pull | None] = queue.SimpleQueue()
         self._threads = 0
+        self._heard = _SIGNALS if warned else _SIGNALS[:-1]
         self._signal: signal.Signals | None = None
         self._ending = False  # whether running pulls are being ended
         self._end_at = math.inf  # when those that were asked to end are ended, and then left alone
@@ -90,7 +107,7 @@ class Driver:
         self._inside = False  # whether a pull is being made in this thread
 
     def run(self) -> signal.Signals | None:
-        """Pull until the budget is spent or a signal comes; the signal."""
+        """Pull until the budget is spent, the time is over or a signal comes; the signal."""
         with self._signals(), self._leases():
             try:
                 while self._go_on():
@@ -106,7 +123,7 @@ class Driver:
 
     def _go_on(self) -> bool:
         """Start what can be started; whether there is something to wait for."""
-        while self._signal is None and len(self.running) < self.jobs:
+        while self._signal is None and len(self.running) < self.jobs and not self._too_late():
             try:
                 pull = self.allocator.ask(wait=None if self.running else _LOOK)
             except NoArmFree as reason:
@@ -115,10 +132,20 @@ class Driver:
             if pull is None:
                 break
             self._waiting = False
+            if self._too_late(pull.arm):
+                self.allocator.release(pull, "no time left")
+                break
             self._start(pull)
             if not self.running:  # it was made in this thread
                 return True
         return bool(self.running)
+
+    def _too_late(self, arm: str | None = None) -> bool:
+        """Whether a pull of an arm, or of any, would take too long; once that is so, none is begun any more."""
+        if self.until < math.inf and not self.closed:
+            seconds = self.pace.shortest() if arm is None else self.pace.expected(arm)
+            self.closed = time.monotonic() + seconds >= self.until
+        return self.closed
 
     def _complain(self, reason: NoArmFree) -> None:
         """Where nothing runs here: say that others are waited for, or that nothing would ever end the waiting."""
@@ -137,6 +164,7 @@ class Driver:
             self.allocator.release(pull, "no function for it in this process")
             raise RisingBanditsError(f"arm {shown(pull.arm)} was added, but has no function in this process.")
         self.running[pull.id] = pull
+        self.pace.begin(pull)
         self.display.started(pull)
         if self.jobs == 1 and arm.stop is None:
             self._finish(self._made(pull, inside=True))
@@ -170,6 +198,8 @@ class Driver:
                 self._hear(happened)
             elif happened.pull.id in self.running:
                 self._finish(happened)
+        if time.monotonic() >= self.until and not self._ending:
+            self._end_all()
         if time.monotonic() >= self._end_at:
             self._end_at = time.monotonic() + _GRACE
             self._stop_all() if not self._ended else self._give_back(list(self.running.values()))
@@ -191,6 +221,9 @@ class Driver:
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
             if self._ending:
                 self.allocator.release(pull, "stopped")
+            elif isinstance(error, ArmInUse):
+                log.warning("%s %d is given back: %s", pull.arm, pull.n, reason)
+                self.allocator.release(pull, reason)
             else:
                 self.allocator.fail(pull, reason)
             return
@@ -202,6 +235,7 @@ class Driver:
             raise
         if self.allocator.tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
+            self.pace.end(pull)
             self.display.told(pull, reward)
 
     # -- leases -------------------------------------------------------------------------------------------------
@@ -236,15 +270,22 @@ class Driver:
     def _hear(self, received: signal.Signals) -> None:
         first = self._signal is None
         self._signal = self._signal or received
-        if first and received == signal.SIGINT:
+        if received.name == "SIGUSR1" and not first:
+            return  # a warning that comes twice
+        if first and received.name in _GENTLE:
             if self.running:
                 number = f"{len(self.running)} running pull{'' if len(self.running) == 1 else 's'}"
-                self.display.say(f"Interrupted: finishing {number}. Interrupt again to stop now.")
+                again = " Interrupt again to stop now." if received == signal.SIGINT else ""
+                self.display.say(f"Interrupted: finishing {number}.{again}")
         elif not self._ending:
-            self._ending = True
-            self._stop_all()
-            self._end_at = time.monotonic() + _GRACE
-            self._give_back([pull for pull in self.running.values() if self.arms[pull.arm].stop is None])
+            self._end_all()
+
+    def _end_all(self) -> None:
+        """End what runs; those that cannot be ended are given back now, those that do not end later."""
+        self._ending = True
+        self._stop_all()
+        self._end_at = time.monotonic() + _GRACE
+        self._give_back([pull for pull in self.running.values() if self.arms[pull.arm].stop is None])
 
     def _stop(self, pull: Pull) -> None:
         stop = self.arms[pull.arm].stop
@@ -283,14 +324,14 @@ class Driver:
             received = signal.Signals(number)
             if not self._inside:
                 self._events.put(received)
-            elif self._signal is None and received == signal.SIGINT:
+            elif self._signal is None and received.name in _GENTLE:
                 with suppress(RuntimeError):  # the pull was in the middle of printing something
                     self._hear(received)
             else:
                 self._signal, self._ending, self._inside = self._signal or received, True, False
                 raise _Stopped
 
-        numbers = [signal.Signals[name] for name in _SIGNALS if name in signal.Signals.__members__]
+        numbers = [signal.Signals[name] for name in self._heard if name in signal.Signals.__members__]
         ignored = [number for number in numbers[1:] if signal.getsignal(number) is signal.SIG_IGN]  # as nohup does
         before = {number: signal.signal(number, note) for number in numbers if number not in ignored}
         try:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import math
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import remove
-from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
-from risingbandits.allocation.commands.command_folders import ArmFolder
+from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
+from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
+from risingbandits.allocation.commands.output import Output
 from risingbandits.allocation.commands.placeholders import expand, variables
 from risingbandits.allocation.commands.plan_file import CommandArm, Plan
+from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
-_TAIL = 65_536  # bytes of the output in which the last line must begin
-_STARTING = threading.Lock()  # one at a time: a command that starts meanwhile would inherit another arm's lock, too
+_GRACE = 5.0  # seconds that what was killed may take to end
+log = logging.getLogger("risingbandits")
 
 
 def command_arms(plan: Plan) -> dict[str, Command]:
@@ -38,7 +42,8 @@ class Command:
     """Runs the command of an arm, once for each pull. What it learns is in its files.
 
     Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, not through pipes: nothing is lost if this process
-    dies, and nothing is blocked if the command prints much. With ``timed`` a pull costs the seconds that it took.
+    dies, and nothing is blocked if the command prints much; see `Output` for how the files stay small. With ``timed`` a
+    pull costs the seconds that it took.
     """
 
     restores_itself = True
@@ -54,8 +59,11 @@ class Command:
     def pull(self, pull: Pull) -> Outcome:
         """Run the command; `RisingBanditsError` with the reason where it cannot be started or fails."""
         self._stops = 0
-        with self._locked():
+        lock = self._lock()
+        try:
             there = self.folder.until(pull.n - 1)
+        finally:
+            os.close(lock)
         # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
         for n in range(there[-1] + 1 if there else pull.n, pull.n):
             self._run(Pull(0, pull.arm, n))
@@ -76,21 +84,23 @@ class Command:
 
     def _run(self, pull: Pull) -> Outcome:
         out = self.output(pull)
+        mark = secrets.token_hex(8)
         began = time.monotonic()
-        process = self._start(pull, out)
-        timer = threading.Timer(min(self.arm.timeout or 0.0, threading.TIMEOUT_MAX), self._end_late, (process,))
-        timer.daemon = True
-        if self.arm.timeout is not None:
-            timer.start()
+        streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
+        process, trace = self._start(pull, streams, mark)
         try:
-            # It is not reaped before its group is ended, so the number of the group cannot be another's.
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            self._wait(process, streams)
             seconds = time.monotonic() - began
         finally:
-            timer.cancel()
-            self._signal(signal.SIGKILL)  # what the command left behind would work on the next pull's files
-            self._process = None
-            process.wait()
+            self._end(process, trace)
+            for stream in streams:
+                with suppress(OSError):  # the disk may be full; then it stays as it is
+                    stream.close()
+        if any(stream.is_too_much for stream in streams):
+            raise RisingBanditsError(
+                f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes, to a file system "
+                f"that cannot leave out the middle; output in {out}."
+            )
         if self._timed_out:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode:
@@ -98,7 +108,39 @@ class Command:
         reward, cost = read_reward(out)
         return Outcome(reward, seconds if self.timed else cost)
 
-    def _start(self, pull: Pull, out: Path) -> subprocess.Popen[bytes]:
+    def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
+        """Wait until the command has ended, and keep its output small.
+
+        It is ended when its time is over, and given up if even that does not help.
+        """
+        done = threading.Event()
+        # It is not reaped before its group is ended, so the number of the group cannot be another's.
+        threading.Thread(target=_note_end, args=(process.pid, done), daemon=True).start()
+        end = math.inf if self.arm.timeout is None else time.monotonic() + self.arm.timeout
+        while not done.wait(max(0.0, min(min(stream.look() for stream in streams), end - time.monotonic()))):
+            if time.monotonic() >= end or any(stream.is_too_much for stream in streams):
+                break
+        if done.is_set():
+            return
+        self._timed_out = True
+        self._signal(signal.SIGKILL)
+        if not done.wait(_GRACE):
+            raise ArmInUse(f"its time is over and it was killed, but process {process.pid} does not end.")
+
+    def _end(self, process: subprocess.Popen[bytes], trace: Trace) -> None:
+        """End what the command has left behind, which would work on the next pull's files; name what does not end."""
+        self._signal(signal.SIGKILL)
+        left = end_all(trace, _GRACE)
+        self._process = None
+        try:
+            process.wait(_GRACE)
+            ended(process.pid)
+        except subprocess.TimeoutExpired:  # nothing can end it: it is reaped when it does end
+            threading.Thread(target=_reap, args=(process,), daemon=True).start()
+        if left:
+            log.warning("%s has started processes that were killed and do not end: %s", self.arm.name, ", ".join(left))
+
+    def _start(self, pull: Pull, streams: Sequence[Output], mark: str) -> tuple[subprocess.Popen[bytes], Trace]:
         values = {
             "arm": self.arm.name,
             "n": str(pull.n),
@@ -111,105 +153,62 @@ class Command:
         }
         own = {name: expand(value, values) for name, value in self.arm.environment.items()}
         self._timed_out = False
-        with self._locked() as lock:
-            try:
-                self.folder.state.mkdir(parents=True, exist_ok=True)
-                self.folder.keep_from(pull.n - 1)
-                remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
-                out.parent.mkdir(parents=True, exist_ok=True)
-                with out.open("wb") as printed, out.with_suffix(".err").open("wb") as errors:
-                    self._process = process = subprocess.Popen(
-                        self.arm.argv(values),
-                        cwd=self.arm.directory,
-                        env={**os.environ, **own, **variables(values)},
-                        stdin=subprocess.DEVNULL,
-                        stdout=printed,
-                        stderr=errors,
-                        pass_fds=(lock,),
-                        start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
-                    )
-                self.folder.sign(lock, process.pid)
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
-                if self._process is not None:  # nobody would wait for it
-                    self._signal(signal.SIGKILL)
-                    self._process.wait()
-                    self._process = None
-                raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
+        lock = self._lock(mark)
+        try:
+            self.folder.state.mkdir(parents=True, exist_ok=True)
+            self.folder.keep_from(pull.n - 1)
+            remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
+            self.logs.mkdir(parents=True, exist_ok=True)
+            with streams[0].open() as printed, streams[1].open() as errors, STARTING:
+                self._process = process = subprocess.Popen(
+                    self.arm.argv(values),
+                    cwd=self.arm.directory,
+                    env={**os.environ, **own, **variables(values), MARK: mark},
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=errors,
+                    pass_fds=(lock,),
+                    start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
+                )
+                start = begun(process.pid)
+            self.folder.sign(lock, mark, process.pid)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            for stream in streams:
+                stream.close()
+            if self._process is not None:  # nobody would wait for it
+                self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid))
+            raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
+        finally:
+            os.close(lock)
         if self._stops:
             self._signal(signal.SIGTERM)
-        return process
+        return process, Trace(mark, self.folder.lock_file, process.pid, start)
 
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        """The lock of the arm's files, open, to be inherited by the command that is started meanwhile."""
-        with _STARTING:
-            lock = self.folder.lock()
-            try:
-                yield lock
-            finally:
-                os.close(lock)
-
-    def _end_late(self, process: subprocess.Popen[bytes]) -> None:
-        if process is self._process:  # a timer that comes late must not end the next pull
-            self._timed_out = True
-            self._signal(signal.SIGKILL)
+    def _lock(self, mark: str = "") -> int:
+        """The lock of the arm's files, open, to be inherited by the command."""
+        return self.folder.lock(mark, lambda: self._stops > 0)
 
     def _signal(self, number: signal.Signals) -> None:
         process = self._process
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
+            end_group(process.pid, number)
+
+
+def _note_end(pid: int, done: threading.Event) -> None:
+    with suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    done.set()
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    ended(process.pid)
 
 
 def _failure(code: int, errors: Path) -> str:
     how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
-    last = _last_line(errors)
+    last, _ = last_line(errors)
     return f"{how}{f' ({shown(last)})' if last else ''}; output in {errors}."
-
-
-def read_reward(path: Path) -> Outcome:
-    """The reward on the last line of a file: a number, or a JSON object with "reward" and, if it likes, "cost"."""
-    line = _last_line(path)
-    if not line:
-        raise RisingBanditsError(f"nothing printed: the last line of the output must be the reward; output in {path}.")
-    try:
-        return Outcome(_finite(float(line)))
-    except ValueError:
-        pass
-    try:
-        value = json.loads(line)
-        if not isinstance(value, dict):
-            raise ValueError(line)
-        cost = value.get("cost")
-        return Outcome(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
-    except (ValueError, KeyError, RecursionError, OverflowError):
-        raise RisingBanditsError(
-            f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '
-            f"got {shown(line)}; output in {path}."
-        ) from None
-
-
-def _number(value: object, minimum: float = -math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum:
-        raise ValueError(value)
-    return _finite(float(value))
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(value)
-    return value
-
-
-def _last_line(path: Path) -> str:
-    """The last line that is not blank; empty if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = file.read().decode("utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _signal_name(number: int) -> str:

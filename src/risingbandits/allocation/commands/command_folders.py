@@ -6,25 +6,25 @@ lives, even if the run that started it was killed. So no two commands ever work 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpointed import Checkpoints
 from risingbandits.allocation.arms.processes import is_gone, worker_name
+from risingbandits.allocation.commands.descendants import Trace, alive, end_all
 
 _GRACE = 5.0  # seconds between asking a process to end and ending it
+_PATIENCE = 30.0  # seconds to wait for a command that was killed, or that another run is ending
 _POLL = 0.02
 _NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255
-
-
-class ArmInUse(RisingBanditsError):
-    """A command of this arm is still running somewhere."""
 
 
 class ArmFolder(Checkpoints):
@@ -33,68 +33,76 @@ class ArmFolder(Checkpoints):
     def __init__(self, base: Path, arm: str) -> None:
         super().__init__(base, arm)
         self.state = self.path / "state"
-        self._lock = self.path / "lock"
+        self.lock_file = self.path / "lock"
 
-    def lock(self) -> int:
-        """An open file that holds the arm; to be inherited by the command, then closed here.
+    def lock(self, mark: str = "", stopped: Callable[[], bool] = lambda: False) -> int:
+        """An open file that holds the arm; to be inherited by the command with that mark, then closed here.
 
-        Where the run that started the present holder is gone, its command is ended first.
+        Where the run that started the present holder is gone, its command is ended first; otherwise what holds the arm
+        is waited for, until ``stopped``: it may have been killed, and be a while in dying.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not (locked(handle) or self._end_orphan(handle)):
-                raise ArmInUse(f"a command of arm {self.arm!r} is still running; its files are in {self.path}.")
-            self._note(handle, {})
+            self._end_orphans(handle)
+            end = time.monotonic() + _PATIENCE
+            while not locked(handle):
+                if stopped() or time.monotonic() >= end:
+                    raise ArmInUse(self._in_use(handle))
+                time.sleep(_POLL)
+            self._note(handle, {"mark": mark})
         except BaseException:
             os.close(handle)
             raise
         return handle
 
-    def sign(self, handle: int, child: int) -> None:
+    def sign(self, handle: int, mark: str, child: int) -> None:
         """Write down who holds the lock, for a later run that finds it held."""
-        self._note(handle, {"group": child, "command": worker_name(child)})
+        self._note(handle, {"mark": mark, "group": child, "command": worker_name(child)})
 
     def _note(self, handle: int, command: dict[str, Any]) -> None:
         # One write of one length: a kill at any moment leaves the old note or the new one, never none.
         os.pwrite(handle, json.dumps({"run": worker_name(), **command}).encode().ljust(_NOTE_LENGTH), 0)
 
-    def _end_orphan(self, handle: int) -> bool:
-        """End the command of a run that is gone; whether the lock was got so."""
+    def _read(self, handle: int) -> tuple[str, Trace]:
+        """Who has the lock, or had it last: the run, empty if that is not known, and how its command is known."""
         try:
             note = json.loads(os.pread(handle, 2 * _NOTE_LENGTH, 0))
-            if not is_gone(str(note["run"])):
-                return False
             # The run may have been killed before it could write down whom it had started.
             group = int(note.get("group", 0))
             group = 0 if is_gone(str(note.get("command", ""))) else group
+            # A mark that is empty, as in the notes of version 0.1.0, is nobody's.
+            return str(note["run"]), Trace(str(note.get("mark", "")) or "none", self.lock_file, group)
         except (ValueError, TypeError, KeyError, AttributeError):
-            return False
-        for step in (signal.SIGTERM, signal.SIGKILL):
-            if group > 1:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, step)
-            for pid in self._holders():
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, step)
-            end = time.monotonic() + _GRACE
-            while time.monotonic() < end:
-                if locked(handle):
-                    return True
-                time.sleep(_POLL)
-        return False
+            return "", Trace("none", self.lock_file)
 
-    def _holders(self) -> list[int]:
-        """Processes that were given this arm's folder and have its lock open, where /proc tells; never this one."""
-        mark = f"RISINGBANDITS_STATE={self.state}".encode()
-        found = []
-        for place in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # has ended, or is another user's
-                if mark not in (place / "environ").read_bytes().split(b"\0") or int(place.name) == os.getpid():
-                    continue
-                if any(os.path.samefile(link, self._lock) for link in (place / "fd").iterdir() if link.exists()):
-                    found.append(int(place.name))
-        return found
+    def _end_orphans(self, handle: int) -> None:
+        """End what is left of the command of a run that is gone."""
+        run, trace = self._read(handle)
+        if not run or not is_gone(run):
+            return
+        for step in (signal.SIGTERM, signal.SIGKILL):
+            end = time.monotonic() + _GRACE
+            if trace.session > 1:
+                end_group(trace.session, step)
+            left = end_all(trace, _GRACE, step)
+            while not (free := locked(handle)) and time.monotonic() < end:
+                time.sleep(_POLL)
+            if free and not left:
+                return
+
+    def _in_use(self, handle: int) -> str:
+        names = alive(self._read(handle)[1])
+        return (
+            f"a command of arm {self.arm!r} is still running{': ' if names else ''}{', '.join(names)}; "
+            f"its files are in {self.path}."
+        )
+
+
+def end_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it is there and ours."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 def locked(handle: int, shared: bool = False) -> bool:

@@ -22,6 +22,7 @@ from risingbandits._core.errors import (
     shown,
 )
 from risingbandits.allocation.budget import Budget, check_pulls
+from risingbandits.allocation.commands import output
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
 from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table, read_toml
 from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arm_name, check_arms_exist
@@ -49,6 +50,8 @@ class CommandArm:
         Pulls after which the arm is finished.
     shell : bool
         Whether ``/bin/sh`` interprets the command.
+    max_output : int
+        Bytes of standard output, and of standard error, that are kept of each pull.
     """
 
     name: str
@@ -58,6 +61,7 @@ class CommandArm:
     timeout: float | None = None
     max_pulls: int | None = None
     shell: bool = False
+    max_output: int = output.DEFAULT
 
     def argv(self, values: dict[str, str]) -> list[str]:
         """What is executed, with the placeholders filled in; a command for the shell is left alone."""
@@ -188,6 +192,7 @@ _DEFAULTS: dict[str, Check] = {
     "command": lambda where, value: value,  # see _command: what is allowed depends on shell
     "directory": check_text,
     "environment": _environment,
+    "max_output": partial(check_positive_int, minimum=output.LEAST),
     "shell": check_flag,
     "timeout": _positive,
 }

@@ -1,0 +1,206 @@
+"""Everything that a command has started, also what has left its process group: found, ended, or else named.
+
+Where there is /proc, a process belongs to a command if
+
+- it is in the command's session, or
+- it was given the command's mark, a variable of the environment that is another one for every pull, or
+- it holds the arm's lock, which the command inherits, or
+- its parent belongs to the command.
+
+A process that has a session of its own, an empty environment, no files and a parent that has ended is none of these.
+It is found only where this process takes orphans in (`adopt_orphans`), as ``risingbandits run`` does: then the system
+makes it a child of this process. It belongs to one of the commands that were at work when it began, and is ended as
+soon as all of those have ended.
+
+Where there is no /proc, only the process group is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+MARK = "RISINGBANDITS_MARK"
+# Held while a command is started or processes are looked through: no new command is taken for an orphan, and none
+# inherits the lock of another's arm.
+STARTING = threading.Lock()
+
+_PROC = "/proc"
+_POLL = 0.005  # seconds between looks at what was killed
+_SET_CHILD_SUBREAPER = 36  # of prctl
+_at_work: dict[int, int] = {}  # commands of this process and when they began
+_adopting = False
+
+
+class Process(NamedTuple):
+    """A process as /proc shows it; ``start`` is in clock ticks since the machine was started."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    start: int
+
+    @property
+    def named(self) -> str:
+        """Its number and what it runs, for people."""
+        try:
+            words = Path(_PROC, str(self.pid), "cmdline").read_bytes().replace(b"\0", b" ")
+        except OSError:
+            words = b""
+        text = "".join(letter if letter.isprintable() else "?" for letter in words.decode(errors="replace")).strip()
+        return f"{self.pid} ({text[:80]})" if text else str(self.pid)
+
+
+class Trace(NamedTuple):
+    """How what belongs to a command is known; ``session`` is 0 and ``start`` is 0 where they are not known."""
+
+    mark: str
+    lock: Path
+    session: int = 0
+    start: int = 0
+
+
+def adopt_orphans() -> bool:
+    """Take in what commands leave behind; whether the system can do that. For a process that has no other children."""
+    global _adopting
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        _adopting = ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    return _adopting
+
+
+def begun(pid: int) -> int:
+    """Note that a command has been started, by the holder of `STARTING`; when it began."""
+    process = _process(pid)
+    _at_work[pid] = 0 if process is None else process.start
+    return _at_work[pid]
+
+
+def ended(pid: int) -> None:
+    """A command has been reaped."""
+    _at_work.pop(pid, None)
+
+
+def end_all(trace: Trace, seconds: float, number: signal.Signals = signal.SIGKILL) -> list[str]:
+    """Send a signal to all that belongs to a command and wait, for so long, until it has ended; what is left, named."""
+    if _leaves_nothing(trace.session):
+        return []
+    end = time.monotonic() + seconds
+    told: set[int] = set()
+    while True:
+        with STARTING:
+            left = list(_belonging(trace))
+            for process in left:
+                if process.pid not in told:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(process.pid, number)
+        told.update(process.pid for process in left)
+        if not left or time.monotonic() >= end:
+            return [process.named for process in left]
+        time.sleep(_POLL)
+
+
+def alive(trace: Trace) -> list[str]:
+    """What belongs to a command, named."""
+    with STARTING:
+        return [process.named for process in _belonging(trace)]
+
+
+def _leaves_nothing(command: int) -> bool:
+    """Whether a command that has ended has left nothing, where that is seen at a glance: this process has no orphans.
+
+    Looking through all processes takes milliseconds.
+    """
+    if not _adopting or list(_at_work) != [command]:
+        return False
+    process = _process(command)
+    try:
+        threads = [Path(_PROC, "self", "task", thread, "children") for thread in os.listdir(f"{_PROC}/self/task")]
+        children = {int(child) for thread in threads for child in thread.read_bytes().split()}
+    except OSError:  # the system does not tell, or a thread has ended
+        return False
+    return process is not None and process.state == "Z" and children == {command}
+
+
+def _belonging(trace: Trace) -> Iterator[Process]:
+    """The living processes of a command. Orphans of this process that have ended are reaped on the way."""
+    mark = f"{MARK}={trace.mark}".encode()
+    lock = _identity(trace.lock)
+    ours, own_session = os.getpid(), os.getsid(0)
+    others = [start for pid, start in _at_work.items() if pid != trace.session]
+    rest = {process.pid: process for process in _processes() if process.pid != ours}
+    found: dict[int, Process] = {}
+    for process in rest.values():
+        # What this process starts for itself stays in its session; a command and all that it starts have others.
+        orphan = _adopting and process.parent == ours and process.session != own_session and process.pid not in _at_work
+        if process.state in "ZX":
+            if orphan:
+                with suppress(ChildProcessError):
+                    os.waitpid(process.pid, os.WNOHANG)
+        elif (
+            (trace.session and process.session == trace.session)
+            or (orphan and all(process.start < start for start in others))
+            or (process.start >= trace.start and (_has_mark(process, mark) or _has_lock(process, lock)))
+        ):
+            found[process.pid] = process
+    while children := [one for one in rest.values() if one.parent in found and one.pid not in found]:
+        found.update((child.pid, child) for child in children)
+    return (process for process in found.values() if process.state not in "ZX")
+
+
+def _processes() -> Iterator[Process]:
+    try:
+        names = os.listdir(_PROC)
+    except OSError:
+        return
+    for name in names:
+        if name.isdecimal() and (process := _process(int(name))) is not None:
+            yield process
+
+
+def _process(pid: int) -> Process | None:
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    except (OSError, IndexError, ValueError):  # has ended
+        return None
+
+
+def _has_mark(process: Process, mark: bytes) -> bool:
+    try:
+        with open(f"{_PROC}/{process.pid}/environ", "rb") as file:
+            return mark in file.read().split(b"\0")
+    except OSError:  # has ended, or is another user's
+        return False
+
+
+def _has_lock(process: Process, lock: tuple[int, int] | None) -> bool:
+    """Whether a process has the lock, not only the file: a run that waits for it has that open, too."""
+    folder = f"{_PROC}/{process.pid}"
+    with suppress(OSError):
+        for handle in os.listdir(f"{folder}/fd"):
+            if lock is not None and _identity(Path(folder, "fd", handle)) == lock:
+                with suppress(OSError), open(f"{folder}/fdinfo/{handle}", "rb") as file:
+                    if b"FLOCK" in file.read():
+                        return True
+    return False
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,79 @@
+"""The command worker: pulls for a while, for schedulers that give a process so much time and no more."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from risingbandits._core.errors import check_positive_int
+from risingbandits.cli.durations import parse_duration
+from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
+
+_EPILOG = """\
+Start as many as you like, one after another or at once, on one machine or, with a store in PostgreSQL and the plan on a
+disk that all share, on many; see docs/schedulers.md. A plan runs the commands that it names with your rights.
+"""
+_MARGIN = 20.0  # seconds to end what still runs: 5 to be asked to, 5 to be killed, and some for a slow disk
+_SHARE = 0.25  # of a short time, at most
+_SLURM = "SLURM_JOB_END_TIME"  # unix seconds
+
+commands = typer.Typer()
+
+
+@commands.command(epilog=_EPILOG)
+def worker(
+    where: Annotated[
+        str, typer.Argument(help="A plan, or a store with its plan beside it, such as plan.db.", metavar="STORE|PLAN")
+    ],
+    time_left: Annotated[
+        str | None,
+        typer.Option(
+            help="Until this process will be killed: 55m, 1h30m, 3300 (seconds), 00:55:00. By default what Slurm says, "
+            "else until the budget is spent.",
+            metavar="TIME",
+        ),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
+    store: Annotated[str | None, typer.Option(help="Use this store of the plan instead.")] = None,
+) -> None:
+    """Pull the arms of a plan while there is time, give back what is not done, and leave with code 0.
+
+    No pull is begun that would not end in time, going by those before. SIGTERM gives running pulls back at once,
+    SIGUSR1 and the first SIGINT let them finish if there is time.
+    """
+    began = time.monotonic()
+    seconds = _seconds(time_left)
+    from risingbandits.allocation.arms.display import lines_or_table
+    from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.commands.fresh_start import running
+    from risingbandits.allocation.commands.plan_of_store import find_plan
+    from risingbandits.allocation.status import standing
+
+    chosen = find_plan(where, store)
+    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    until = began + seconds - min(_MARGIN, _SHARE * seconds)
+    with running(chosen), plan_allocator(chosen) as allocator:
+        with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
+            driver = Driver(allocator, arms, jobs, display, patient=True, until=until, warned=True)
+            received = driver.run()
+        ledger = allocator.ledger
+        failed = no_arm_left(ledger)
+        if received is not None:
+            typer.echo(f"Stopped by {received.name}: nothing is in flight here.")
+        elif driver.closed and not ledger.finished:
+            typer.echo("No time left for another pull: nothing is in flight here.")
+        typer.echo(standing(ledger))
+    raise typer.Exit(NO_ARM_LEFT if failed else 0)
+
+
+def _seconds(time_left: str | None) -> float:
+    if time_left is not None:
+        return parse_duration("time_left", time_left)
+    try:
+        return max(0.0, float(os.environ[_SLURM]) - time.time())
+    except (KeyError, ValueError):
+        return math.inf
