@@ -24,13 +24,11 @@ from risingbandits.policies.best_arm.successive_rejects import SuccessiveRejects
 from risingbandits.policies.classic.beta_ts import BetaThompson
 from risingbandits.policies.classic.d_ucb import DUCB
 from risingbandits.policies.classic.epsilon_greedy import EpsilonGreedy
-from risingbandits.policies.classic.exp3 import Exp3
-from risingbandits.policies.classic.exp3_s import Exp3S
+from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
 from risingbandits.policies.classic.explore_then_commit import ExploreThenCommit
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
 from risingbandits.policies.classic.gaussian_ucb import GaussianUCB
 from risingbandits.policies.classic.kl_ucb import KLUCB
-from risingbandits.policies.classic.rexp3 import Rexp3
 from risingbandits.policies.classic.ser4 import Ser4
 from risingbandits.policies.classic.sw_kl_ucb import SWKLUCB
 from risingbandits.policies.classic.sw_ts import SWTS

@@ -14,8 +14,6 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 
-TIES = ("lowest", "random")
-
 
 @kernel
 def first(available: Mask) -> int:

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _thompson, _windows
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import setting
+from risingbandits.policies.settings import unit_range
 
 
 class State(NamedTuple):
@@ -80,7 +79,7 @@ class BetaThompson(Policy):
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"log_factorials"})
 
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    reward_range: tuple[float, float] = unit_range()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

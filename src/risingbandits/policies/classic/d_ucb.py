@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_range
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import number, tie_rule, unit_range
 
 _LARGEST = 2.0**200
 _SMALLER = 2.0**-200
@@ -125,8 +125,8 @@ class DUCB(Policy):
     discount: float | None = number(None, minimum=1e-6, below=1.0)
     xi: float = number(0.6, minimum=0.0)
     B: float = number(1.0, minimum=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         if self.discount is not None:

@@ -11,7 +11,7 @@ from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of
+from risingbandits.policies.settings import number, tie_rule
 
 
 class State(NamedTuple):
@@ -103,7 +103,7 @@ class EpsilonGreedy(Policy):
 
     epsilon: float = number(0.1, minimum=0.0, maximum=1.0)
     decay: float | None = number(None, above=0.0)
-    ties: str = one_of(*argmax.TIES)
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

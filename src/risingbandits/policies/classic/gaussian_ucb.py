@@ -9,11 +9,11 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
-from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
+from risingbandits.policies._kernels import noise_estimate, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import ucb1
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import one_of, setting
+from risingbandits.policies.settings import setting, tie_rule
 
 SmoothState: Any = noise_estimate.extended(ucb1.State, __name__)
 
@@ -63,7 +63,7 @@ class GaussianUCB(Policy):
     kernels_smooth = Kernels(select=ucb1.select, update=update_smooth)
 
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
-    ties: str = one_of(*argmax.TIES)
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         if self.sigma == noise_estimate.SMOOTH:

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _kl
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import number, tie_rule, unit_range
 
 
 class State(NamedTuple):
@@ -92,8 +91,8 @@ class KLUCB(Policy):
     scratch = frozenset({"thresholds"})
 
     c: float = number(3.0, minimum=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

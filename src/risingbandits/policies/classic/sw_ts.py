@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _thompson, _windows
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting
+from risingbandits.policies.settings import integer, number, unit_range
 
 
 class State(NamedTuple):
@@ -95,7 +94,7 @@ class SWTS(Policy):
 
     tau: int | None = integer(None)
     beta: float = number(0.5, minimum=0.0, maximum=1.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    reward_range: tuple[float, float] = unit_range()
 
     def fields(self, n_arms: int, horizon: int | None) -> dict[str, Any]:
         """The fields of the state at the start."""

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.classic import _windows
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, one_of, setting
+from risingbandits.policies.settings import integer, number, tie_rule, unit_range
 
 
 class State(NamedTuple):
@@ -117,8 +116,8 @@ class SWUCB(Policy):
     tau: int | None = integer(None)
     xi: float = number(0.6, minimum=0.0)
     B: float = number(1.0, minimum=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = float(horizon or 1)

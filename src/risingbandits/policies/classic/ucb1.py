@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import one_of, setting
+from risingbandits.policies.settings import tie_rule, unit_range
 
 
 class State(NamedTuple):
@@ -73,8 +72,8 @@ class UCB1(Policy):
     summary = "mean plus sqrt(2 log t / n)"
     kernels = Kernels(select=select, update=update)
 
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

@@ -12,7 +12,7 @@ from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, histories
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, or_none, setting
+from risingbandits.policies.settings import number, or_none, setting, tie_rule
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
 _NO_LIMIT = 1 << 62
@@ -99,7 +99,7 @@ class WindowGreedy(Policy):
 
     window: int | None = setting(100, or_none(check_positive_int))
     share: float = number(1.0, above=0.0, maximum=1.0)
-    ties: str = one_of(*argmax.TIES)
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         return State(

@@ -19,10 +19,10 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
+from risingbandits.policies._kernels import histories, noise_estimate, pruning, trends
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import number, setting, tie_rule
 
 _LONGEST_LOG_TABLE = 1 << 22
 
@@ -306,7 +306,7 @@ class REdUCB(Policy):
     bonus_scale: float = number(1.0, minimum=0.0)
     clip_index: bool = False
     nonneg_slope: bool = False
-    ties: str = one_of(*argmax.TIES)
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         smooth = self.sigma == noise_estimate.SMOOTH
