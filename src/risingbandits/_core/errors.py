@@ -22,6 +22,11 @@ class RisingBanditsError(ValueError):
     __module__ = "risingbandits"  # where users import it from, and what tracebacks name
 
 
+def missing(library: str, purpose: str, extra: str) -> RisingBanditsError:
+    """The complaint about a library that is not installed, with how to get it."""
+    return RisingBanditsError(f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]'.")
+
+
 def shown(value: object) -> str:
     """A short text for ``value`` in an error message, with numbers of NumPy printed as plain numbers."""
     return reprlib.repr(value.item() if isinstance(value, np.generic) else value)

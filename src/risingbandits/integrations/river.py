@@ -9,16 +9,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, missing
 from risingbandits.policies import Policy
 
 try:
     from river import bandit, metrics
     from river.model_selection.base import ModelSelectionClassifier, ModelSelectionRegressor
 except ImportError:
-    raise RisingBanditsError(
-        "River is needed for RisingClassifier, RisingRegressor and RiverPolicy: pip install 'risingbandits[river]'."
-    ) from None
+    raise missing("River", "RisingClassifier, RisingRegressor and RiverPolicy", "river") from None
 
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.integrations._river_scores import SampleScore

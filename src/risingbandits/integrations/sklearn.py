@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.files import whole
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
@@ -25,9 +25,7 @@ try:
     from sklearn.metrics import get_scorer
     from sklearn.utils import indexable
 except ImportError:
-    raise RisingBanditsError(
-        "scikit-learn is needed for PartialFitArm and WarmStartArm: pip install 'risingbandits[sklearn]'."
-    ) from None
+    raise missing("scikit-learn", "PartialFitArm and WarmStartArm", "sklearn") from None
 
 _FORMAT = 1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice, missing
 from risingbandits._core.files import write_whole
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
@@ -222,9 +222,7 @@ class Result:
         try:
             import pandas as pd
         except ImportError:
-            raise RisingBanditsError(
-                "to_dataframe needs pandas; install it with: pip install 'risingbandits[pandas]'."
-            ) from None
+            raise missing("pandas", "to_dataframe", "pandas") from None
         frames = [
             pd.DataFrame(
                 {

@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
 from risingbandits._core.types import Floats
 
 _COMPACT = "imdb_bow_10k.npz"
@@ -84,9 +84,7 @@ def load_digits() -> Rows:
     try:
         from sklearn import datasets
     except ImportError:
-        raise RisingBanditsError(
-            "the digits come with scikit-learn; install it with: pip install 'risingbandits[sklearn]'."
-        ) from None
+        raise missing("scikit-learn", "the digits", "sklearn") from None
     images, digits = datasets.load_digits(return_X_y=True)
     return _rows_of("digits", images, digits >= 5)
 

@@ -13,44 +13,10 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import missing
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.reports.pages.escaping import escape, json_for_script, name
-
-_TEMPLATE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body{live}>
-<a class="skip" href="#main">Skip to the content</a>
-<header>
-<div class="bar"><p class="brand">risingbandits</p><p id="connection" role="status"></p>\
-<button type="button" id="theme" aria-pressed="false">Dark colours</button></div>
-<h1>{heading}</h1>
-<p class="lead" id="lead">{lead}</p>
-<nav aria-label="Sections"><ul>{navigation}</ul></nav>
-</header>
-<main id="main" tabindex="-1">
-<noscript><p>The pictures need scripts; every one has its numbers in a table below it.</p></noscript>
-{sections}
-</main>
-<footer><p>risingbandits {version}. Everything on this page is in this file.</p></footer>
-<script type="application/json" id="figures">{figures}</script>
-<script>{plotly}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 class Text(NamedTuple):
@@ -213,7 +179,7 @@ class Page(NamedTuple):
             f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
             f"img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
         )
-        return _TEMPLATE.format(
+        return _asset("page.html").format(
             policy=escape(policy).replace("&#x27;", "'"),
             title=escape(self.title),
             style=_asset("page.css"),
@@ -238,7 +204,7 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise RisingBanditsError("Plotly is needed for reports: pip install 'risingbandits[report]'.") from None
+        raise missing("Plotly", "reports", "report") from None
     text = str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script").rstrip()
     return _compiled_at_once(text)
 
