@@ -176,10 +176,7 @@ class Ser4(Policy):
             divisor=float(self.divisor),
             low=low,
             width=width,
-            order=np.arange(n_arms),
-            place=np.arange(n_arms),
-            marks=sweeps.new_marks(n_arms),
-            pulls=np.zeros(n_arms, dtype=np.int64),
+            **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
             sweep=np.ones(1, dtype=np.int64),
         )

@@ -88,8 +88,7 @@ class SWUCB(Policy):
     B : float
         Bound of the rewards after ``reward_range``: 1.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
-        to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
+        Range that is mapped onto [0, 1]; what lies outside is clipped.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 

@@ -13,14 +13,13 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.jit import interpreted
 from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Policy
 from risingbandits.policies.commit import _batches, _widths
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 
-class CommitFamily(Policy):
+class CommitFamily(noise_estimate.NoisePolicy):
     """Base of the policies that bound the future of arms by lines and play them in batches."""
 
     batched = True
@@ -29,7 +28,6 @@ class CommitFamily(Policy):
     estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
 
     # Settings that all have, with defaults of their own.
-    sigma: float | str | None
     widths: str
     cap: float
     recheck: float

@@ -233,14 +233,7 @@ class CommitUCB(CommitFamily):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         shared = self.shared_state(n_arms, horizon, capacity)
         state = State(rule=_RULES[self.risk], share=float(self.share), **shared)
-        return (
-            SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1))
-            if self.sigma == noise_estimate.SMOOTH
-            else state
-        )
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that

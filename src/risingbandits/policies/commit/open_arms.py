@@ -156,7 +156,7 @@ class OpenArms(CommitUCB):
         plan["hold"] = _opening.FIRST_HOLD if horizon is None else max(2, int(2.0 * horizon ** (1 / 3)))
         plan["spread"] = self.spread
         plan["rival"] = np.inf
-        made: Any = SmoothState if self.sigma == noise_estimate.SMOOTH else State
+        made: Any = SmoothState if self.smooth else State
         return made(
             **super().new_state(n_arms, horizon, capacity)._asdict(),
             few=horizon is None or horizon <= self.few * n_arms,

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import pruning
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
 
 State = red_ucb.State  # with sigma = 0 the first two sums of an arm are its last reward and the round of it
-
-
-@kernel
-def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return red_ucb.select(state, t, available, rng)
 
 
 @kernel
@@ -25,11 +20,6 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
         _line_through_last_two(state, t, arm, n, reward)
     else:
         red_ucb.update(state, t, arm, reward, rng)
-
-
-@kernel
-def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return red_ucb.select_of_many(state, t, available, rng)
 
 
 @kernel
@@ -101,5 +91,5 @@ class RLessUCB(red_ucb.REdUCB):
 
     name = "r-less-ucb"
     summary = "R-ed-UCB for arms that rise with time (restless)"
-    kernels = Kernels(select=select, update=update)
-    kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
+    kernels = Kernels(select=red_ucb.select, update=update)
+    kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
