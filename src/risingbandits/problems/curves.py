@@ -16,13 +16,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits._core.types import Floats
-from risingbandits.problems._kernels import (
-    CONSTANT,
-    EXPONENTIAL,
-    LINEAR_CAPPED,
-    POLYNOMIAL,
-    TABULATED,
-)
+from risingbandits.problems._kernels import CONSTANT, EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
 from risingbandits.problems.base import Curve, last_pull
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck, first_excess
 

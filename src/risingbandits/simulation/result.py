@@ -152,11 +152,7 @@ class Result:
         """Write ``result.npz`` and ``result.json`` to ``folder``. Equal results give equal bytes."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, Any] = {
-            "record_at": self.record_at,
-            "oracle": self.oracle,
-            "final_means": self.final_means,
-        }
+        arrays: dict[str, Any] = {"record_at": self.record_at, "oracle": self.oracle, "final_means": self.final_means}
         for number, label in enumerate(self.policies):
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]

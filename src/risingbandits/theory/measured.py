@@ -75,12 +75,7 @@ class CurveReport:
 
 
 def check_curve(
-    values: npt.ArrayLike,
-    noise: float | None = None,
-    *,
-    name: str = "curve",
-    simulations: int = 999,
-    seed: int = 0,
+    values: npt.ArrayLike, noise: float | None = None, *, name: str = "curve", simulations: int = 999, seed: int = 0
 ) -> CurveReport:
     """Test whether a measured curve is rising and concave.
 
