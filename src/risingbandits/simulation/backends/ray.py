@@ -182,7 +182,7 @@ def program_stamp() -> str:
     digest = hashlib.sha256(_versions().encode())
     for name in _DECIDING:
         path = package / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for file in sorted([*path.rglob("*.py"), *path.rglob("*.toml")]) if path.is_dir() else [path]:
             digest.update(f"{file.relative_to(package).as_posix()};".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
