@@ -163,16 +163,12 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     ----------
     models : list of river regressors
         At least two.
-    policy : str, Policy or None
-        A policy or its name; None is CommitUCB.
     metric : river metric, optional
         Values single predictions; None is MAE.
     scale : float, optional
         The loss that counts as 1/2; None learns it from the targets.
-    horizon : int, optional
-        The length of the stream, if it is known.
-    seed : int, optional
-        For policies that draw.
+    policy, horizon, seed
+        As for `RisingClassifier`.
 
     Examples
     --------

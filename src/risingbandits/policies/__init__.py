@@ -19,17 +19,14 @@ from risingbandits.policies.best_arm.hyperband import Hyperband
 from risingbandits.policies.best_arm.r_ucbe import RUCBE
 from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
 from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
-from risingbandits.policies.classic.d_ucb import DUCB
-from risingbandits.policies.classic.epsilon_greedy import EpsilonGreedy
+from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
 from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
-from risingbandits.policies.classic.explore_then_commit import ExploreThenCommit
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
+from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
 from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
 from risingbandits.policies.classic.ser4 import Ser4
-from risingbandits.policies.classic.sw_ucb import SWUCB
 from risingbandits.policies.classic.tsallis_inf import TsallisINF
 from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
-from risingbandits.policies.classic.window_greedy import WindowGreedy
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.commit.open_arms import OpenArms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from itertools import chain
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
@@ -114,10 +115,10 @@ def _default(parameter: inspect.Parameter) -> str:
 
 
 def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
-    """Type and meaning of each parameter in the "Parameters" section of a numpydoc docstring."""
+    """Type and meaning of each parameter in the "Parameters" sections of a policy and of those it is made from."""
     found: dict[str, tuple[str, list[str]]] = {}
     current: list[str] = []
-    for line in _sections(policy).get("Parameters", ()):
+    for line in chain.from_iterable(_sections(kind).get("Parameters", ()) for kind in reversed(policy.__mro__)):
         if line and not line.startswith(" "):
             name, _, kind = line.partition(" : ")
             current = []
@@ -127,11 +128,11 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
     return {name: (kind, " ".join(text)) for name, (kind, text) in found.items()}
 
 
-def _sections(policy: type[Policy]) -> dict[str, list[str]]:
+def _sections(kind: type) -> dict[str, list[str]]:
     """The lines of a docstring by the titles above them, which are underlined with dashes; "" for the first ones."""
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
-    for line in (inspect.getdoc(policy) or "").splitlines():
+    for line in (inspect.getdoc(kind) or "").splitlines():
         if line and set(line) == {"-"}:
             lines = sections.setdefault(lines.pop(), [])
         else:

@@ -60,18 +60,12 @@ class ETTS(beta_ts.SWTS):
     decides, see `SWTS`. An arm that is not available catches up on its forced pulls when it is.
 
     Use it when a number of pulls is known after which the best arms lead. The forced pulls cost K Gamma rounds whatever
-    they show.
+    they show. The settings that are not listed are those of `SWTS`.
 
     Parameters
     ----------
     forced : int
         Forced pulls of each arm, Gamma. The paper sets it by the problem; the default 100 is ours.
-    tau : int or None
-        Rounds in the window. None: :math:`T^{1 - \beta}`, rounded up, for which the horizon is needed.
-    beta : float
-        Exponent of the window, in [0, 1]. Default 1/2, as in `SWTS`.
-    reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
 
     References
     ----------

@@ -54,26 +54,7 @@ class RLessUCB(red_ucb.REdUCB):
     :math:`+\infty` while N < 2. The stochastic index is that of `REdUCB`, over the arm's pulls (Metelli et al., 2022).
 
     Use it on restless problems (``RisingBandit(..., restless=True)``), whose optimum is the best arm of each round.
-    Arms that only improve when used are `REdUCB`'s.
-
-    Parameters
-    ----------
-    eps : float
-        Window as a share of the pulls, in (0, 1/2). Default 1/4.
-    sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
-        deterministic algorithm.
-    alpha : float
-        Confidence exponent, delta_t = t^-alpha, above 2. Default 3.
-    bonus_scale : float
-        Multiplies the width; 1 is the paper.
-    clip_index : bool
-        Replace a finite index above 1 by 1. Not in the paper.
-    nonneg_slope : bool
-        Replace a negative extrapolated trend by 0. Not in the paper.
-    ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+    Arms that only improve when used are `REdUCB`'s. The settings are those of `REdUCB`.
 
     References
     ----------
