@@ -76,18 +76,8 @@ def play_pairs(
 ) -> list[PairStudy]:
     """Simulate policies on both sides of each pair.
 
-    Parameters
-    ----------
-    policies : as for `simulate`, optional
-        By default `learning_policies`.
-    kinds : sequence of str
-        Which pairs.
-    horizon, runs, seed, jobs, progress
-        As for `simulate`.
-    noise : Noise, optional
-        Instead of the pair's own.
-    q : float
-        Of the cumulative-increment bound.
+    By default `learning_policies`, on all pairs with their own noise; ``q`` is that of the cumulative-increment bound,
+    the other arguments are those of `simulate`.
 
     Examples
     --------

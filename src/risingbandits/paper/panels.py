@@ -22,24 +22,12 @@ KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no
 
 @dataclass(frozen=True)
 class Panel:
-    """A problem and the policies that play it.
+    """A problem and the policies that play it."""
 
-    Attributes
-    ----------
-    name : str
-        For files and tables.
-    problem : RisingBandit
-        The problem, one with a name.
-    policies : dict of label -> Policy
-        Who plays.
-    horizon, runs, seed, record_at : int
-        As for `simulate`.
-    """
-
-    name: str
-    problem: RisingBandit
-    policies: dict[str, Policy]
-    horizon: int
+    name: str  # for files and tables
+    problem: RisingBandit  # one with a name
+    policies: dict[str, Policy]  # who plays
+    horizon: int  # this and what follows as for `simulate`
     runs: int
     seed: int
     record_at: int

@@ -26,25 +26,13 @@ _CURVE_POINTS = 120
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played.
+    """How much is played."""
 
-    Attributes
-    ----------
-    runs, seed : int
-        As for `simulate`.
-    horizon : int or None
-        Rounds; None for the experiment's own.
-    record_at : int
-        Rounds at which regret is recorded, evenly spaced.
-    extra : bool
-        Whether the panels that the paper does not have are played too.
-    """
-
-    runs: int = 100
+    runs: int = 100  # of each policy
     seed: int = 0
-    horizon: int | None = None
-    record_at: int = 80
-    extra: bool = True
+    horizon: int | None = None  # rounds; None for the experiment's own
+    record_at: int = 80  # rounds at which regret is recorded, evenly spaced
+    extra: bool = True  # whether the panels that the paper does not have are played too
 
 
 class Experiment(Protocol):
@@ -106,25 +94,13 @@ PANELS = (
 
 @dataclass(frozen=True)
 class RegretStudy:
-    """A study of cumulative regret.
+    """A study of cumulative regret."""
 
-    Attributes
-    ----------
-    name, title : str
-        For files and for the summary.
-    problem : str
-        Named problem.
-    curves_until : float
-        Share of the horizon up to which reward curves are shown.
-    specs : tuple of PanelSpec
-        The first is the paper's study, the others are extra.
-    """
-
-    name: str
-    title: str
-    problem: str
-    curves_until: float
-    specs: tuple[PanelSpec, ...] = PANELS
+    name: str  # for files
+    title: str  # for the summary
+    problem: str  # named problem
+    curves_until: float  # share of the horizon up to which reward curves are shown
+    specs: tuple[PanelSpec, ...] = PANELS  # the first is the paper's study, the others are extra
 
     def panels(self, size: Size) -> list[Panel]:
         found = []

@@ -52,13 +52,7 @@ class Outlook(NamedTuple):
 
 
 class AllocationLog:
-    """The fold of an allocation's events for readers.
-
-    Parameters
-    ----------
-    settings : Settings
-        What the allocation was made with.
-    """
+    """The fold of an allocation's events for readers, from the settings that it was made with."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

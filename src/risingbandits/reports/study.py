@@ -48,30 +48,14 @@ class SavedStudy(NamedTuple):
 
 
 class StudyNotes(NamedTuple):
-    """What a report says about a study beyond its result, kept in ``study.json``.
+    """What a report says about a study beyond its result, kept in ``study.json``."""
 
-    Attributes
-    ----------
-    command : str or None
-        How to get the same study again; None where the whole says it, of which this is a part.
-    noise : str
-        The noise of the rewards.
-    restless : bool
-        Whether the arms move with the rounds.
-    arms : list of str
-        Their names.
-    best : int or None
-        The best constant arm; None if restless.
-    curves : Curves
-        True means.
-    """
-
-    command: str | None
+    command: str | None  # how to get the same study again; None where the whole says it, of which this is a part
     noise: str
-    restless: bool
+    restless: bool  # whether the arms move with the rounds
     arms: list[str]
-    best: int | None
-    curves: Curves
+    best: int | None  # the best constant arm; None if restless
+    curves: Curves  # true means
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:

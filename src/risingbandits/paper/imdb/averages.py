@@ -31,25 +31,13 @@ _LATE = 0.1  # the share of the pulls at the end that tells whether a run has le
 
 @dataclass(frozen=True)
 class Averages:
-    """Learning curves of several learners, summed over runs.
+    """Learning curves of several learners, summed over runs."""
 
-    Attributes
-    ----------
-    setting : str
-        Learners, data, horizon and seed: what must agree for a file to be continued.
-    arms : tuple of str
-        Names of the learners.
-    sums : (K, T) int array
-        How many runs predicted rightly at each pull.
-    means, late : (runs, K) arrays
-        Share of right predictions in each run: over all pulls and over the last tenth.
-    """
-
-    setting: str
-    arms: tuple[str, ...]
-    sums: npt.NDArray[np.uint32]
-    means: Floats
-    late: Floats
+    setting: str  # learners, data, horizon and seed: what must agree for a file to be continued
+    arms: tuple[str, ...]  # names of the learners
+    sums: npt.NDArray[np.uint32]  # (K, T) how many runs predicted rightly at each pull
+    means: Floats  # (runs, K) share of right predictions in each run
+    late: Floats  # (runs, K) the same over the last tenth of the pulls
 
     @property
     def runs(self) -> int:

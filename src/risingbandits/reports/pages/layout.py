@@ -70,32 +70,16 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A picture, what it shows, and its numbers.
-
-    Attributes
-    ----------
-    key, title : str
-        Its id and heading.
-    caption : str
-        What is to be seen, and how it was measured.
-    data, layout
-        Traces and layout of Plotly; see `plotly_figures`.
-    table : TextTable
-        The same numbers, or as many as one would read.
-    legend : sequence of dict
-        Entries of the page's own legend: ``group``, ``text`` and ``look``.
-    height : int
-        In pixels.
-    """
+    """A picture, what it shows, and its numbers."""
 
     key: str
     title: str
-    caption: str
-    data: Sequence[dict[str, Any]]
+    caption: str  # what is to be seen, and how it was measured
+    data: Sequence[dict[str, Any]]  # traces of Plotly; see `plotly_figures`
     layout: dict[str, Any]
-    table: TextTable
-    legend: Sequence[dict[str, Any]] = ()
-    height: int = 400
+    table: TextTable  # the same numbers, or as many as one would read
+    legend: Sequence[dict[str, Any]] = ()  # entries of the page's own legend: ``group``, ``text`` and ``look``
+    height: int = 400  # in pixels
 
     def spec(self) -> dict[str, Any]:
         """What the page's script needs to draw it."""
@@ -149,22 +133,12 @@ def table_html(table: TextTable) -> str:
 
 
 class Page(NamedTuple):
-    """A title, a sentence and sections.
-
-    Attributes
-    ----------
-    title, lead : str
-        Heading, and what matters most in a sentence.
-    sections : sequence of Section
-        What follows.
-    live : int or None
-        Number of the event that it shows, if the page listens to the server it came from for newer blocks.
-    """
+    """A title, a sentence and sections."""
 
     title: str
-    lead: str
+    lead: str  # what matters most, in a sentence
     sections: Sequence[Section]
-    live: int | None = None
+    live: int | None = None  # number of the event that it shows, if it listens to a server for newer blocks
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, section by section."""
