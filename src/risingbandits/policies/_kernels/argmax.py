@@ -22,6 +22,20 @@ def first(available: Mask) -> int:
 
 
 @kernel
+def highest(values: Floats, available: Mask) -> int:
+    """The available arm with the highest value, the lowest number where several are."""
+    chosen = first(available)
+    best = values[chosen]
+    for arm in range(values.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        better = values[arm] > best
+        best = values[arm] if better else best
+        chosen = arm if better else chosen
+    return chosen
+
+
+@kernel
 def among_ties(value: float, best: float, arm: int, chosen: int, ties: int, rng: Rng) -> tuple[float, int, int]:
     """The highest value, its arm and the number of ties, after one more candidate."""
     if value > best:

@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, trends
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, trends
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting
@@ -32,14 +32,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    best = -math.inf
-    chosen = -1
-    for arm in range(state.value.shape[0]):
-        if available is None or available[arm]:
-            better = chosen < 0 or state.value[arm] > best
-            best = state.value[arm] if better else best
-            chosen = arm if better else chosen
-    return chosen
+    return argmax.highest(state.value, available)
 
 
 @kernel
@@ -78,11 +71,7 @@ def _widen(state: Any, arm: int) -> None:
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the highest estimate of mu(T), the width left out."""
-    best = 0
-    for arm in range(1, state.estimate.shape[0]):
-        if state.estimate[arm] > state.estimate[best]:
-            best = arm
-    return best
+    return argmax.highest(state.estimate, None)
 
 
 @register

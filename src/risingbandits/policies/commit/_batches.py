@@ -177,14 +177,3 @@ def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     arms["low"][arm] = lo
     arms["drawn"][arm] = n
     arms["due"][arm] = max(n + 1, int(state.growth * n))
-
-
-@kernel
-def safest(state: Any) -> int:
-    """The arm with the highest pessimistic level."""
-    low = state.arms["low"]
-    best = 0
-    for arm in range(1, low.shape[0]):
-        if low[arm] > low[best]:
-            best = arm
-    return best

@@ -11,6 +11,7 @@ import math
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Records
+from risingbandits.policies._kernels import argmax
 from risingbandits.policies.commit import _commit_value
 
 NONE, SUNK_COST, SHARED = 0, 1, 2
@@ -19,12 +20,7 @@ NONE, SUNK_COST, SHARED = 0, 1, 2
 @kernel
 def incumbent(arms: Records) -> int:
     """The arm with the highest pessimistic level."""
-    lo = arms["lo"]
-    best = 0
-    for arm in range(1, lo.shape[0]):
-        if lo[arm] > lo[best]:
-            best = arm
-    return best
+    return argmax.highest(arms["lo"], None)
 
 
 @kernel

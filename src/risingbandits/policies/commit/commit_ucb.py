@@ -16,7 +16,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate
+from risingbandits.policies._kernels import argmax, histories, noise_estimate
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _lines, _risk, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
@@ -138,7 +138,7 @@ def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
 @kernel
 def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
     """The incumbent: the arm with the highest pessimistic level."""
-    return _batches.safest(state)
+    return argmax.highest(state.arms["low"], None)
 
 
 @register
