@@ -165,7 +165,7 @@ class PartialFitArm(_SklearnArm):
 
     def _rows(self, piece: int) -> tuple[Any, Any]:
         rows = self._order.rows(piece)
-        return _take(self.X, rows), self.y[rows]
+        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], self.y[rows]
 
 
 class WarmStartArm(_SklearnArm):
@@ -272,10 +272,6 @@ def _data(X: Any, y: Any) -> tuple[Any, Any]:
     if len(y) == 0:
         raise RisingBanditsError("X and y must have at least one row, got none.")
     return X, y
-
-
-def _take(X: Any, rows: Any) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _variance(y: Any) -> float:

@@ -212,7 +212,8 @@ class FewArms(Policy):
             made = known(**settings)
         except TypeError as error:
             raise RisingBanditsError(f"settings must be those of {known.__name__}, got {shown(settings)}.") from error
-        return made.replace(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
+        lacks_sigma = made.get_params().get("sigma", 0.0) is None
+        return made.replace(sigma=self.sigma) if self.sigma is not None and lacks_sigma else made
 
     @property
     def draws(self) -> bool:
@@ -272,7 +273,3 @@ class FewArms(Policy):
         inner = self.inner()
         inner.n_arms = state.inner_pulls.size
         return inner
-
-
-def _lacks_sigma(policy: Policy) -> bool:
-    return policy.get_params().get("sigma", 0.0) is None

@@ -218,7 +218,8 @@ class RisingBandit:
         sums = _encoding.curve_sums(self._encoded, self._data_sums, rows)
         if rows.size and self.noise.mean_range is not None:
             for arm in self._clipped_arms(int(rows.max())):
-                sums[:, arm] = _running_sums(self._encoded, arm, rows[:, arm].max())[rows[:, arm]]
+                running = _encoding.clipped_sums(self._encoded, arm, rows[:, arm].max())
+                sums[:, arm] = np.append(0.0, running)[rows[:, arm]]
         return sums.reshape(counts.shape)
 
     def oracle_arm(self, horizon: int | None = None) -> int:
@@ -355,8 +356,3 @@ def _checked_limits(limits: int | Iterable[int] | None, n_arms: int) -> tuple[in
             raise RisingBanditsError(f"max_pulls must be one number or {n_arms}, one for each arm, got {len(each)}.")
         return each
     return (check_positive_int("max_pulls", limits),) * n_arms
-
-
-def _running_sums(env: Environment, arm: int, n: int) -> Floats:
-    """Sums of the first 0..n effective means."""
-    return np.concatenate([[0.0], _encoding.clipped_sums(env, arm, n)])

@@ -55,7 +55,7 @@ def spending_table(outcome: Replay) -> TextTable:
     order = np.argsort(sign * outcome.final, kind="stable")
     shares = [outcome.pulls[label].mean(axis=0) for label in outcome.pulls]
     rows = [
-        (outcome.arms[arm], f"{outcome.final[arm]:.4f}", *(_count(float(share[arm])) for share in shares))
+        (outcome.arms[arm], f"{outcome.final[arm]:.4f}", *(f"{share[arm]:,.1f}".removesuffix(".0") for share in shares))
         for arm in order
     ]
     header = ("arm", "final value", *outcome.pulls)
@@ -93,10 +93,6 @@ def _mean(values: npt.NDArray[np.float64]) -> str:
     if len(values) == 1:
         return mean
     return f"{mean} ± {half_width(values):.4f}"
-
-
-def _count(mean: float) -> str:
-    return f"{mean:,.1f}".removesuffix(".0")
 
 
 def _exact(value: float) -> str:

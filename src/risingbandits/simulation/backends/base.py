@@ -56,10 +56,7 @@ class Threads(Backend):
 
     Items are handed out in blocks: few enough to reuse buffers, enough to keep all threads busy.
 
-    Parameters
-    ----------
-    jobs : int, optional
-        Threads; by default one per core.
+    By default there is one thread for each core.
 
     Examples
     --------

@@ -57,10 +57,7 @@ class RayBlocks(Backend):
     What an item takes is measured: the first blocks, one for each slot, end 0.1 s after their first item, which may
     have to be compiled. The others take 0.1 to 2 s, or one item where that takes longer.
 
-    Parameters
-    ----------
-    jobs : int, optional
-        The most blocks at once; by default as many as the cluster has cores.
+    At most ``jobs`` blocks are played at once, by default as many as the cluster has cores.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
