@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from risingbandits._core.types import Ints
 
 
 class RisingBanditsError(ValueError):
@@ -119,7 +120,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     raise RisingBanditsError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}{ending}")
 
 
-def check_counts(name: str, value: Any, minimum: int = 0) -> npt.NDArray[np.int64]:
+def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
     """``value`` (an integer or an array of integers, none below ``minimum``) as an int64 array of the same shape.
 
     >>> check_counts("n", [1, 2, 3])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Explanation:
 
     policy: str
     round: int
-    columns: dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]
+    columns: dict[str, Floats | Ints]
 
-    def __getitem__(self, column: str) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+    def __getitem__(self, column: str) -> Floats | Ints:
         return self.columns[column]
 
     def __str__(self) -> str:

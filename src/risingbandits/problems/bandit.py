@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import Curve, Pull, Pulls
@@ -162,7 +162,7 @@ class RisingBandit:
         return self.noise.sigma
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64] | None:
+    def lengths(self) -> Ints | None:
         """How often each arm can be pulled before its curve ends: ``max_pulls``, or the lengths of the tables.
 
         None where no arm ends; an arm that does not end, beside others that do, has the largest of all whole numbers.
@@ -299,7 +299,7 @@ class RisingBandit:
         names = self.arm_names[arm : arm + 1]
         return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits)
 
-    def _clipped_arms(self, last: int) -> npt.NDArray[np.int64]:
+    def _clipped_arms(self, last: int) -> Ints:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
 
         Tabulated arms need no care, their values are clipped when they are encoded.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import check_counts, check_positive_int
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
@@ -114,7 +114,7 @@ class Curve(ABC):
         return ShapeCheck(CONCAVE, 1, self.increment(2) - self.increment(1))
 
 
-def _like(pulls: npt.NDArray[np.int64], values: Floats) -> float | Floats:
+def _like(pulls: Ints, values: Floats) -> float | Floats:
     return float(values.item()) if pulls.ndim == 0 else values.reshape(pulls.shape)
 
 

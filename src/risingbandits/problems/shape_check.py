@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from risingbandits._core.types import Floats
 
 NON_DECREASING = "non-decreasing"
 CONCAVE = "concave"
@@ -57,7 +58,7 @@ class ShapeCheck:
         return f"ShapeCheck({self.shape}: violated at {where} by {self.amount:.3g})"
 
 
-def first_excess(shape: str, excess: npt.NDArray[np.float64], tolerance: float) -> ShapeCheck:
+def first_excess(shape: str, excess: Floats, tolerance: float) -> ShapeCheck:
     """The check whose condition at pull n is ``excess[n - 1] <= tolerance``."""
     broken = excess > tolerance
     if not broken.any():

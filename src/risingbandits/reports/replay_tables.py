@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats
 from risingbandits.simulation.replay import Replay
 
 
@@ -88,7 +88,7 @@ def _recommended(outcome: Replay, label: str) -> str:
     return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
 
 
-def _mean(values: npt.NDArray[np.float64]) -> str:
+def _mean(values: Floats) -> str:
     mean = f"{round(float(values.mean()), 4) + 0.0:.4f}"
     if len(values) == 1:
         return mean

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.files import write_whole
 from risingbandits._core.progress import Advance
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.live import Learner, LiveBandit
 from risingbandits.problems import RisingBandit
@@ -102,7 +102,7 @@ class Averages:
             raise RisingBanditsError(f"{path} holds no learning curves ({type(error).__name__}).") from error
 
 
-def bin_edges(horizon: int) -> npt.NDArray[np.int64]:
+def bin_edges(horizon: int) -> Ints:
     """0 and the last pulls of bins: 10 pulls at first, later 4 % of the pulls so far, never beyond the horizon."""
     edges = [0]
     while edges[-1] < horizon:

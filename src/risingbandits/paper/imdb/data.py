@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 
 _COMPACT = "imdb_bow_10k.npz"
 _ARCHIVE = "aclImdb_v1.tar.gz"
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     name: str
     features: int  # d, the number of columns
-    indptr: npt.NDArray[np.int64]  # row r is the entries indptr[r] to indptr[r + 1]
+    indptr: Ints  # row r is the entries indptr[r] to indptr[r + 1]
     indices: npt.NDArray[np.int32]
     values: Floats
     labels: Floats  # 0.0 or 1.0
@@ -95,7 +95,7 @@ def load_digits() -> Rows:
     return _rows_of("digits", images, digits >= 5)
 
 
-def _rows_of(name: str, matrix: npt.NDArray[np.float64], labels: npt.NDArray[np.bool_]) -> Rows:
+def _rows_of(name: str, matrix: Floats, labels: npt.NDArray[np.bool_]) -> Rows:
     row, column = np.nonzero(matrix)
     indptr = np.searchsorted(row, np.arange(len(matrix) + 1))
     return _rows(name, matrix.shape[1], indptr, column, matrix[row, column], labels)

@@ -8,10 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.jit import interpreted
+from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, noise_estimate
 from risingbandits.policies.commit import _batches, _widths
 
@@ -78,7 +78,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
         if state.kind == _widths.BERNSTEIN:
             histories.make_room(state.pairs, self.n_arms, capacity)
 
-    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+    def ask(self, available: Sequence[bool] | Mask = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known
             arm = int(self._state.run["arm"][0])
             if arm >= 0:

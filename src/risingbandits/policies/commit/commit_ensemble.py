@@ -11,10 +11,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines, _risk
@@ -220,7 +219,7 @@ def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> i
 
 
 @rare_kernel
-def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time."""
     best = 0
     highest = -math.inf

@@ -11,11 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _lines, _risk, _widths
@@ -136,7 +135,7 @@ def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def recommend(state: State, t: int, pulls: Ints) -> int:
     """The incumbent: the arm with the highest pessimistic level."""
     return argmax.highest(state.arms["low"], None)
 
