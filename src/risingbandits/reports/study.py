@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.files import write_whole
+from risingbandits._core.files import readable, write_whole
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import Curves
 from risingbandits.simulation.result import Result
@@ -79,16 +79,12 @@ class StudyNotes(NamedTuple):
     def load(folder: Path) -> StudyNotes | None:
         """Read what `save` wrote; None where there is no such file."""
         path = folder / _FILE
-        try:
+        if not path.exists():
+            return None
+        with readable(path, "holds no readable study"):
             content = json.loads(path.read_text())
             if content.pop("format") != _FORMAT:
                 raise RisingBanditsError(f"{path} has another format than this version reads ({_FORMAT}).")
             curves = content.pop("curves")
             means = {int(arm): values for arm, values in curves["means"].items()}
             return StudyNotes(**content, curves=Curves(curves["pulls"], means))
-        except FileNotFoundError:
-            return None
-        except RisingBanditsError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RisingBanditsError(f"{path} holds no readable study ({type(error).__name__}).") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, missing
-from risingbandits._core.files import write_whole
+from risingbandits._core.files import readable, write_whole
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
@@ -181,7 +180,7 @@ class Result:
     def load(folder: str | Path) -> Result:
         """Read what `save` wrote."""
         folder = Path(folder)
-        try:
+        with readable(folder, "holds no readable result"):
             header = json.loads((folder / _HEADER).read_text())
             data = (folder / _DATA).read_bytes()
             if header["format"] != _FORMAT:
@@ -206,12 +205,6 @@ class Result:
                 final_means=arrays["final_means"],
                 **by_label,
             )
-        except FileNotFoundError as error:
-            raise RisingBanditsError(f"{error.filename} does not exist.") from None
-        except RisingBanditsError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise RisingBanditsError(f"{folder} holds no readable result ({type(error).__name__}).") from error
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per policy, run and record point: policy, run, round, regret (needs pandas)."""

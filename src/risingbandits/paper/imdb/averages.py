@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.files import write_whole
+from risingbandits._core.files import readable, write_whole
 from risingbandits._core.progress import Advance
 from risingbandits._core.types import Floats, Ints
 from risingbandits.paper.imdb.data import Rows
@@ -94,12 +93,12 @@ class Averages:
     @staticmethod
     def load(path: Path) -> Averages:
         """Read what `save` wrote."""
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-                header = json.loads(bytes(file["header"]))
-                return Averages(header["setting"], tuple(header["arms"]), file["sums"], file["means"], file["late"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise RisingBanditsError(f"{path} holds no learning curves ({type(error).__name__}).") from error
+        with (
+            readable(path, "holds no learning curves"),
+            np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file,
+        ):
+            header = json.loads(bytes(file["header"]))
+            return Averages(header["setting"], tuple(header["arms"]), file["sums"], file["means"], file["late"])
 
 
 def bin_edges(horizon: int) -> Ints:
