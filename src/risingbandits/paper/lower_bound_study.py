@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing, pair_study
-from risingbandits.paper.panels import Panel
-from risingbandits.paper.regret_study import POLICIES, Size
+from risingbandits.paper.regret_study import POLICIES, Panel, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.problems import PAIRS, problem_pair

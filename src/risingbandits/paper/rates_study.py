@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.panels import Panel
-from risingbandits.paper.regret_study import Size
+from risingbandits.paper.regret_study import Panel, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy

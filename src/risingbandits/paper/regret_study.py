@@ -1,7 +1,12 @@
-"""The frame of a regret study: panels of policies on one problem, its tables and its figures."""
+"""The frame of a regret study: panels of policies on one problem, its tables and its figures.
+
+The result of a panel is kept, and never played twice. Its folder is named by a hash of all that decides its numbers, so
+results of other settings, or of another version of the program, lie beside each other and are never taken for this one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,19 +14,63 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.panels import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
+from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
 from risingbandits.reports.study import Study
-from risingbandits.simulation import Result
+from risingbandits.simulation import Result, simulate
+from risingbandits.simulation.backends.base import Backend
+from risingbandits.simulation.backends.ray import program_stamp
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
 
+KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no panel twice
 _CURVE_POINTS = 120
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A problem and the policies that play it."""
+
+    name: str  # for files and tables
+    problem: RisingBandit  # one with a name
+    policies: dict[str, Policy]  # who plays
+    horizon: int  # this and what follows as for `simulate`
+    runs: int
+    seed: int
+    record_at: int
+
+    def kept_in(self, folder: Path) -> Path:
+        """Where the result is kept below the folder of a study."""
+        numbers = (self.horizon, self.runs, self.seed, self.record_at)
+        causes = (program_stamp(), self.problem.name, self.problem.noise, self.policies, numbers)
+        return folder / KEPT / hashlib.sha256(repr(causes).encode()).hexdigest()[:24]
+
+    def kept(self, folder: Path) -> Result | None:
+        """The result that is there already; None where there is none, or a damaged one."""
+        try:
+            return Result.load(self.kept_in(folder))
+        except RisingBanditsError:
+            return None
+
+    def play(self, folder: Path, backend: Backend, progress: bool = False) -> Result:
+        """Play all runs, and keep the result."""
+        result = simulate(
+            self.policies,
+            self.problem,
+            self.horizon,
+            self.runs,
+            self.seed,
+            record_at=self.record_at,
+            progress=progress,
+            backend=backend,
+        )
+        result.save(self.kept_in(folder))
+        return result
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from risingbandits._core.errors import RisingBanditsError, check_counts, check_p
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
-from risingbandits.problems.base import Curve, Pull, Pulls
+from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
-from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
 _DEFAULT_NOISE = Gaussian(0.1)
 _ENDLESS = np.iinfo(np.int64).max
