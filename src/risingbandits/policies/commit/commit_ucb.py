@@ -17,7 +17,7 @@ from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _lines, _risk, _widths
+from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, or_none, setting
@@ -25,13 +25,13 @@ from risingbandits.policies.settings import number, or_none, setting
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
+_RULES = {None: _commit_value.NONE, "sunk-cost": _commit_value.SUNK_COST, "shared": _commit_value.SHARED}
 
 
 class State(NamedTuple):
     """What CommitUCB knows."""
 
-    rule: int  # _risk: which risks count
+    rule: int  # _commit_value: which risks count
     kind: int  # _widths
     sigma: float
     cap: float
@@ -63,8 +63,8 @@ def _decide(state: State, t: int, available: Mask) -> int:
         return unseen
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
-    b = _risk.incumbent(state.arms)
-    arm = _risk.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
+    b = _commit_value.incumbent(state.arms)
+    arm = _commit_value.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
     return _batches.begin(state, t, remaining, arm, b) if available is None else arm
 
 
@@ -239,8 +239,10 @@ class CommitUCB(CommitFamily):
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
         state, remaining = self.filled(state, t)
-        b = interpreted(_risk.incumbent)(state.arms)
-        interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
+        b = interpreted(_commit_value.incumbent)(state.arms)
+        interpreted(_commit_value.choose)(
+            state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None
+        )
         known = state.arms["pulls"] > 0
 
         def column(name: str, per: float = 1.0) -> np.ndarray:
