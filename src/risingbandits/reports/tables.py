@@ -76,8 +76,8 @@ def parameters_table(policy: type[Policy]) -> TextTable:
     """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
     meanings = _documented_parameters(policy)
     rows = [
-        (name, _default(parameter), *meanings.get(name, ("", "")))
-        for name, parameter in inspect.signature(policy).parameters.items()
+        (name, "required" if each.default is each.empty else repr(each.default), *meanings.get(name, ("", "")))
+        for name, each in inspect.signature(policy).parameters.items()
     ]
     return TextTable(("setting", "default", "type", "meaning"), rows)
 
@@ -108,10 +108,6 @@ def _tags(policy: type[Policy]) -> str:
 
 def _first_sentence(policy: type[Policy]) -> str:
     return inspect.cleandoc(policy.__doc__ or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
-
-
-def _default(parameter: inspect.Parameter) -> str:
-    return "required" if parameter.default is inspect.Parameter.empty else repr(parameter.default)
 
 
 def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
