@@ -27,17 +27,7 @@ from typing import TYPE_CHECKING, Any
 from risingbandits._version import __version__
 
 if TYPE_CHECKING:
-    from risingbandits import (
-        allocation,
-        integrations,
-        paper,
-        policies,
-        problems,
-        reports,
-        simulation,
-        testing,
-        theory,
-    )
+    from risingbandits import allocation, integrations, paper, policies, problems, reports, simulation, testing, theory
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
     from risingbandits.policies import Policy, get_policy, policy_names, recommended_policy

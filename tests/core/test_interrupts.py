@@ -16,7 +16,8 @@ import pytest
 from numba.core import event
 
 from programs import PATIENCE, program
-from risingbandits._core.interrupts import interruptible, interrupts_between_steps
+from risingbandits._core.compile_wait import compiled_inside
+from risingbandits._core.interrupts import interrupts_between_steps
 
 # SIGINT arrives in the main thread inside one of Python's functions that LLVM calls, where exceptions are lost.
 INTERRUPTED_BY_LLVM = """
@@ -84,7 +85,7 @@ class Interrupting(event.Listener):
 
 
 def test_compilation_stops_before_its_next_step() -> None:
-    double = interruptible(numba.njit(lambda x: x + x))
+    double = compiled_inside(interrupts_between_steps, numba.njit(lambda x: x + x))
     with event.install_listener("numba:run_pass", interrupting := Interrupting()), pytest.raises(KeyboardInterrupt):
         double(2)
     assert interrupting.steps <= 2

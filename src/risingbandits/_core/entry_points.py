@@ -30,14 +30,7 @@ class EntryPoint:
     machine code. The arguments of all calls must be of the same types: the machine code is made for those of the call
     before which it has paid.
 
-    Parameters
-    ----------
-    function : function or kernel
-        What to run.
-    share : float
-        Seconds in plain Python before it is compiled, for each second that compiling would take.
-    **names : object
-        Global names of ``function`` and what they mean here, such as a policy's kernels.
+    It is compiled when it has spent so many seconds in plain Python: ``share`` times what compiling would take.
     """
 
     __slots__ = ("_fast", "_function", "_names", "_price", "_share", "_slow", "_spent", "call")

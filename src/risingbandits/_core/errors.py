@@ -13,13 +13,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from risingbandits._core.types import Ints
 
 
 class RisingBanditsError(ValueError):
     """Input that the package cannot use; the base of all its errors about arguments and files."""
 
     __module__ = "risingbandits"  # where users import it from, and what tracebacks name
+
+
+def missing(library: str, purpose: str, extra: str) -> RisingBanditsError:
+    """The complaint about a library that is not installed, with how to get it."""
+    return RisingBanditsError(f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]'.")
 
 
 def shown(value: object) -> str:
@@ -114,7 +120,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     raise RisingBanditsError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}{ending}")
 
 
-def check_counts(name: str, value: Any, minimum: int = 0) -> npt.NDArray[np.int64]:
+def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
     """``value`` (an integer or an array of integers, none below ``minimum``) as an int64 array of the same shape.
 
     >>> check_counts("n", [1, 2, 3])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+from risingbandits._core.errors import RisingBanditsError
 
 
 @contextmanager
@@ -24,6 +27,19 @@ def whole(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         remove(temporary)
+
+
+@contextmanager
+def readable(path: Path, trouble: str) -> Iterator[None]:
+    """Inside, a file that is missing or damaged is told in one sentence: it does not exist, or has the ``trouble``."""
+    try:
+        yield
+    except RisingBanditsError:
+        raise
+    except FileNotFoundError as error:
+        raise RisingBanditsError(f"{error.filename} does not exist.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise RisingBanditsError(f"{path} {trouble} ({type(error).__name__}).") from error
 
 
 def write_whole(path: Path, data: bytes) -> None:

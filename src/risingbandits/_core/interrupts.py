@@ -17,20 +17,6 @@ from typing import Any
 from numba.core import event
 
 
-def interruptible(dispatcher: Any) -> Any:
-    """The same function of Numba's, which can be interrupted while it is compiled, loaded or put into the cache."""
-    make = getattr(dispatcher, "_compile_for_args", None)
-    if make is None:  # compilation is disabled
-        return dispatcher
-
-    def interruptibly(*arguments: Any, **named: Any) -> Any:
-        with interrupts_between_steps():
-            return make(*arguments, **named)
-
-    dispatcher._compile_for_args = interruptibly  # called for every new kind of arguments, never afterwards
-    return dispatcher
-
-
 @contextmanager
 def interrupts_between_steps() -> Iterator[None]:
     """Hold SIGINT back; its handler is called before the next step of the compiler, or at the end of the block.

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from risingbandits._core.compile_wait import quicker
-from risingbandits._core.interrupts import interruptible
+from risingbandits._core.compile_wait import compiled_inside, no_collections
+from risingbandits._core.interrupts import interrupts_between_steps
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,7 +95,8 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     bound = _rebind(plain(function), names)
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
     dispatcher = numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)
-    return interruptible(quicker(dispatcher))  # type: ignore[no-any-return]
+    inside = compiled_inside(no_collections, dispatcher)
+    return compiled_inside(interrupts_between_steps, inside)  # type: ignore[no-any-return]
 
 
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, missing, shown
 
 _USAGE = "RAY_USAGE_STATS_ENABLED"
 
@@ -18,7 +18,7 @@ def import_ray(purpose: str, extra: str = "ray") -> ModuleType:
     try:
         import ray
     except ImportError:
-        raise RisingBanditsError(f"Ray is needed for {purpose}: pip install 'risingbandits[{extra}]'.") from None
+        raise missing("Ray", purpose, extra) from None
     return ray
 
 

@@ -25,18 +25,7 @@ if TYPE_CHECKING:
     from risingbandits.reports.study import Study
 
 # What the demo shows, where registered: policies for the sum of the rewards, and the yardsticks below and above.
-_DEMO_POLICIES = (
-    "commit-ucb",
-    "red-ucb",
-    "kl-ucb",
-    "sw-ucb",
-    "sw-kl-ucb",
-    "sw-ts",
-    "rexp3",
-    "ser4",
-    "round-robin",
-    "oracle",
-)
+_DEMO_POLICIES = "commit-ucb,red-ucb,kl-ucb,sw-ucb,sw-kl-ucb,sw-ts,rexp3,ser4,round-robin,oracle"
 # What `simulate` compares where nothing is said.
 _COMPARED = {
     "cumulative": "commit-ucb,red-ucb,round-robin",
@@ -101,7 +90,7 @@ def demo(
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
-    policies = [get_policy(name) for name in _DEMO_POLICIES if name in policy_names()]
+    policies = [get_policy(name) for name in _DEMO_POLICIES.split(",") if name in policy_names()]
     studies = []
     for name in _DEMO_INSTANCES:
         problem = get_problem(name)

@@ -13,14 +13,8 @@ _WITHOUT_EFFECT = ("jobs", "backend", "address")  # on what is written
 def given_command(context: typer.Context, *without: str, **settled: Any) -> str:
     """The command line of ``context`` with the values of its options, those of defaults too.
 
-    Parameters
-    ----------
-    context : typer.Context
-        Of the command that runs.
-    without : str
-        Options that are left out, beside those that only say where runs are played.
-    settled
-        Values that stand for those in the context, such as a horizon that followed from something else.
+    Left out are the options ``without`` and those that only say where runs are played. ``settled`` values stand for
+    those in the context, such as a horizon that followed from something else.
     """
     words = context.command_path.split()
     for parameter in context.command.params:

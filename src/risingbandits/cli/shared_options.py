@@ -15,8 +15,7 @@ Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")]
 Objective = Annotated[str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")]
 Backend = Annotated[
-    str,
-    typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME"),
+    str, typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME")
 ]
 Address = Annotated[
     str | None,

@@ -29,24 +29,20 @@ __all__ = [
 ]
 
 _MODULES = {
-    "OptunaArms": "optuna",
-    "PartialFitArm": "sklearn",
-    "RisingClassifier": "river",
-    "RisingRegressor": "river",
-    "RisingScheduler": "ray_tune",
-    "RisingSelector": "sklearn_selector",
-    "RiverPolicy": "river",
-    "StudyArm": "optuna",
-    "TrialArm": "optuna",
-    "WarmStartArm": "sklearn",
+    "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
+    "ray_tune": ("RisingScheduler",),
+    "river": ("RisingClassifier", "RisingRegressor", "RiverPolicy"),
+    "sklearn": ("PartialFitArm", "WarmStartArm"),
+    "sklearn_selector": ("RisingSelector",),
 }
+_WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES])
+    return sorted([*globals(), *_WHERE])

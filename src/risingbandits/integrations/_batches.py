@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from risingbandits._core.types import Floats, Ints
 
 
 class BatchOrder:
@@ -21,9 +22,9 @@ class BatchOrder:
 
     def __init__(self, n_rows: int, batch: int, seed: int) -> None:
         self.n_rows, self.batch, self.seed = n_rows, min(batch, n_rows), seed
-        self._passes: dict[int, npt.NDArray[np.int64]] = {}
+        self._passes: dict[int, Ints] = {}
 
-    def rows(self, number: int) -> npt.NDArray[np.int64]:
+    def rows(self, number: int) -> Ints:
         """The rows of one batch."""
         first, last = number * self.batch, (number + 1) * self.batch
         parts = []
@@ -32,7 +33,7 @@ class BatchOrder:
             parts.append(self._order(number_of_pass)[max(first - start, 0) : last - start])
         return np.concatenate(parts)
 
-    def _order(self, number_of_pass: int) -> npt.NDArray[np.int64]:
+    def _order(self, number_of_pass: int) -> Ints:
         if number_of_pass not in self._passes:
             while len(self._passes) > 1:  # neighbouring passes are enough
                 self._passes.pop(next(iter(self._passes)))
@@ -53,7 +54,7 @@ class RunningVariance:
     def __init__(self) -> None:
         self.n, self.mean, self.squares = 0, 0.0, 0.0
 
-    def add(self, values: npt.NDArray[np.float64]) -> None:
+    def add(self, values: Floats) -> None:
         """Take in a batch."""
         n, mean = len(values), float(np.mean(values))
         gap = mean - self.mean

@@ -54,12 +54,7 @@ class PolicyRun:
 
     def __getstate__(self) -> dict[str, Any]:
         policy = self.policy
-        return {
-            "arm": self._arm,
-            "policy": type(policy),
-            "params": policy.get_params(),
-            "run": policy.state_dict(),
-        }
+        return {"arm": self._arm, "policy": type(policy), "params": policy.get_params(), "run": policy.state_dict()}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self._arm = saved["arm"]

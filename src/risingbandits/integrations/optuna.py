@@ -10,7 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits.allocation.pull import Pull
 
 try:
@@ -18,9 +18,7 @@ try:
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 except ImportError:
-    raise RisingBanditsError(
-        "Optuna is needed for OptunaArms and StudyArm: pip install 'risingbandits[optuna]'."
-    ) from None
+    raise missing("Optuna", "OptunaArms and StudyArm", "optuna") from None
 
 _MARK = "risingbandits"  # attribute of trials that are arms: the name of the arm, or the number of the pull
 

@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.ray_connection import import_ray
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
@@ -22,8 +22,8 @@ import_ray("RisingScheduler", "tune")
 try:
     from ray.tune.experiment import Trial
     from ray.tune.schedulers import TrialScheduler
-except ImportError as missing:  # Ray without what Tune needs
-    raise RisingBanditsError("Ray Tune is needed for RisingScheduler: pip install 'risingbandits[tune]'.") from missing
+except ImportError as error:  # Ray without what Tune needs
+    raise missing("Ray Tune", "RisingScheduler", "tune") from error
 
 log = logging.getLogger("risingbandits")
 

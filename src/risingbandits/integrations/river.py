@@ -9,16 +9,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, missing
 from risingbandits.policies import Policy
 
 try:
     from river import bandit, metrics
     from river.model_selection.base import ModelSelectionClassifier, ModelSelectionRegressor
 except ImportError:
-    raise RisingBanditsError(
-        "River is needed for RisingClassifier, RisingRegressor and RiverPolicy: pip install 'risingbandits[river]'."
-    ) from None
+    raise missing("River", "RisingClassifier, RisingRegressor and RiverPolicy", "river") from None
 
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.integrations._river_scores import SampleScore
@@ -165,16 +163,12 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     ----------
     models : list of river regressors
         At least two.
-    policy : str, Policy or None
-        A policy or its name; None is CommitUCB.
     metric : river metric, optional
         Values single predictions; None is MAE.
     scale : float, optional
         The loss that counts as 1/2; None learns it from the targets.
-    horizon : int, optional
-        The length of the stream, if it is known.
-    seed : int, optional
-        For policies that draw.
+    policy, horizon, seed
+        As for `RisingClassifier`.
 
     Examples
     --------

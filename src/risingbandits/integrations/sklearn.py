@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.files import whole
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
@@ -25,9 +25,7 @@ try:
     from sklearn.metrics import get_scorer
     from sklearn.utils import indexable
 except ImportError:
-    raise RisingBanditsError(
-        "scikit-learn is needed for PartialFitArm and WarmStartArm: pip install 'risingbandits[sklearn]'."
-    ) from None
+    raise missing("scikit-learn", "PartialFitArm and WarmStartArm", "sklearn") from None
 
 _FORMAT = 1
 
@@ -167,7 +165,7 @@ class PartialFitArm(_SklearnArm):
 
     def _rows(self, piece: int) -> tuple[Any, Any]:
         rows = self._order.rows(piece)
-        return _take(self.X, rows), self.y[rows]
+        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], self.y[rows]
 
 
 class WarmStartArm(_SklearnArm):
@@ -274,10 +272,6 @@ def _data(X: Any, y: Any) -> tuple[Any, Any]:
     if len(y) == 0:
         raise RisingBanditsError("X and y must have at least one row, got none.")
     return X, y
-
-
-def _take(X: Any, rows: Any) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _variance(y: Any) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
 from risingbandits.integrations._policy_run import PolicyRun
 
@@ -18,9 +18,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
-    raise RisingBanditsError(
-        "scikit-learn is needed for RisingSelector: pip install 'risingbandits[sklearn]'."
-    ) from None
+    raise missing("scikit-learn", "RisingSelector", "sklearn") from None
 
 from risingbandits.integrations.sklearn import seeded
 

@@ -42,9 +42,7 @@ def regret_figure(data: RegretData, panels: Sequence[str], titles: Mapping[str, 
                 rounds, mean = np.append(0.0, line.rounds), np.append(0.0, line.mean)
                 lines.append(Line(label, labels.index(label), rounds, mean, half))
             draw_lines(ax, lines, loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
-            ax.set_title(titles[panel])
-            ax.set_xlabel("round t")
-            ax.set_ylabel("cumulative regret")
+            ax.set(title=titles[panel], xlabel="round t", ylabel="cumulative regret")
     return figure
 
 
@@ -74,7 +72,5 @@ def curves_figure(data: RegretData, title: str, best: int) -> Figure:
         figure, (ax,) = figure_with_axes(1, 4.2, 2.5)
         draw_lines(ax, curve_lines(curves, arms, best))
         ax.set_ylim(bottom=0)
-        ax.set_title(title)
-        ax.set_xlabel("pulls of the arm")
-        ax.set_ylabel("mean reward")
+        ax.set(title=title, xlabel="pulls of the arm", ylabel="mean reward")
     return figure

@@ -11,10 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from risingbandits._core.tables import TextTable
-from risingbandits.paper import drawing, pair_tables
-from risingbandits.paper.pair_study import PairStudy
-from risingbandits.paper.panels import Panel
-from risingbandits.paper.regret_study import POLICIES, Size
+from risingbandits.paper import drawing, pair_study
+from risingbandits.paper.regret_study import POLICIES, Panel, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.problems import PAIRS, problem_pair
@@ -50,7 +48,7 @@ class LowerBoundStudy:
         for kind in self.kinds:
             first = results[f"{kind}-a"]
             pair = problem_pair(kind, first.horizon)
-            studies.append(PairStudy(pair, lower_bound(pair), (first, results[f"{kind}-b"])))
+            studies.append(pair_study.PairStudy(pair, lower_bound(pair), (first, results[f"{kind}-b"])))
             points = np.linspace(1, pair.horizon, _POINTS + 1).round().astype(np.int64)
             pulls = np.union1d(points, [pair.alike, pair.alike + 1])
             for side, problem in zip("AB", pair.sides, strict=True):
@@ -61,12 +59,12 @@ class LowerBoundStudy:
                         for n, value in zip(pulls, values, strict=True)
                         if arm > 0 or n in (pulls[0], pulls[-1])  # arm 1 is constant
                     ]
-        rows = pair_tables.pair_rows(studies)
+        rows = pair_study.pair_rows(studies)
         write_rows(folder / f"{self.name}.csv", list(rows[0]), [list(row.values()) for row in rows])
         write_rows(folder / f"{self.name}-instances.csv", ("pair", "side", "arm", "pull", "mean"), curves)
 
     def draw(self, folder: Path) -> list[str]:
-        multiples = pair_tables.plot_pairs(read_rows(folder / f"{self.name}.csv"))
+        multiples = pair_study.plot_pairs(read_rows(folder / f"{self.name}.csv"))
         figures = {"problems": self._instances(folder), "multiples": multiples}
         return drawing.save_all(figures, folder, self.name)
 
@@ -99,7 +97,7 @@ class LowerBoundStudy:
         return figure
 
     def tables(self, folder: Path) -> list[TextTable]:
-        return [pair_tables.pairs_table(read_rows(folder / f"{self.name}.csv"))]
+        return [pair_study.pairs_table(read_rows(folder / f"{self.name}.csv"))]
 
 
 STUDY = LowerBoundStudy()

@@ -1,17 +1,29 @@
-"""Policies on the pairs of the lower bounds: the worse of two regrets beside what no policy can beat."""
+"""Policies on the pairs of the lower bounds: the worse of two regrets beside what no policy can beat.
+
+Played, as rows for a CSV file, and as the table and the figure that are made of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
 from risingbandits._core.errors import check_positive_int
+from risingbandits._core.tables import TextTable
+from risingbandits.paper import drawing
 from risingbandits.policies import policy_class, policy_names
 from risingbandits.problems import PAIRS, Noise, ProblemPair, problem_pair
+from risingbandits.reports.style import look, styled, thousands
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
 from risingbandits.theory.lower_bounds import LowerBound, lower_bound
+
+Rows = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -76,18 +88,8 @@ def play_pairs(
 ) -> list[PairStudy]:
     """Simulate policies on both sides of each pair.
 
-    Parameters
-    ----------
-    policies : as for `simulate`, optional
-        By default `learning_policies`.
-    kinds : sequence of str
-        Which pairs.
-    horizon, runs, seed, jobs, progress
-        As for `simulate`.
-    noise : Noise, optional
-        Instead of the pair's own.
-    q : float
-        Of the cumulative-increment bound.
+    By default `learning_policies`, on all pairs with their own noise; ``q`` is that of the cumulative-increment bound,
+    the other arguments are those of `simulate`.
 
     Examples
     --------
@@ -106,3 +108,74 @@ def play_pairs(
         )
         studies.append(PairStudy(pair, lower_bound(pair, q), (a, b)))
     return studies
+
+
+def pair_rows(studies: Sequence[PairStudy]) -> list[dict[str, str]]:
+    """One row for each pair and policy: the worse of the two mean regrets, and the bounds."""
+    rows = []
+    for study in studies:
+        for label in study.policies:
+            worse, bound = study.worse(label), study.bound
+            names = {"pair": study.pair.kind, "horizon": study.pair.horizon, "runs": study.results[0].runs}
+            numbers = {"worse_regret": worse.regret, "standard_error": worse.error, "printed": bound.printed}
+            numbers |= {"proved": bound.value, "sharp": bound.sharp}
+            row = {**names, "policy": label, "side": worse.side, **{k: f"{v:.6g}" for k, v in numbers.items()}}
+            rows.append({key: str(value) for key, value in row.items()} | {"holds": str(study.holds(label))})
+    return rows
+
+
+def pairs_table(rows: Rows) -> TextTable:
+    """The worse of the two mean regrets of each policy on each pair, below the bounds."""
+    cells, kinds, labels = _by_pair(rows)
+    table = []
+    for key, text in (("printed", "as printed"), ("proved", "as proved"), ("sharp", "best for this pair")):
+        table.append((f"bound {text}", *(_short(float(cells[kind, labels[0]][key])) for kind in kinds)))
+    for label in labels:
+        found = []
+        for row in (cells[kind, label] for kind in kinds):
+            mark = "" if row["holds"] == "True" else " BELOW THE BOUND"
+            regret, error = (_short(float(row[key])) for key in ("worse_regret", "standard_error"))
+            found.append(f"{regret} ± {error} ({row['side']}){mark}")
+        table.append((label, *found))
+    title = f"Lower bounds, T = {int(rows[0]['horizon']):,}, {rows[0]['runs']} runs; ± one standard error"
+    return TextTable(("worse mean regret (side)", *kinds), table, frozenset(range(1, len(kinds) + 1)), title)
+
+
+def plot_pairs(rows: Rows) -> Figure:
+    """Worse mean regret of every policy on every pair as a multiple of the proved bound."""
+    cells, kinds, labels = _by_pair(rows)
+    regrets = {place: float(row["worse_regret"]) for place, row in cells.items()}
+    labels.sort(key=lambda label: -np.mean([math.log(max(regrets[kind, label], 1e-9)) for kind in kinds]))
+    with styled():
+        size = 1.3 + 1.25 * len(kinds), 1.0 + 0.16 * len(labels)
+        figure, axes = drawing.figure_with_axes(len(kinds), *size, share_y=True)
+        for ax, kind in zip(axes, kinds, strict=True):
+            proved, sharp = (float(cells[kind, labels[0]][key]) for key in ("proved", "sharp"))
+            multiples = [regrets[kind, label] / proved for label in labels]
+            errors = [float(cells[kind, label]["standard_error"]) / proved for label in labels]
+            ax.errorbar(multiples, range(len(labels)), xerr=errors, fmt="o", markersize=3, color=look(0).color)
+            ax.axvline(1.0, color=look(1).color)
+            ax.axvline(sharp / proved, color=look(2).color, linestyle=(0, (4, 2)))
+            ax.set_xscale("log")
+            ax.set_xlim(0.7, 1.6 * max(*multiples, sharp / proved))
+            if ax.get_xlim()[1] < 12:  # too short for powers of ten alone
+                ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter(lambda value, _place: thousands(value))
+            ax.xaxis.set_minor_formatter("")
+            ax.grid(True, color="0.9", linewidth=0.5)
+            ax.set_title(f"{kind}\nproved {_short(proved)}")
+        axes[0].set_yticks(range(len(labels)), labels)
+        axes[0].set_ylim(-0.7, len(labels) - 0.3)
+        text = "worse mean regret of the pair / proved bound (solid: proved, dashed: best known for the pair)"
+        figure.supxlabel(text, fontsize=8)
+    return figure
+
+
+def _by_pair(rows: Rows) -> tuple[dict[tuple[str, str], Mapping[str, str]], list[str], list[str]]:
+    """The rows by pair and policy, the pairs and the policies."""
+    cells = {(row["pair"], row["policy"]): row for row in rows}
+    return cells, list(dict.fromkeys(pair for pair, _ in cells)), list(dict.fromkeys(label for _, label in cells))
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

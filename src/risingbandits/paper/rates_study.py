@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.panels import Panel
-from risingbandits.paper.regret_study import Size
+from risingbandits.paper.regret_study import Panel, Size
 from risingbandits.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy
@@ -72,8 +71,7 @@ class RatesStudy:
                 ax.plot(points[:, 0], points[:, 1], color=shape.color, linestyle=style, label=setting)
             tidy(ax)
             ax.set_ylim(0, 1.05)
-            ax.set_xlabel("c, where increments are at most l^-c")
-            ax.set_ylabel("exponent of T in the bound")
+            ax.set(xlabel="c, where increments are at most l^-c", ylabel="exponent of T in the bound")
             ax.set_title("R-ed-UCB: rate of the regret bound")
             ax.legend(loc="lower left")
         return figure

@@ -1,7 +1,12 @@
-"""The frame of a regret study: panels of policies on one problem, its tables and its figures."""
+"""The frame of a regret study: panels of policies on one problem, its tables and its figures.
+
+The result of a panel is kept, and never played twice. Its folder is named by a hash of all that decides its numbers, so
+results of other settings, or of another version of the program, lie beside each other and are never taken for this one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,42 +14,74 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.panels import Panel
 from risingbandits.paper.tables_on_disk import RegretData, write_regret
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import Bernoulli, Beta, Noise, get_problem
+from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
 from risingbandits.reports.study import Study
-from risingbandits.simulation import Result
+from risingbandits.simulation import Result, simulate
+from risingbandits.simulation.backends.base import Backend
+from risingbandits.simulation.backends.ray import program_stamp
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
 
+KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no panel twice
 _CURVE_POINTS = 120
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A problem and the policies that play it."""
+
+    name: str  # for files and tables
+    problem: RisingBandit  # one with a name
+    policies: dict[str, Policy]  # who plays
+    horizon: int  # this and what follows as for `simulate`
+    runs: int
+    seed: int
+    record_at: int
+
+    def kept_in(self, folder: Path) -> Path:
+        """Where the result is kept below the folder of a study."""
+        numbers = (self.horizon, self.runs, self.seed, self.record_at)
+        causes = (program_stamp(), self.problem.name, self.problem.noise, self.policies, numbers)
+        return folder / KEPT / hashlib.sha256(repr(causes).encode()).hexdigest()[:24]
+
+    def kept(self, folder: Path) -> Result | None:
+        """The result that is there already; None where there is none, or a damaged one."""
+        try:
+            return Result.load(self.kept_in(folder))
+        except RisingBanditsError:
+            return None
+
+    def play(self, folder: Path, backend: Backend, progress: bool = False) -> Result:
+        """Play all runs, and keep the result."""
+        result = simulate(
+            self.policies,
+            self.problem,
+            self.horizon,
+            self.runs,
+            self.seed,
+            record_at=self.record_at,
+            progress=progress,
+            backend=backend,
+        )
+        result.save(self.kept_in(folder))
+        return result
+
+
+@dataclass(frozen=True)
 class Size:
-    """How much is played.
+    """How much is played."""
 
-    Attributes
-    ----------
-    runs, seed : int
-        As for `simulate`.
-    horizon : int or None
-        Rounds; None for the experiment's own.
-    record_at : int
-        Rounds at which regret is recorded, evenly spaced.
-    extra : bool
-        Whether the panels that the paper does not have are played too.
-    """
-
-    runs: int = 100
+    runs: int = 100  # of each policy
     seed: int = 0
-    horizon: int | None = None
-    record_at: int = 80
-    extra: bool = True
+    horizon: int | None = None  # rounds; None for the experiment's own
+    record_at: int = 80  # rounds at which regret is recorded, evenly spaced
+    extra: bool = True  # whether the panels that the paper does not have are played too
 
 
 class Experiment(Protocol):
@@ -106,25 +143,13 @@ PANELS = (
 
 @dataclass(frozen=True)
 class RegretStudy:
-    """A study of cumulative regret.
+    """A study of cumulative regret."""
 
-    Attributes
-    ----------
-    name, title : str
-        For files and for the summary.
-    problem : str
-        Named problem.
-    curves_until : float
-        Share of the horizon up to which reward curves are shown.
-    specs : tuple of PanelSpec
-        The first is the paper's study, the others are extra.
-    """
-
-    name: str
-    title: str
-    problem: str
-    curves_until: float
-    specs: tuple[PanelSpec, ...] = PANELS
+    name: str  # for files
+    title: str  # for the summary
+    problem: str  # named problem
+    curves_until: float  # share of the horizon up to which reward curves are shown
+    specs: tuple[PanelSpec, ...] = PANELS  # the first is the paper's study, the others are extra
 
     def panels(self, size: Size) -> list[Panel]:
         found = []

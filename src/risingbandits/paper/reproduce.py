@@ -39,27 +39,9 @@ def reproduce(
     Panels that an earlier call with the same settings finished, wherever it was stopped, are not played again. Equal
     settings give equal bytes.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Keys of ``EXPERIMENTS``.
-    folder : path
-        Made if needed.
-    size : Size
-        How much is played.
-    jobs : int, optional
-        As for `simulate`; the files do not depend on it.
-    command : str
-        How to get the same files again, for the reader.
-    progress : bool
-        Whether a bar shows how far each panel is.
-    backend, address
-        As for `simulate`; the files do not depend on them either.
-
-    Returns
-    -------
-    int
-        The number of runs that were played now.
+    ``names`` are keys of ``EXPERIMENTS`` and ``command`` says how to get the same files again, for the reader;
+    ``jobs``, ``backend`` and ``address`` are those of `simulate`, on which the files do not depend. Returns the number
+    of runs that were played now.
     """
     folder = prepare_folder(Path(folder))
     played = 0

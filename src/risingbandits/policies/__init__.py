@@ -14,30 +14,19 @@ from risingbandits.policies.registry import get_policy, policy_class, policy_nam
 from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
+from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
 from risingbandits.policies.best_arm.hyperband import Hyperband
-from risingbandits.policies.best_arm.r_sr import RSR
 from risingbandits.policies.best_arm.r_ucbe import RUCBE
-from risingbandits.policies.best_arm.selective_race import SelectiveRace
-from risingbandits.policies.best_arm.sequential_halving import SequentialHalving
-from risingbandits.policies.best_arm.successive_halving import SuccessiveHalving
-from risingbandits.policies.best_arm.successive_rejects import SuccessiveRejects
-from risingbandits.policies.classic.beta_ts import BetaThompson
-from risingbandits.policies.classic.d_ucb import DUCB
-from risingbandits.policies.classic.epsilon_greedy import EpsilonGreedy
-from risingbandits.policies.classic.exp3 import Exp3
-from risingbandits.policies.classic.exp3_s import Exp3S
-from risingbandits.policies.classic.explore_then_commit import ExploreThenCommit
+from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
+from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
+from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
+from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
-from risingbandits.policies.classic.gaussian_ucb import GaussianUCB
-from risingbandits.policies.classic.kl_ucb import KLUCB
-from risingbandits.policies.classic.rexp3 import Rexp3
+from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
+from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
 from risingbandits.policies.classic.ser4 import Ser4
-from risingbandits.policies.classic.sw_kl_ucb import SWKLUCB
-from risingbandits.policies.classic.sw_ts import SWTS
-from risingbandits.policies.classic.sw_ucb import SWUCB
 from risingbandits.policies.classic.tsallis_inf import TsallisINF
-from risingbandits.policies.classic.ucb1 import UCB1
-from risingbandits.policies.classic.window_greedy import WindowGreedy
+from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.commit.open_arms import OpenArms

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Ints, Mask, Rng
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.settings import check_settings
 
@@ -145,7 +144,7 @@ class Policy:
     def make_room(self, state: Any, capacity: int) -> None:
         """Grow buffers of ``state`` in place so that ``capacity`` pulls fit, however they are spread."""
 
-    def parts(self, state: Any, t: int) -> dict[str, npt.NDArray[np.float64]]:
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The parts of each arm's index at round t, for `explain`; empty where there is no index."""
         return {}
 
@@ -218,15 +217,7 @@ class Policy:
         self._begin(n_arms, horizon, state, _FIRST_CAPACITY, [0] * n_arms, rng)
         return self
 
-    def _begin(
-        self,
-        n_arms: int,
-        horizon: int | None,
-        state: Any,
-        capacity: int,
-        pulls: list[int],
-        rng: np.random.Generator | None,
-    ) -> None:
+    def _begin(self, n_arms: int, horizon: int | None, state: Any, capacity: int, pulls: list[int], rng: Rng) -> None:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
@@ -243,7 +234,7 @@ class Policy:
         if self._state is not None:
             self._find_calls()
 
-    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+    def ask(self, available: Sequence[bool] | Mask = None) -> int:
         """The arm to pull next, among the ``available`` ones (one boolean per arm; None: all)."""
         self._check_begun("ask")
         if available is None:
@@ -277,7 +268,7 @@ class Policy:
         self._calls.tell.call(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
 
     @property
-    def pulls(self) -> npt.NDArray[np.int64]:
+    def pulls(self) -> Ints:
         """How often each arm was pulled in this run."""
         self._check_begun("pulls")
         return np.array(self._pulls, dtype=np.int64)

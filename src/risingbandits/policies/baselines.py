@@ -26,10 +26,14 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    arm = state.arm
+    return _first_from(state.arm, state.n_arms, available)
+
+
+@kernel
+def _first_from(arm: int, n_arms: int, available: Mask) -> int:
     if available is not None:
         while not available[arm]:
-            arm = (arm + 1) % state.n_arms
+            arm = (arm + 1) % n_arms
     return arm
 
 
@@ -115,11 +119,7 @@ class TurnState(NamedTuple):
 
 @kernel
 def select_turn(state: TurnState, t: int, available: Mask, rng: Rng) -> int:
-    arm = state.turn[0]
-    if available is not None:
-        while not available[arm]:
-            arm = (arm + 1) % state.n_arms
-    return arm
+    return _first_from(state.turn[0], state.n_arms, available)
 
 
 @kernel

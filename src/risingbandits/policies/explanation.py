@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -26,20 +28,16 @@ class Explanation:
 
     policy: str
     round: int
-    columns: dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]
+    columns: dict[str, Floats | Ints]
 
-    def __getitem__(self, column: str) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+    def __getitem__(self, column: str) -> Floats | Ints:
         return self.columns[column]
 
     def __str__(self) -> str:
-        head = ["arm", *self.columns]
-        rows = [
-            [str(arm), *(_text(column[arm]) for column in self.columns.values())]
-            for arm in range(len(self.columns["pulls"]))
-        ]
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
-        return "\n".join([f"{self.policy}, round {self.round}", *lines])
+        header = ("arm", *self.columns)
+        arms = range(len(self.columns["pulls"]))
+        rows = [(str(arm), *(_text(column[arm]) for column in self.columns.values())) for arm in arms]
+        return TextTable(header, rows, frozenset(range(len(header))), f"{self.policy}, round {self.round}").plain()
 
 
 def _text(value: Any) -> str:

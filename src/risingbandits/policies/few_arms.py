@@ -13,11 +13,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import arm_order
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.recommended import few_of
@@ -63,7 +62,7 @@ def _update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
         state.counters[_OUTSIDE] += 1
 
 
-def _recommend(state: Any, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def _recommend(state: Any, t: int, pulls: Ints) -> int:
     for number in range(state.inner_pulls.shape[0]):
         state.inner_pulls[number] = pulls[state.members[number]]
     return state.members[inner_recommend(state, t - state.counters[_OUTSIDE], state.inner_pulls)]
@@ -212,7 +211,8 @@ class FewArms(Policy):
             made = known(**settings)
         except TypeError as error:
             raise RisingBanditsError(f"settings must be those of {known.__name__}, got {shown(settings)}.") from error
-        return made.replace(sigma=self.sigma) if self.sigma is not None and _lacks_sigma(made) else made
+        lacks_sigma = made.get_params().get("sigma", 0.0) is None
+        return made.replace(sigma=self.sigma) if self.sigma is not None and lacks_sigma else made
 
     @property
     def draws(self) -> bool:
@@ -259,7 +259,7 @@ class FewArms(Policy):
     def make_room(self, state: Any, capacity: int) -> None:
         self._inner_of(state).make_room(state, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, npt.NDArray[np.float64]]:
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
         few = state.members[: state.inner_pulls.size]
         columns = {}
         for name, values in self._inner_of(state).parts(state, t - int(state.counters[_OUTSIDE])).items():
@@ -272,7 +272,3 @@ class FewArms(Policy):
         inner = self.inner()
         inner.n_arms = state.inner_pulls.size
         return inner
-
-
-def _lacks_sigma(policy: Policy) -> bool:
-    return policy.get_params().get("sigma", 0.0) is None

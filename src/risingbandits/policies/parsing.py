@@ -66,14 +66,10 @@ def _settings(text: str, settings: str) -> dict[str, Any]:
         call = ast.parse(f"f({settings}", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
             raise ValueError(settings)
-        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if _named(keyword)}
+        if any(keyword.arg is None for keyword in call.keywords):  # **something
+            raise ValueError(settings)
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise RisingBanditsError(
             f"policies: settings must be like red-ucb(eps=0.1, sigma=None), with plain values, got {text!r}."
         ) from None
-
-
-def _named(keyword: ast.keyword) -> bool:
-    if keyword.arg is None:  # **something
-        raise ValueError(keyword)
-    return True

@@ -7,7 +7,7 @@ import math
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.policies.base import OBJECTIVES, Policy
 from risingbandits.policies.best_arm.asha import ASHA
-from risingbandits.policies.best_arm.selective_race import SelectiveRace
+from risingbandits.policies.best_arm.rejects import SelectiveRace
 from risingbandits.policies.commit.open_arms import OpenArms
 
 _ENOUGH = 20  # rounds for each arm above which all are opened

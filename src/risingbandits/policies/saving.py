@@ -6,14 +6,13 @@ No pickle, so a file from elsewhere cannot run code.
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.files import flush, whole
+from risingbandits._core.files import flush, readable, whole
 from risingbandits._version import __version__
 from risingbandits.policies._kernels import records
 from risingbandits.policies.base import Policy
@@ -93,7 +92,7 @@ def save(policy: Policy, path: Path) -> Path:
 
 def load(path: Path) -> Policy:
     """Read what `save` wrote."""
-    try:
+    with readable(path, "is not a saved policy, or is damaged"):
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(file[_HEADER].tobytes().decode())
             arrays = {name.removeprefix("state."): file[name] for name in file.files if name.startswith("state.")}
@@ -103,12 +102,6 @@ def load(path: Path) -> Policy:
         policy = policy_class(header["policy"])(**params)
         if header["run"] is not None:
             restore(policy, {**header["run"], "arrays": arrays})
-    except FileNotFoundError:
-        raise RisingBanditsError(f"{path} does not exist.") from None
-    except RisingBanditsError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise RisingBanditsError(f"{path} is not a saved policy, or is damaged ({type(error).__name__}).") from error
     return policy
 
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
-from risingbandits._core.errors import check_choice, check_finite, check_positive_int
+from risingbandits._core.errors import check_choice, check_finite, check_positive_int, check_range
 
 Check = Callable[[str, Any], Any]  # (name, value): complains about a value that is not allowed
 
@@ -33,6 +33,16 @@ def integer(default: int | None, minimum: int = 1) -> Any:
 def one_of(*allowed: str) -> Any:
     """One of the ``allowed`` texts, by default the first."""
     return setting(allowed[0], partial(check_choice, allowed=allowed))
+
+
+def unit_range() -> Any:
+    """The range of rewards that is mapped onto [0, 1], by default that itself; what lies outside is clipped."""
+    return setting((0.0, 1.0), check_range)
+
+
+def tie_rule() -> Any:
+    """Which of several arms with the same index: the one with the lowest number, or a random one."""
+    return one_of("lowest", "random")
 
 
 def or_none(check: Check) -> Check:

@@ -9,7 +9,7 @@ reads (`Environment`). `get_problem` has the named problems of the literature; `
 
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.base import Curve
+from risingbandits.problems.base import Curve, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import (
     ConstantCurve,
@@ -24,7 +24,6 @@ from risingbandits.problems.noise import Bernoulli, Beta, Gaussian, Noise, NoNoi
 from risingbandits.problems.pairs import PAIRS, ProblemPair, problem_pair
 from risingbandits.problems.presets import get_problem, problem_description, problem_names
 from risingbandits.problems.random import exponential_problem, power_law_problem, random_problem
-from risingbandits.problems.shape_check import ShapeCheck
 
 __all__ = [
     "PAIRS",

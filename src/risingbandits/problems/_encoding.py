@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.entry_points import EntryPoint
-from risingbandits._core.types import Floats
-from risingbandits.problems import _sums
+from risingbandits._core.types import Floats, Ints
+from risingbandits.problems import _kernels, _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
 
 if TYPE_CHECKING:
@@ -19,17 +18,15 @@ if TYPE_CHECKING:
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20
 
-_fill_curves = EntryPoint(_sums.fill_curves, share=1.0)
-_fill_increments = EntryPoint(_sums.fill_increments, share=1.0)
-_fill_means = EntryPoint(_sums.fill_means, share=1.0)
+_fill_curves = EntryPoint(_sums.fill_values, share=1.0, value_at=_kernels.curve_value)
+_fill_increments = EntryPoint(_sums.fill_values, share=1.0, value_at=_kernels.curve_increment)
+_fill_means = EntryPoint(_sums.fill_values, share=1.0, value_at=_kernels.effective_mean)
 _fill_sums = EntryPoint(_sums.fill_sums, share=1.0)
 _cumulate_data = EntryPoint(_sums.cumulate_data, share=1.0)
 _cumulate_means = EntryPoint(_sums.cumulate_means, share=1.0)
 _cumulate_best = EntryPoint(_sums.cumulate_best, share=1.0)
 
 _WORK = 2e-6  # seconds that one value takes in plain Python
-
-Integers = npt.NDArray[np.int64]
 
 
 def encode(
@@ -65,23 +62,23 @@ def with_table(env: Environment, horizon: int) -> Environment:
     return env._replace(table=means_at(env, np.arange(1, n_columns + 1)))
 
 
-def _filled(fill: EntryPoint, env: Environment, pulls: Integers) -> Floats:
+def _filled(fill: EntryPoint, env: Environment, pulls: Ints) -> Floats:
     out = np.empty((env.family.size, pulls.size))
     fill.run(_WORK * out.size, env, pulls, out)
     return out
 
 
-def curves_at(env: Environment, pulls: Integers) -> Floats:
+def curves_at(env: Environment, pulls: Ints) -> Floats:
     """Curves, (K, len(pulls))."""
     return _filled(_fill_curves, env, pulls)
 
 
-def increments_at(env: Environment, pulls: Integers) -> Floats:
+def increments_at(env: Environment, pulls: Ints) -> Floats:
     """Increments of the curves, (K, len(pulls))."""
     return _filled(_fill_increments, env, pulls)
 
 
-def means_at(env: Environment, pulls: Integers) -> Floats:
+def means_at(env: Environment, pulls: Ints) -> Floats:
     """Effective means, (K, len(pulls))."""
     return _filled(_fill_means, env, pulls)
 
@@ -93,7 +90,7 @@ def data_sums(env: Environment) -> Floats:
     return out
 
 
-def curve_sums(env: Environment, sums: Floats, counts: Integers) -> Floats:
+def curve_sums(env: Environment, sums: Floats, counts: Ints) -> Floats:
     """Sums of the first ``counts`` values of the curves; ``counts`` is (any, K), ``sums`` is ``data_sums(env)``."""
     out = np.empty(counts.shape)
     _fill_sums.run(_WORK * out.size, env, sums, counts, out)

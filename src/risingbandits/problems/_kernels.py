@@ -12,10 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints
 
 # Codes of the curve families, with the meaning of their parameters p.
 EXPONENTIAL = 0  # p0 + p1 (1 - e^(-p2 n))
@@ -36,12 +34,12 @@ BETA_CONCENTRATION = 4
 class Environment(NamedTuple):
     """A problem as numbers and arrays; K arms, the first M pulls tabulated."""
 
-    family: npt.NDArray[np.int64]  # (K,) code of the curve family
-    params: npt.NDArray[np.float64]  # (K, N_PARAMETERS)
-    data: npt.NDArray[np.float64]  # (D,) values of the tabulated curves one after another, D >= 1
-    data_start: npt.NDArray[np.int64]  # (K,)
-    data_length: npt.NDArray[np.int64]  # (K,)
-    table: npt.NDArray[np.float64]  # (K, M) effective means of pulls 1..M, M may be 0
+    family: Ints  # (K,) code of the curve family
+    params: Floats  # (K, N_PARAMETERS)
+    data: Floats  # (D,) values of the tabulated curves one after another, D >= 1
+    data_start: Ints  # (K,)
+    data_length: Ints  # (K,)
+    table: Floats  # (K, M) effective means of pulls 1..M, M may be 0
     noise: int  # code of the noise
     noise_scale: float
     restless: int  # 0: means move with the pulls of the arm; 1: with the round

@@ -11,19 +11,16 @@ of what it lacks to its limit. Relative error about 1e-14 (tests compare with ex
 from __future__ import annotations
 
 import math
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats, Ints
 from risingbandits.problems._kernels import (
     EXPONENTIAL,
     LINEAR_CAPPED,
     POLYNOMIAL,
     TABULATED,
     Environment,
-    curve_increment,
-    curve_value,
     effective_mean,
 )
 
@@ -107,7 +104,7 @@ def _rise_of_polynomial(exponent: float, scale: float, n: int) -> float:
 
 
 @kernel
-def _curve_sum(env: Environment, data_sums: npt.NDArray[np.float64], arm: int, n: int) -> float:
+def _curve_sum(env: Environment, data_sums: Floats, arm: int, n: int) -> float:
     """mu(1) + ... + mu(n) of the arm's curve; ``data_sums`` holds the running sums of ``env.data`` arm by arm."""
     if n == 0:
         return 0.0
@@ -145,40 +142,24 @@ def _add(total: float, lost: float, value: float) -> tuple[float, float]:
 # Below: the loops behind the entry points. Each fills its last argument.
 
 
-def fill_curves(env: Environment, pulls: npt.NDArray[np.int64], out: npt.NDArray[np.float64]) -> None:
-    """Curves of all arms at each of ``pulls``: out is (K, len(pulls))."""
+value_at: Any = None  # a kernel of (env, arm, n), which `_encoding` binds
+
+
+def fill_values(env: Environment, pulls: Ints, out: Floats) -> None:
+    """What `value_at` gives for all arms at each of ``pulls``: out is (K, len(pulls))."""
     for arm in range(out.shape[0]):
         for j in range(pulls.size):
-            out[arm, j] = curve_value(env, arm, pulls[j])
+            out[arm, j] = value_at(env, arm, pulls[j])
 
 
-def fill_increments(env: Environment, pulls: npt.NDArray[np.int64], out: npt.NDArray[np.float64]) -> None:
-    """Increments of all arms at each of ``pulls``: out is (K, len(pulls))."""
-    for arm in range(out.shape[0]):
-        for j in range(pulls.size):
-            out[arm, j] = curve_increment(env, arm, pulls[j])
-
-
-def fill_means(env: Environment, pulls: npt.NDArray[np.int64], out: npt.NDArray[np.float64]) -> None:
-    """Effective means of all arms at each of ``pulls``: out is (K, len(pulls))."""
-    for arm in range(out.shape[0]):
-        for j in range(pulls.size):
-            out[arm, j] = effective_mean(env, arm, pulls[j])
-
-
-def fill_sums(
-    env: Environment,
-    data_sums: npt.NDArray[np.float64],
-    counts: npt.NDArray[np.int64],
-    out: npt.NDArray[np.float64],
-) -> None:
+def fill_sums(env: Environment, data_sums: Floats, counts: Ints, out: Floats) -> None:
     """Sums of the first ``counts[i, arm]`` values of each curve: counts and out are (any, K)."""
     for i in range(counts.shape[0]):
         for arm in range(counts.shape[1]):
             out[i, arm] = _curve_sum(env, data_sums, arm, counts[i, arm])
 
 
-def cumulate_data(env: Environment, out: npt.NDArray[np.float64]) -> None:
+def cumulate_data(env: Environment, out: Floats) -> None:
     """Running sums of the tabulated curves, in the layout of ``env.data``."""
     for arm in range(env.family.size):
         total = 0.0
@@ -188,7 +169,7 @@ def cumulate_data(env: Environment, out: npt.NDArray[np.float64]) -> None:
             out[j] = total + lost
 
 
-def cumulate_means(env: Environment, arm: int, out: npt.NDArray[np.float64]) -> None:
+def cumulate_means(env: Environment, arm: int, out: Floats) -> None:
     """Running sums of one arm's effective means: out[n - 1] is the sum of the first n."""
     total = 0.0
     lost = 0.0
@@ -197,7 +178,7 @@ def cumulate_means(env: Environment, arm: int, out: npt.NDArray[np.float64]) -> 
         out[n - 1] = total + lost
 
 
-def cumulate_best(env: Environment, out: npt.NDArray[np.float64]) -> None:
+def cumulate_best(env: Environment, out: Floats) -> None:
     """Running sums over the rounds of the largest effective mean among all arms."""
     total = 0.0
     lost = 0.0

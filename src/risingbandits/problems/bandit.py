@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding
 from risingbandits.problems._kernels import Environment
-from risingbandits.problems.base import Curve, Pull, Pulls
+from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
-from risingbandits.problems.shape_check import CONCAVE, NON_DECREASING, ShapeCheck
 
 _DEFAULT_NOISE = Gaussian(0.1)
 _ENDLESS = np.iinfo(np.int64).max
@@ -162,7 +161,7 @@ class RisingBandit:
         return self.noise.sigma
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64] | None:
+    def lengths(self) -> Ints | None:
         """How often each arm can be pulled before its curve ends: ``max_pulls``, or the lengths of the tables.
 
         None where no arm ends; an arm that does not end, beside others that do, has the largest of all whole numbers.
@@ -218,7 +217,8 @@ class RisingBandit:
         sums = _encoding.curve_sums(self._encoded, self._data_sums, rows)
         if rows.size and self.noise.mean_range is not None:
             for arm in self._clipped_arms(int(rows.max())):
-                sums[:, arm] = _running_sums(self._encoded, arm, rows[:, arm].max())[rows[:, arm]]
+                running = _encoding.clipped_sums(self._encoded, arm, rows[:, arm].max())
+                sums[:, arm] = np.append(0.0, running)[rows[:, arm]]
         return sums.reshape(counts.shape)
 
     def oracle_arm(self, horizon: int | None = None) -> int:
@@ -298,7 +298,7 @@ class RisingBandit:
         names = self.arm_names[arm : arm + 1]
         return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits)
 
-    def _clipped_arms(self, last: int) -> npt.NDArray[np.int64]:
+    def _clipped_arms(self, last: int) -> Ints:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
 
         Tabulated arms need no care, their values are clipped when they are encoded.
@@ -355,8 +355,3 @@ def _checked_limits(limits: int | Iterable[int] | None, n_arms: int) -> tuple[in
             raise RisingBanditsError(f"max_pulls must be one number or {n_arms}, one for each arm, got {len(each)}.")
         return each
     return (check_positive_int("max_pulls", limits),) * n_arms
-
-
-def _running_sums(env: Environment, arm: int, n: int) -> Floats:
-    """Sums of the first 0..n effective means."""
-    return np.concatenate([[0.0], _encoding.clipped_sums(env, arm, n)])

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
@@ -52,13 +51,7 @@ class Outlook(NamedTuple):
 
 
 class AllocationLog:
-    """The fold of an allocation's events for readers.
-
-    Parameters
-    ----------
-    settings : Settings
-        What the allocation was made with.
-    """
+    """The fold of an allocation's events for readers, from the settings that it was made with."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -155,7 +148,7 @@ class AllocationLog:
             for at, arm in enumerate(ledger.opened)
         }
 
-    def _as_rewards(self, values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Floats:
+    def _as_rewards(self, values: Floats | Ints) -> Floats:
         """Values of the policy, which is told shares of the rewards' range, as rewards; NaN for what is infinite."""
         rewards = np.asarray(values, dtype=float) * self.ledger.span + self.ledger.zero
         return np.where(np.isfinite(rewards), rewards, np.nan)

@@ -19,28 +19,14 @@ _TABLE_ROWS = 10
 
 
 class Line(NamedTuple):
-    """A line, an area or a row of bars.
+    """A line, an area or a row of bars."""
 
-    Attributes
-    ----------
-    name : str
-        What the legend calls it; grey lines may share a name.
-    place : int
-        Its place in the palette, see `style.look`; `MUTED` is grey.
-    x, y : arrays
-        Its points.
-    half : array or None
-        Half the width of the band around it.
-    bold : bool
-        Whether it is drawn thicker than the others.
-    """
-
-    name: str
-    place: int
+    name: str  # what the legend calls it; grey lines may share a name
+    place: int  # its place in the palette, see `style.look`; `MUTED` is grey
     x: Floats
     y: Floats
-    half: Floats | None = None
-    bold: bool = False
+    half: Floats | None = None  # half the width of the band around it
+    bold: bool = False  # whether it is drawn thicker than the others
 
 
 class Shares(NamedTuple):
@@ -60,18 +46,10 @@ class Shares(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """True means of some arms at some pulls.
+    """True means of some arms at some pulls."""
 
-    Attributes
-    ----------
-    pulls : list of int
-        The pulls (of a restless problem: rounds).
-    means : dict
-        By the arm's number, its mean rewards at these pulls; the arm with the largest sum first.
-    """
-
-    pulls: list[int]
-    means: dict[int, list[float]]
+    pulls: list[int]  # the pulls (of a restless problem: rounds)
+    means: dict[int, list[float]]  # by the arm's number, its mean rewards there; the largest sum first
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, points: int, most_arms: int | None = None) -> Curves:

@@ -36,16 +36,9 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
     With one study its files lie in ``folder``, with several each has a folder of its own below. Equal studies give
     equal bytes.
 
-    Parameters
-    ----------
-    studies : sequence of Study
-        What to report.
-    folder : path
-        Where; made if needed. Files of an earlier report with the same names are replaced.
-    command : str
-        How to get the same report again, for the reader.
-    objective : {"cumulative", "best-arm"}
-        What the tables show: regret, or simple regret and wrong recommendations.
+    The folder is made if needed, and files of an earlier report with the same names are replaced. ``command`` says how
+    to get the same report again, for the reader; ``objective`` what the tables show: regret ("cumulative"), or simple
+    regret and wrong recommendations ("best-arm").
     """
     folder = prepare_folder(Path(folder))
     parts = [

@@ -17,12 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
+from risingbandits.theory.complexity import horizon_of
 
 _POINTS = 600  # of a curve on each of two scales
 _DOTS_PER_INCH = 200
@@ -99,9 +100,7 @@ def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | No
         Where to draw; by default a new figure. The best arm is drawn thicker. With more than 7 arms the 7 with the
         largest sums are in colour and named, the others grey.
     """
-    if horizon is None and problem.horizon is None:
-        raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
-    last = check_positive_int("horizon", problem.horizon if horizon is None else horizon)
+    last = horizon_of(problem, horizon)
     best = None if problem.restless else problem.oracle_arm(last)
     with _axes(ax) as ax:
         draw_lines(ax, curve_lines(Curves.of(problem, last, _POINTS), problem.arm_names, best))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats
 from risingbandits.simulation.replay import Replay
 
 
@@ -55,7 +55,7 @@ def spending_table(outcome: Replay) -> TextTable:
     order = np.argsort(sign * outcome.final, kind="stable")
     shares = [outcome.pulls[label].mean(axis=0) for label in outcome.pulls]
     rows = [
-        (outcome.arms[arm], f"{outcome.final[arm]:.4f}", *(_count(float(share[arm])) for share in shares))
+        (outcome.arms[arm], f"{outcome.final[arm]:.4f}", *(f"{share[arm]:,.1f}".removesuffix(".0") for share in shares))
         for arm in order
     ]
     header = ("arm", "final value", *outcome.pulls)
@@ -88,15 +88,11 @@ def _recommended(outcome: Replay, label: str) -> str:
     return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
 
 
-def _mean(values: npt.NDArray[np.float64]) -> str:
+def _mean(values: Floats) -> str:
     mean = f"{round(float(values.mean()), 4) + 0.0:.4f}"
     if len(values) == 1:
         return mean
     return f"{mean} ± {half_width(values):.4f}"
-
-
-def _count(mean: float) -> str:
-    return f"{mean:,.1f}".removesuffix(".0")
 
 
 def _exact(value: float) -> str:

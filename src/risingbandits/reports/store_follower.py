@@ -17,19 +17,9 @@ _MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long h
 class Follower:
     """A log of an allocation that is brought up to date by `poll`.
 
-    Parameters
-    ----------
-    store : str or path
-        An SQLite file or a ``postgresql://`` address. It must exist and be readable now; later troubles are endured.
-
-    Attributes
-    ----------
-    log : AllocationLog
-        What was read so far.
-    shown_store : str
-        The store without a password.
-    trouble : str
-        Why the store could not be read at the last `poll`; empty if it could.
+    The store, an SQLite file or a ``postgresql://`` address, must exist and be readable now; later troubles are
+    endured: ``trouble`` says why it could not be read at the last `poll`, and is empty if it could. ``shown_store`` is
+    its name without a password, ``log`` what was read so far.
     """
 
     def __init__(self, store: str | Path) -> None:

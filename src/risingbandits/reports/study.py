@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.files import write_whole
+from risingbandits._core.files import readable, write_whole
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import Curves
 from risingbandits.simulation.result import Result
@@ -48,30 +48,14 @@ class SavedStudy(NamedTuple):
 
 
 class StudyNotes(NamedTuple):
-    """What a report says about a study beyond its result, kept in ``study.json``.
+    """What a report says about a study beyond its result, kept in ``study.json``."""
 
-    Attributes
-    ----------
-    command : str or None
-        How to get the same study again; None where the whole says it, of which this is a part.
-    noise : str
-        The noise of the rewards.
-    restless : bool
-        Whether the arms move with the rounds.
-    arms : list of str
-        Their names.
-    best : int or None
-        The best constant arm; None if restless.
-    curves : Curves
-        True means.
-    """
-
-    command: str | None
+    command: str | None  # how to get the same study again; None where the whole says it, of which this is a part
     noise: str
-    restless: bool
+    restless: bool  # whether the arms move with the rounds
     arms: list[str]
-    best: int | None
-    curves: Curves
+    best: int | None  # the best constant arm; None if restless
+    curves: Curves  # true means
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
@@ -95,16 +79,12 @@ class StudyNotes(NamedTuple):
     def load(folder: Path) -> StudyNotes | None:
         """Read what `save` wrote; None where there is no such file."""
         path = folder / _FILE
-        try:
+        if not path.exists():
+            return None
+        with readable(path, "holds no readable study"):
             content = json.loads(path.read_text())
             if content.pop("format") != _FORMAT:
                 raise RisingBanditsError(f"{path} has another format than this version reads ({_FORMAT}).")
             curves = content.pop("curves")
             means = {int(arm): values for arm, values in curves["means"].items()}
             return StudyNotes(**content, curves=Curves(curves["pulls"], means))
-        except FileNotFoundError:
-            return None
-        except RisingBanditsError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RisingBanditsError(f"{path} holds no readable study ({type(error).__name__}).") from error

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import resources
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -17,33 +19,6 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)))
-
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with Matplotlib, so figures are the same everywhere
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "legend.borderaxespad": 0,
-    "lines.linewidth": 1.2,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "svg.hashsalt": "risingbandits",
-    "svg.fonttype": "path",
-}
 
 
 class Look(NamedTuple):
@@ -64,12 +39,18 @@ def look(position: int) -> Look:
     return Look(_COLOURS[position % len(_COLOURS)], _LINES[position // len(_COLOURS) % len(_LINES)])
 
 
+@cache
+def _settings() -> Any:
+    with resources.as_file(resources.files(__package__) / "assets" / "figures.mplstyle") as path:
+        return matplotlib.rc_params_from_file(path, use_default_template=False)
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Use the look of the package inside a ``with`` block."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+        matplotlib.rcParams.update(_settings())
         yield
 
 

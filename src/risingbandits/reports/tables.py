@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from itertools import chain
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
@@ -75,8 +76,8 @@ def parameters_table(policy: type[Policy]) -> TextTable:
     """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
     meanings = _documented_parameters(policy)
     rows = [
-        (name, _default(parameter), *meanings.get(name, ("", "")))
-        for name, parameter in inspect.signature(policy).parameters.items()
+        (name, "required" if each.default is each.empty else repr(each.default), *meanings.get(name, ("", "")))
+        for name, each in inspect.signature(policy).parameters.items()
     ]
     return TextTable(("setting", "default", "type", "meaning"), rows)
 
@@ -109,15 +110,11 @@ def _first_sentence(policy: type[Policy]) -> str:
     return inspect.cleandoc(policy.__doc__ or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
-def _default(parameter: inspect.Parameter) -> str:
-    return "required" if parameter.default is inspect.Parameter.empty else repr(parameter.default)
-
-
 def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
-    """Type and meaning of each parameter in the "Parameters" section of a numpydoc docstring."""
+    """Type and meaning of each parameter in the "Parameters" sections of a policy and of those it is made from."""
     found: dict[str, tuple[str, list[str]]] = {}
     current: list[str] = []
-    for line in _sections(policy).get("Parameters", ()):
+    for line in chain.from_iterable(_sections(kind).get("Parameters", ()) for kind in reversed(policy.__mro__)):
         if line and not line.startswith(" "):
             name, _, kind = line.partition(" : ")
             current = []
@@ -127,11 +124,11 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
     return {name: (kind, " ".join(text)) for name, (kind, text) in found.items()}
 
 
-def _sections(policy: type[Policy]) -> dict[str, list[str]]:
+def _sections(kind: type) -> dict[str, list[str]]:
     """The lines of a docstring by the titles above them, which are underlined with dashes; "" for the first ones."""
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
-    for line in (inspect.getdoc(policy) or "").splitlines():
+    for line in (inspect.getdoc(kind) or "").splitlines():
         if line and set(line) == {"-"}:
             lines = sections.setdefault(lines.pop(), [])
         else:

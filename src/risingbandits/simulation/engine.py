@@ -144,12 +144,8 @@ class Run(NamedTuple):
 class Runner:
     """Plays runs of one policy on one problem one after another, in one thread, with the same buffers.
 
-    Parameters
-    ----------
-    policy, problem, horizon, record_at, after_end, arms
-        As for `simulate`, checked; ``record_at`` as the rounds themselves.
-    loop : callable, optional
-        Instead of the compiled one.
+    The arguments are those of `simulate`, checked, with ``record_at`` as the rounds themselves; ``loop`` stands for the
+    compiled one.
     """
 
     def __init__(

@@ -166,7 +166,8 @@ def replay(
 
     finals = np.array([_final(curve) for curve in scaled])
     if after_end == "hold":
-        scaled = [_prolonged(curve, value, budget) for curve, value in zip(scaled, finals, strict=True)]
+        rest = [np.full(max(0, budget - len(curve)), value) for curve, value in zip(scaled, finals, strict=True)]
+        scaled = [np.append(curve, held) for curve, held in zip(scaled, rest, strict=True)]
     pulls: dict[str, Ints] = {label: np.zeros((orders, len(names)), np.int64) for label in chosen}
     earned: dict[str, Floats] = {label: np.zeros(orders) for label in chosen}
     kept: dict[str, Ints] = {label: np.zeros(orders, np.int64) for label in chosen}
@@ -239,10 +240,6 @@ def _scaled(
 
 def _final(curve: Floats) -> float:
     return float(curve[-max(1, math.ceil(_FINAL_SHARE * len(curve))) :].mean())
-
-
-def _prolonged(curve: Floats, final: float, length: int) -> Floats:
-    return np.concatenate([curve, np.full(max(0, length - len(curve)), final)])
 
 
 def _order(n_arms: int, number: int, seed: int) -> Ints:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits._core.files import write_whole
+from risingbandits._core.errors import RisingBanditsError, check_choice, missing
+from risingbandits._core.files import readable, write_whole
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
@@ -152,11 +151,7 @@ class Result:
         """Write ``result.npz`` and ``result.json`` to ``folder``. Equal results give equal bytes."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, Any] = {
-            "record_at": self.record_at,
-            "oracle": self.oracle,
-            "final_means": self.final_means,
-        }
+        arrays: dict[str, Any] = {"record_at": self.record_at, "oracle": self.oracle, "final_means": self.final_means}
         for number, label in enumerate(self.policies):
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]
@@ -185,7 +180,7 @@ class Result:
     def load(folder: str | Path) -> Result:
         """Read what `save` wrote."""
         folder = Path(folder)
-        try:
+        with readable(folder, "holds no readable result"):
             header = json.loads((folder / _HEADER).read_text())
             data = (folder / _DATA).read_bytes()
             if header["format"] != _FORMAT:
@@ -210,21 +205,13 @@ class Result:
                 final_means=arrays["final_means"],
                 **by_label,
             )
-        except FileNotFoundError as error:
-            raise RisingBanditsError(f"{error.filename} does not exist.") from None
-        except RisingBanditsError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise RisingBanditsError(f"{folder} holds no readable result ({type(error).__name__}).") from error
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per policy, run and record point: policy, run, round, regret (needs pandas)."""
         try:
             import pandas as pd
         except ImportError:
-            raise RisingBanditsError(
-                "to_dataframe needs pandas; install it with: pip install 'risingbandits[pandas]'."
-            ) from None
+            raise missing("pandas", "to_dataframe", "pandas") from None
         frames = [
             pd.DataFrame(
                 {

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.compile_wait import announced
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
@@ -33,7 +32,7 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     jobs: int | None = None,
-    record_at: int | Sequence[int] | npt.NDArray[np.int64] = _RECORD_POINTS,
+    record_at: int | Sequence[int] | Ints = _RECORD_POINTS,
     progress: bool | Advance = False,
     backend: str | Backend = "local",
     address: str | None = None,
@@ -175,7 +174,7 @@ def _as_policy(policy: Any) -> Policy:
     raise RisingBanditsError(f"policies takes Policy objects and registered names, got {policy!r}.")
 
 
-def record_rounds(record_at: int | Sequence[int] | npt.NDArray[np.int64], horizon: int) -> Ints:
+def record_rounds(record_at: int | Sequence[int] | Ints, horizon: int) -> Ints:
     """Rising rounds that end at the horizon, from a number of them or the rounds themselves."""
     if np.ndim(record_at) == 0:
         count = min(check_positive_int("record_at", record_at), horizon)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import interpreted
+from risingbandits._core.types import Mask
 from risingbandits.policies import Policy
 from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
 from risingbandits.problems._kernels import draw_reward, mean_at
@@ -105,7 +105,7 @@ def _play(policy: Policy, rounds: int, rng: np.random.Generator, mask: bool = Fa
     """Ask and tell with made-up rewards; the arms pulled."""
     arms = []
     for _ in range(rounds):
-        available: npt.NDArray[np.bool_] | None = None
+        available: Mask = None
         if mask:
             available = rng.random(policy.n_arms) < 0.5
             available[rng.integers(policy.n_arms)] = True

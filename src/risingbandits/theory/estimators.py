@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
+from risingbandits._core.types import Floats, Ints
 
-CurveLike = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+CurveLike = Callable[[Ints], Floats]
 
 
 def deterministic_estimate(curve: CurveLike, n: int, t: int) -> float:

@@ -37,17 +37,17 @@ class LowerBound:
         As in the paper.
     sharp : float
         The largest that is known of this pair; never below ``value``.
-    weights : tuple of float
-        Of the regrets on sides A and B: (1, 1), for the cumulative-increment bound 1/U of each side.
     reason : str
         Why ``value`` differs from ``printed``, or what the proof is.
+    weights : tuple of float
+        Of the regrets on sides A and B: (1, 1), for the cumulative-increment bound 1/U of each side.
     """
 
     value: float
     printed: float
     sharp: float
-    weights: tuple[float, float]
     reason: str
+    weights: tuple[float, float] = (1.0, 1.0)
 
 
 def lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
@@ -87,7 +87,6 @@ def non_concave_lower_bound(pair: ProblemPair) -> LowerBound:
         value=gmax * (horizon // 3) / 4,
         printed=float(math.floor(gmax * horizon / 12)),
         sharp=game_value(pair),
-        weights=(1.0, 1.0),
         reason=(
             "The proof writes J_B <= n_1/2 + floor(T/3), where (n_1 + ceil(2T/3))/2 is meant; then it yields "
             "gmax floor(T/3)/4, which for gmax < 1 can lie below the printed floor(gmax T/12) (T = 20, gmax = 0.6) "
@@ -113,7 +112,6 @@ def concave_lower_bound(pair: ProblemPair) -> LowerBound:
         value=_LEAST_GAP * pair.alike / 2,
         printed=float(math.floor(pair.horizon / 64)),
         sharp=game_value(pair),
-        weights=(1.0, 1.0),
         reason=(
             "The printed bound holds. Its proof takes the regret to grow with the horizon while gap and best arm are "
             "those of T; what is needed is only that pull counts grow. Exactly T/32 on this pair."
@@ -135,7 +133,6 @@ def beta_lower_bound(pair: ProblemPair) -> LowerBound:
         value=_LEAST_GAP * pair.alike / 2,
         printed=float(math.floor(pair.horizon**pair.parameter / 32 + 1e-12)),
         sharp=game_value(pair),
-        weights=(1.0, 1.0),
         reason=(
             "The printed bound holds. The gap tends to 1/4, not 1/16, where T^beta is small against T; with the exact "
             "game the bound is about T^beta/4."
@@ -168,7 +165,6 @@ def stochastic_lower_bound(pair: ProblemPair) -> LowerBound:
         value=_LEAST_GAP * stop / 8 * math.exp(-0.5 / sigma**2),
         printed=stop / (64 * math.sqrt(math.e)),
         sharp=max(_best_stop(pair, gap, sigma), game_value(pair)),
-        weights=(1.0, 1.0),
         reason=(
             "The proof uses P(A) + Q(not A) >= exp(-D), but its own lemma (Bretagnolle-Huber) has "
             "exp(-D)/2; with that factor the constant is 128 sqrt e instead of 64 sqrt e."

@@ -75,12 +75,7 @@ class CurveReport:
 
 
 def check_curve(
-    values: npt.ArrayLike,
-    noise: float | None = None,
-    *,
-    name: str = "curve",
-    simulations: int = 999,
-    seed: int = 0,
+    values: npt.ArrayLike, noise: float | None = None, *, name: str = "curve", simulations: int = 999, seed: int = 0
 ) -> CurveReport:
     """Test whether a measured curve is rising and concave.
 
@@ -117,16 +112,15 @@ def check_curve(
     points = _averaged(measured, width)
     exact = sd == 0.0 or (sd is None and noise_level(measured) == 0.0)
     scaled = None if sd is None else sd / math.sqrt(width)
-    tests = {}
-    for order, shape, fit in ((1, RISING, rising_fit), (2, CONCAVE, concave_fit)):
-        tests[shape] = _exact_test(measured, order, shape, fit) if exact else None
-        if tests[shape] is None:
-            tests[shape] = _noisy_test(points, width, order, shape, fit, scaled, simulations, seed)
+
+    def test(order: int, shape: str, fit: Callable[[npt.ArrayLike], Floats]) -> ShapeTest:
+        if exact:
+            return _exact_test(measured, order, shape, fit)
+        return _noisy_test(points, width, order, shape, fit, scaled, simulations, seed)
+
     shown = noise_level(measured) if sd is None else sd
-    rising, concave = tests[RISING], tests[CONCAVE]
-    assert rising is not None
-    assert concave is not None
-    return CurveReport(name, measured.size, shown, sd is None, rising, concave)
+    tests = test(1, RISING, rising_fit), test(2, CONCAVE, concave_fit)
+    return CurveReport(name, measured.size, shown, sd is None, *tests)
 
 
 def noise_level(values: npt.ArrayLike) -> float:

@@ -97,7 +97,7 @@ def deterministic_bound(problem: RisingBandit, horizon: int | None = None, q: fl
     ('means lie in [0, 1]',)
     """
     last, arms = horizon_of(problem, horizon), problem.n_arms
-    sums = envelope(problem, _ceil(last, arms)).power_sum
+    sums = envelope(problem, -(-last // arms)).power_sum
     best, increments = _least(lambda power: arms * float(last) ** power * sums(power), q)
     terms = {"first pulls": 2.0 * arms, "increments": increments}
     return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), _broken(problem, last))
@@ -236,7 +236,3 @@ def _stop(problem: RisingBandit, arm: int, level: float, last: int) -> int:
         else:
             over = middle
     return done
-
-
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)

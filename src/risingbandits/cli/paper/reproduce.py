@@ -30,8 +30,7 @@ def reproduce(
         "risingbandits-reproduction"
     ),
     extra: Annotated[
-        bool,
-        typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations."),
+        bool, typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations.")
     ] = True,
     quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
     redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,

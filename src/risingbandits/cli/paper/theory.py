@@ -54,23 +54,22 @@ def lower_bounds(
     """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
     from risingbandits._core.files import write_whole
     from risingbandits.cli.arguments import parse_noise
-    from risingbandits.paper import pair_tables as tables
-    from risingbandits.paper.pair_study import learning_policies, play_pairs
+    from risingbandits.paper import pair_study as pairs_played
     from risingbandits.paper.tables_on_disk import write_rows
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.problems import PAIRS
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import save_figure
 
-    chosen = parse_policies(",".join(learning_policies()) if policies is None else policies)
+    chosen = parse_policies(",".join(pairs_played.learning_policies()) if policies is None else policies)
     kinds = list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
     scatter = None if noise is None else parse_noise(noise)
     if out is not None:
         prepare_folder(out)
     with progress_bar("lower bounds", 2 * runs * len(kinds) * len(chosen)) as advance:
-        studies = play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
-    rows = tables.pair_rows(studies)
-    table = tables.pairs_table(rows)
+        studies = pairs_played.play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
+    rows = pairs_played.pair_rows(studies)
+    table = pairs_played.pairs_table(rows)
     show(table)
     for study in studies:
         typer.echo(f"{study.pair.kind}: {study.bound.reason}")
@@ -80,5 +79,5 @@ def lower_bounds(
         page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
         write_whole(out / "lower-bounds.md", page.encode())
         write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
-        save_figure(tables.plot_pairs(rows), out, "lower-bounds")
+        save_figure(pairs_played.plot_pairs(rows), out, "lower-bounds")
         typer.echo(f"Table and figure: {out / 'lower-bounds.md'}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.files import write_whole
+from risingbandits._core.files import readable, write_whole
 from risingbandits._core.progress import Advance
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Ints
 from risingbandits.paper.imdb.data import Rows
 from risingbandits.paper.imdb.live import Learner, LiveBandit
 from risingbandits.problems import RisingBandit
@@ -31,25 +30,13 @@ _LATE = 0.1  # the share of the pulls at the end that tells whether a run has le
 
 @dataclass(frozen=True)
 class Averages:
-    """Learning curves of several learners, summed over runs.
+    """Learning curves of several learners, summed over runs."""
 
-    Attributes
-    ----------
-    setting : str
-        Learners, data, horizon and seed: what must agree for a file to be continued.
-    arms : tuple of str
-        Names of the learners.
-    sums : (K, T) int array
-        How many runs predicted rightly at each pull.
-    means, late : (runs, K) arrays
-        Share of right predictions in each run: over all pulls and over the last tenth.
-    """
-
-    setting: str
-    arms: tuple[str, ...]
-    sums: npt.NDArray[np.uint32]
-    means: Floats
-    late: Floats
+    setting: str  # learners, data, horizon and seed: what must agree for a file to be continued
+    arms: tuple[str, ...]  # names of the learners
+    sums: npt.NDArray[np.uint32]  # (K, T) how many runs predicted rightly at each pull
+    means: Floats  # (runs, K) share of right predictions in each run
+    late: Floats  # (runs, K) the same over the last tenth of the pulls
 
     @property
     def runs(self) -> int:
@@ -106,15 +93,15 @@ class Averages:
     @staticmethod
     def load(path: Path) -> Averages:
         """Read what `save` wrote."""
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-                header = json.loads(bytes(file["header"]))
-                return Averages(header["setting"], tuple(header["arms"]), file["sums"], file["means"], file["late"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise RisingBanditsError(f"{path} holds no learning curves ({type(error).__name__}).") from error
+        with (
+            readable(path, "holds no learning curves"),
+            np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file,
+        ):
+            header = json.loads(bytes(file["header"]))
+            return Averages(header["setting"], tuple(header["arms"]), file["sums"], file["means"], file["late"])
 
 
-def bin_edges(horizon: int) -> npt.NDArray[np.int64]:
+def bin_edges(horizon: int) -> Ints:
     """0 and the last pulls of bins: 10 pulls at first, later 4 % of the pulls so far, never beyond the horizon."""
     edges = [0]
     while edges[-1] < horizon:

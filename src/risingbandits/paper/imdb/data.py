@@ -14,13 +14,13 @@ import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.types import Floats
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
+from risingbandits._core.types import Floats, Ints
 
 _COMPACT = "imdb_bow_10k.npz"
 _ARCHIVE = "aclImdb_v1.tar.gz"
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     name: str
     features: int  # d, the number of columns
-    indptr: npt.NDArray[np.int64]  # row r is the entries indptr[r] to indptr[r + 1]
+    indptr: Ints  # row r is the entries indptr[r] to indptr[r + 1]
     indices: npt.NDArray[np.int32]
     values: Floats
     labels: Floats  # 0.0 or 1.0
@@ -51,6 +51,12 @@ class Rows(NamedTuple):
         for array in (self.indptr, self.indices, self.values, self.labels):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:16]
+
+
+def _rows(name: str, features: int, ends: Any, columns: Any, values: Any, labels: Any) -> Rows:
+    """Rows with numbers of the types that kernels take."""
+    arrays = ends.astype(np.int64), columns.astype(np.int32), values.astype(np.float64), labels.astype(np.float64)
+    return Rows(name, features, *arrays)
 
 
 def load_imdb(path: str | Path | None = None, features: int = 1000) -> Rows:
@@ -84,24 +90,15 @@ def load_digits() -> Rows:
     try:
         from sklearn import datasets
     except ImportError:
-        raise RisingBanditsError(
-            "the digits come with scikit-learn; install it with: pip install 'risingbandits[sklearn]'."
-        ) from None
+        raise missing("scikit-learn", "the digits", "sklearn") from None
     images, digits = datasets.load_digits(return_X_y=True)
     return _rows_of("digits", images, digits >= 5)
 
 
-def _rows_of(name: str, matrix: npt.NDArray[np.float64], labels: npt.NDArray[np.bool_]) -> Rows:
+def _rows_of(name: str, matrix: Floats, labels: npt.NDArray[np.bool_]) -> Rows:
     row, column = np.nonzero(matrix)
     indptr = np.searchsorted(row, np.arange(len(matrix) + 1))
-    return Rows(
-        name,
-        matrix.shape[1],
-        indptr.astype(np.int64),
-        column.astype(np.int32),
-        np.ascontiguousarray(matrix[row, column], dtype=np.float64),
-        labels.astype(np.float64),
-    )
+    return _rows(name, matrix.shape[1], indptr, column, matrix[row, column], labels)
 
 
 def _source(path: str | Path | None) -> Path:
@@ -128,14 +125,7 @@ def _read_compact(path: Path, features: int) -> Rows:
         indptr, columns, counts, labels = (file[name] for name in ("indptr", "indices", "counts", "labels"))
     kept = columns < features
     ends = np.concatenate([[0], np.cumsum(kept)])[indptr]
-    return Rows(
-        "imdb",
-        features,
-        ends.astype(np.int64),
-        columns[kept].astype(np.int32),
-        counts[kept].astype(np.float64),
-        labels.astype(np.float64),
-    )
+    return _rows("imdb", features, ends, columns[kept], counts[kept], labels)
 
 
 def _folder_parts(folder: Path) -> Iterator[IO[bytes]]:
@@ -171,11 +161,6 @@ def _read_parts(parts: Iterable[IO[bytes]], features: int) -> Rows:
             labels.append(numbers[0] > 5)
     if not labels:
         raise ValueError("no lines")
-    return Rows(
-        "imdb",
-        features,
-        np.cumsum(lengths).astype(np.int64),
-        np.concatenate(columns).astype(np.int32),
-        np.concatenate(counts).astype(np.float64),
-        np.array(labels, dtype=np.float64),
+    return _rows(
+        "imdb", features, np.cumsum(lengths), np.concatenate(columns), np.concatenate(counts), np.array(labels)
     )

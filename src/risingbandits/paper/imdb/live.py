@@ -63,26 +63,14 @@ def _train(learners, arm, rewards):  # type: ignore[no-untyped-def]
 
 
 @cache
-def _compiled_pull() -> Callable[..., float]:
-    return compiled(pull)
-
-
-@cache
-def _compiled_train() -> Callable[..., None]:
-    return compiled(_train)
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return compiled(function)
 
 
 class LiveBandit:
     """Learners as arms, with buffers of their own: for one thread.
 
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    arms : sequence of LogisticRegression and Network
-        The learners.
-    horizon : int
-        The most pulls an arm may get. Beyond the number of rows an arm starts over in a new order.
+    An arm may get ``horizon`` pulls at most. Beyond the number of rows it starts over in a new order.
 
     Examples
     --------
@@ -145,12 +133,12 @@ class LiveBandit:
         if self.pulls[arm] >= self.horizon:
             raise RisingBanditsError(f"arm {arm} has had all of its {self.horizon:,} pulls.")
         self.pulls[arm] += 1
-        return float(_compiled_pull()(self.learners, arm, int(self.pulls[arm])))
+        return float(_compiled(pull)(self.learners, arm, int(self.pulls[arm])))
 
     def train(self, arm: int) -> npt.NDArray[np.uint8]:
         """The rewards of ``horizon`` pulls of ``arm`` from the start of a run, all at once."""
         rewards = np.zeros(self.horizon, dtype=np.uint8)
-        _compiled_train()(self.learners, arm, rewards)
+        _compiled(_train)(self.learners, arm, rewards)
         self.pulls[arm] = self.horizon
         return rewards
 

@@ -21,22 +21,11 @@ _LEAST = 1e-4  # probabilities are clipped to [_LEAST, 1 - _LEAST]
 
 @dataclass(frozen=True)
 class LogisticRegression:
-    """Logistic regression by online gradient descent.
+    """Logistic regression by online gradient descent; t counts the steps of this learner."""
 
-    Parameters
-    ----------
-    rate : float
-        beta > 0; the published program has 0.003 (constant) and 0.1 (decreasing).
-    scheme : str
-        "constant": beta. "inverse": beta / t, as the paper writes. "inverse-sqrt": beta / sqrt(t), as the published
-        program does. t counts the steps of this learner.
-    clip : float
-        Weights stay within [-clip, clip]; infinity for no limit.
-    """
-
-    rate: float = 0.003
-    scheme: str = "constant"
-    clip: float = math.inf
+    rate: float = 0.003  # beta > 0; the published program has 0.003 (constant) and 0.1 (decreasing)
+    scheme: str = "constant"  # beta; "inverse": beta / t, as the paper writes; "inverse-sqrt": as the program does
+    clip: float = math.inf  # weights stay within [-clip, clip]
     kind: ClassVar[int] = 0
 
     def __post_init__(self) -> None:

@@ -26,21 +26,11 @@ from risingbandits.paper.imdb.logistic import sigmoid
 
 @dataclass(frozen=True)
 class Network:
-    """A ReLU network with a logistic output and the Adam optimiser.
+    """A ReLU network with a logistic output and the Adam optimiser; the defaults are scikit-learn's and the paper's."""
 
-    Parameters
-    ----------
-    hidden : tuple of int
-        Units of each hidden layer.
-    rate, beta_1, beta_2, epsilon : float
-        Adam's settings; the defaults are scikit-learn's and the paper's.
-    l2 : float
-        Strength of the L2 term, scikit-learn's ``alpha``. Biases have none.
-    """
-
-    hidden: tuple[int, ...] = (2,)
+    hidden: tuple[int, ...] = (2,)  # units of each hidden layer
     rate: float = 0.001
-    l2: float = 1e-4
+    l2: float = 1e-4  # strength of the L2 term, scikit-learn's ``alpha``; biases have none
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-8

@@ -117,16 +117,9 @@ def _right(result: Result) -> dict[str, Floats]:
 def curves_table(averages: Averages, published: bool) -> TextTable:
     """Mean reward of each learner with its standard error, and how many runs end as guesses."""
     rows = []
-    for arm, (name, mean, error, late, dead) in enumerate(
-        zip(
-            averages.arms,
-            averages.means.mean(axis=0),
-            averages.standard_errors(),
-            averages.late.mean(axis=0),
-            averages.dead(),
-            strict=True,
-        )
-    ):
+    means, errors = averages.means.mean(axis=0), averages.standard_errors()
+    lates, deads = averages.late.mean(axis=0), averages.dead()
+    for arm, (name, mean, error, late, dead) in enumerate(zip(averages.arms, means, errors, lates, deads, strict=True)):
         row: tuple[str, ...] = (name, f"{mean:.4f} ± {error:.4f}", f"{late:.4f}", f"{100 * dead:.0f} %")
         if published:
             away = (mean - PUBLISHED_MEANS[arm]) / error

@@ -14,13 +14,25 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 
-TIES = ("lowest", "random")
-
 
 @kernel
 def first(available: Mask) -> int:
     """The lowest available arm."""
     return 0 if available is None else np.argmax(available)  # type: ignore[return-value]
+
+
+@kernel
+def highest(values: Floats, available: Mask) -> int:
+    """The available arm with the highest value, the lowest number where several are."""
+    chosen = first(available)
+    best = values[chosen]
+    for arm in range(values.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        better = values[arm] > best
+        best = values[arm] if better else best
+        chosen = arm if better else chosen
+    return chosen
 
 
 @kernel

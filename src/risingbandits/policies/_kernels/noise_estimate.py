@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats
 from risingbandits.policies._kernels.pruning import nth_largest
+from risingbandits.policies.base import Kernels, Policy
 
 SMOOTH = "smooth"
 SIGMA, OWN = 4, 6  # columns: the noise level, and the first of the policy's own
@@ -43,6 +44,25 @@ def check_sigma(name: str, sigma: Any) -> None:
 def number(sigma: Any) -> float:
     """The noise level as a number: 1/2, right for any reward in [0, 1], where none is given."""
     return _CEILING if sigma is None or isinstance(sigma, str) else float(sigma)
+
+
+class NoisePolicy(Policy):
+    """Base of policies whose ``sigma`` may be "smooth": they have other kernels then, and a longer state."""
+
+    kernels_smooth: ClassVar[Kernels]
+    sigma: float | str | None
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the noise level is estimated from second differences."""
+        return self.sigma == SMOOTH
+
+    def unit_sigma(self) -> float:
+        """The noise level, or 1 where the kernels multiply by the estimate."""
+        return 1.0 if self.smooth else number(self.sigma)
+
+    def kernels_for(self, n_arms: int) -> Kernels:
+        return self.kernels_smooth if self.smooth else self.kernels
 
 
 def extended(state_class: Any, module: str) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask
 from risingbandits.policies._kernels import histories
+from risingbandits.policies.base import Policy
 
 _FLOOR_SLACK = 1e-12  # share n is meant exactly
 
@@ -68,6 +69,20 @@ def best(state: Any, available: Mask) -> int:
                 chosen = arm
                 highest = value
     return chosen
+
+
+@kernel
+def recommend(state: Any, t: int, pulls: Ints) -> int:
+    return best(state, None)
+
+
+class RecentPolicy(Policy):
+    """Base of the policies that look for the arm to keep by recent means."""
+
+    objective = "best-arm"
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
 
 
 def levels(state: Any, lengths: Ints) -> Floats:

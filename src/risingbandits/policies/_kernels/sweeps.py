@@ -81,6 +81,17 @@ def note(order: Ints, place: Ints, marks: Ints, arm: int) -> bool:
 
 
 @kernel
+def highest(order: Ints, marks: Ints, values: Floats) -> int:
+    """The active arm with the highest value, the lowest number where several are."""
+    best = order[0]
+    for i in range(1, marks[ACTIVE]):
+        arm = order[i]
+        if values[arm] > values[best] or (values[arm] == values[best] and arm < best):
+            best = arm
+    return best
+
+
+@kernel
 def begin(marks: Ints, active: int) -> None:
     """A new sweep over the first ``active`` arms of the order."""
     marks[ACTIVE] = active
@@ -94,6 +105,16 @@ def exchange(order: Ints, place: Ints, i: int, j: int) -> None:
     one, other = order[i], order[j]
     order[i], order[j] = other, one
     place[other], place[one] = i, j
+
+
+def new_fields(n_arms: int) -> dict[str, Ints]:
+    """The fields ``order``, ``place`` and ``marks`` of a state at the start, and the ``pulls`` of each arm."""
+    return {
+        "order": np.arange(n_arms),
+        "place": np.arange(n_arms),
+        "marks": new_marks(n_arms),
+        "pulls": np.zeros(n_arms, dtype=np.int64),
+    }
 
 
 def active(place: Ints, marks: Ints) -> Floats:

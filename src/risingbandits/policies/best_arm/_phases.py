@@ -21,9 +21,9 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, recent_means
+from risingbandits.policies._kernels import recent_means
 from risingbandits.policies._kernels.sweeps import exchange
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 
 ACTIVE, PHASE, TURN = 0, 1, 2
 
@@ -126,13 +126,12 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     return chosen
 
 
-class PhasePolicy(Policy):
+class PhasePolicy(recent_means.RecentPolicy):
     """Base of the policies with a schedule: subclasses say what it is."""
 
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "mean"})
     needs_horizon = True
-    objective = "best-arm"
 
     def schedule(self, n_arms: int, horizon: int) -> Schedule:
         """The phases for so many arms and rounds."""
@@ -155,9 +154,6 @@ class PhasePolicy(Policy):
             mean=np.zeros(n_arms),
             **recent_means.new_fields(n_arms, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         phase = min(int(state.marks[PHASE]), len(state.windows) - 1)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import recent_means
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number
 
@@ -105,13 +105,8 @@ def _may_rise(state: State, rung: int, arm: int) -> bool:
     return better < count // state.eta
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    return recent_means.best(state, None)
-
-
 @register
-class ASHA(Policy):
+class ASHA(recent_means.RecentPolicy):
     r"""ASHA, asynchronous successive halving: an arm rises when it is among the best :math:`1/\eta` of its rung so far.
 
     Rungs end at :math:`1, \eta, \eta^2, \dots` pulls, the last at ``max_pulls``. Whenever an arm has done a rung, the
@@ -149,9 +144,8 @@ class ASHA(Policy):
 
     name = "asha"
     summary = "successive halving without waiting, for many workers"
-    kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "targets"})
-    objective = "best-arm"
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)
@@ -171,9 +165,6 @@ class ASHA(Policy):
             marks=np.zeros(2, dtype=np.int64),
             **recent_means.new_fields(n_arms, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {**recent_means.parts(state), "rung": state.done.astype(np.float64)}

@@ -63,7 +63,7 @@ def _upper(state: State, arm: int) -> float:
 @kernel
 def _eliminate(state: State) -> int:
     """Keep the arm with the best result and all that may still surpass it; return their number."""
-    best = _best(state)
+    best = sweeps.highest(state.order, state.marks, state.best)
     kept = 0
     for i in range(state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
@@ -74,19 +74,8 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def _best(state: State) -> int:
-    """The active arm with the best result so far, the lowest number where several are."""
-    best = state.order[0]
-    for i in range(1, state.marks[sweeps.ACTIVE]):
-        arm = state.order[i]
-        if state.best[arm] > state.best[best] or (state.best[arm] == state.best[best] and arm < best):
-            best = arm
-    return best
-
-
-@kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
-    return _best(state)
+    return sweeps.highest(state.order, state.marks, state.best)
 
 
 def _check_costs(name: str, costs: Any) -> None:
@@ -162,10 +151,7 @@ class CashElimination(Policy):
             ceiling=float(self.ceiling),
             costs=costs,
             spent=np.zeros(1),
-            order=np.arange(n_arms),
-            place=np.arange(n_arms),
-            marks=sweeps.new_marks(n_arms),
-            pulls=np.zeros(n_arms, dtype=np.int64),
+            **sweeps.new_fields(n_arms),
             best=np.full(n_arms, -np.inf),
             earlier=np.zeros((n_arms, int(self.window))),
         )

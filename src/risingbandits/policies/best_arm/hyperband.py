@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, recent_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import recent_means
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number
 
@@ -120,13 +120,8 @@ def _keep_best(state: State, wanted: int) -> None:
             state.value[i] = state.value[i + 1]
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    return recent_means.best(state, None)
-
-
 @register
-class Hyperband(Policy):
+class Hyperband(recent_means.RecentPolicy):
     r"""Hyperband: brackets of successive halving that begin with many arms and few pulls, or few arms and many.
 
     With R the most pulls of an arm and :math:`s_{\max} = \lfloor \log_\eta R \rfloor`, bracket
@@ -167,10 +162,9 @@ class Hyperband(Policy):
 
     name = "hyperband"
     summary = "successive halving from many short trials to few long ones"
-    kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "rungs"})
     needs_horizon = True
-    objective = "best-arm"
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)
@@ -187,9 +181,6 @@ class Hyperband(Policy):
             marks=np.array([arms, 1, arms * rungs[0, _TARGET], arms % n_arms, 0], dtype=np.int64),
             **recent_means.new_fields(n_arms, capacity),
         )
-
-    def make_room(self, state: Any, capacity: int) -> None:
-        histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         active = np.zeros(len(state.pulls))

@@ -9,8 +9,8 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, trends
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, trends
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting
 
@@ -32,14 +32,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    best = -math.inf
-    chosen = -1
-    for arm in range(state.value.shape[0]):
-        if available is None or available[arm]:
-            better = chosen < 0 or state.value[arm] > best
-            best = state.value[arm] if better else best
-            chosen = arm if better else chosen
-    return chosen
+    return argmax.highest(state.value, available)
 
 
 @kernel
@@ -78,15 +71,11 @@ def _widen(state: Any, arm: int) -> None:
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the highest estimate of mu(T), the width left out."""
-    best = 0
-    for arm in range(1, state.estimate.shape[0]):
-        if state.estimate[arm] > state.estimate[best]:
-            best = arm
-    return best
+    return argmax.highest(state.estimate, None)
 
 
 @register
-class RUCBE(Policy):
+class RUCBE(noise_estimate.NoisePolicy):
     r"""R-UCBE: pull the arm that may be highest after T pulls; in the end recommend the one that is estimated to be.
 
     With N pulls of an arm and a window of :math:`h = \lfloor \epsilon N \rfloor` the estimate of its mean after T pulls
@@ -141,25 +130,20 @@ class RUCBE(Policy):
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        smooth = self.sigma == noise_estimate.SMOOTH
-        sigma = 1.0 if smooth else noise_estimate.number(self.sigma)
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
         state = State(
             horizon=float(horizon or 1),
             value=np.full(n_arms, np.inf),
             estimate=np.full(n_arms, -np.inf),
             eps=float(self.eps),
-            width=sigma * math.sqrt(a),
+            width=self.unit_sigma() * math.sqrt(a),
             line=np.zeros((n_arms, 5)),
             tally=np.zeros((n_arms, 2), dtype=np.int64),
             sums=np.zeros((n_arms, 7)),
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
         )
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if smooth else state
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -26,7 +26,7 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Kernels
+from risingbandits.policies.base import Kernels, Policy
 
 _EXACT_EVERY = 512
 _HIGHEST_LOG = 500.0
@@ -180,9 +180,6 @@ def _restart(state: State) -> None:
     state.counts[1] = 0
 
 
-kernels = Kernels(select=select, update=update)
-
-
 def new_state(n_arms: int, gamma: float, low: float, width: float, share: float = 0.0, batch: int = 0) -> State:
     """Equal weights."""
     return State(
@@ -201,12 +198,27 @@ def new_state(n_arms: int, gamma: float, low: float, width: float, share: float 
     )
 
 
-def probabilities(state: State) -> dict[str, Floats]:
-    """What `explain` shows: the chance of each arm, all being available."""
-    weights = state.weights / state.weights.sum()
-    return {"probability": (1.0 - state.gamma) * weights + state.gamma / len(weights)}
-
-
 def exploration(n_arms: int, rounds: float) -> float:
     """gamma = min(1, sqrt(K log K / ((e - 1) rounds))), tuned for so many rounds."""
     return min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * rounds)))
+
+
+class Exp3Policy(Policy):
+    """Base of the family: subclasses say how they are tuned."""
+
+    kernels = Kernels(select=select, update=update)
+    randomised = True
+    needs_horizon = True
+
+    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+        """``gamma`` for so many arms and rounds, and ``share`` or ``batch`` where there is one."""
+        raise TypeError(f"{type(self).__name__} does not define tuned.")
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        low, width = reward_scale.low_and_width(self.reward_range)
+        return new_state(n_arms, low=low, width=width, **self.tuned(n_arms, horizon or 1))
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        """The chance of each arm, all being available."""
+        weights = state.weights / state.weights.sum()
+        return {"probability": (1.0 - state.gamma) * weights + state.gamma / len(weights)}

@@ -21,12 +21,15 @@ has a mass above 1, is drawn directly.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask
-from risingbandits.policies._kernels import argmax
+from risingbandits.policies._kernels import argmax, reward_scale
+from risingbandits.policies.base import Policy
+from risingbandits.policies.classic import _windows
 
 _TABLE = 4096
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -125,9 +128,33 @@ def _draw_above(best: float, s: float, r: float, fall: float, share: float, rng:
     return x if accept < share * math.exp(ratio) else 0.0
 
 
-def posterior(held: Ints) -> dict[str, Floats]:
-    """Mean and standard deviation of the posterior of each arm, for `explain`."""
-    a = 1.0 + held[:, 1]
-    b = 1.0 + held[:, 0] - held[:, 1]
-    mean = a / (a + b)
-    return {"level": mean, "width": np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))}
+@kernel
+def select(state: Any, t: int, available: Mask, rng: np.random.Generator) -> int:
+    return best_of_draws(state.held, state.log_beta, state.leader, available, rng)
+
+
+class CoinPolicy(Policy):
+    """Base of the policies that draw from Beta posteriors of coins."""
+
+    randomised = True
+    draws_on_tell = True
+    scratch = frozenset({"log_factorials"})
+
+    def fields(self, n_arms: int) -> dict[str, Any]:
+        """The fields of the state that all of them have, at the start."""
+        low, width = reward_scale.low_and_width(self.reward_range)
+        return {
+            "low": low,
+            "width": width,
+            "held": _windows.new_held(n_arms),
+            "log_beta": np.zeros(n_arms),
+            "leader": np.zeros(1, dtype=np.int64),
+            "log_factorials": new_log_factorials(),
+        }
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        """Mean and standard deviation of the posterior of each arm."""
+        a = 1.0 + state.held[:-1, 1]
+        b = 1.0 + state.held[:-1, 0] - state.held[:-1, 1]
+        mean = a / (a + b)
+        return {"level": mean, "width": np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))}

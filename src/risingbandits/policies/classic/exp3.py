@@ -1,20 +1,17 @@
-"""Exp3: exponential weights against rewards that may be anything."""
+"""Exp3 and its two kin for rewards that change: weights that grow exponentially with what arms earn."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from risingbandits._core.errors import check_range
-from risingbandits._core.types import Floats
-from risingbandits.policies._kernels import reward_scale
-from risingbandits.policies.base import Policy
 from risingbandits.policies.classic import _exp3
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import integer, number, unit_range
 
 
 @register
-class Exp3(Policy):
+class Exp3(_exp3.Exp3Policy):
     r"""Exp3: draw an arm with a probability that grows exponentially with what it has earned.
 
     With weights :math:`w_i = 1` at the start, arm i is drawn with probability
@@ -33,8 +30,7 @@ class Exp3(Policy):
         Share of uniform draws, in (0, 1]. None: min(1, sqrt(K log K / ((e - 1) T))), Corollary 3.2 of the paper with
         T for the bound on the best gain; this needs the horizon.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped. Gaussian noise of 0.1 around a
-        mean of 0 is seen as 0.040, around 1 as 0.960.
+        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
 
     References
     ----------
@@ -53,17 +49,113 @@ class Exp3(Policy):
 
     name = "exp3"
     summary = "exponential weights against arbitrary rewards"
-    needs_horizon = True
     from_horizon = ("gamma",)
-    kernels = _exp3.kernels
-    randomised = True
 
     gamma: float | None = number(None, above=0.0, maximum=1.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    reward_range: tuple[float, float] = unit_range()
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _exp3.State:
-        gamma = _exp3.exploration(n_arms, horizon or 1) if self.gamma is None else self.gamma
-        return _exp3.new_state(n_arms, gamma, *reward_scale.low_and_width(self.reward_range))
+    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+        return {"gamma": _exp3.exploration(n_arms, rounds) if self.gamma is None else self.gamma}
 
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        return _exp3.probabilities(state)
+
+@register
+class Exp3S(_exp3.Exp3Policy):
+    r"""Exp3.S: Exp3 against the best sequence of arms with few switches.
+
+    Draws as in `Exp3`; after a reward, with W the sum of the weights before it,
+
+    .. math:: w_i \leftarrow w_i \exp(\gamma \hat x_i / K) + \frac{e \alpha}{K} W
+
+    for every arm, where :math:`\hat x_I = x / p_I` for the drawn arm and 0 for the others (Auer et al., 2002, Figure 4
+    and Corollary 8.2). No weight falls below a fixed share of the sum.
+
+    Use it where the best arm changes a known number of times. On rising arms it has Exp3's weakness: it looks at what
+    arms earn now.
+
+    Parameters
+    ----------
+    gamma : float or None
+        Share of uniform draws, in (0, 1]. None: min(1, sqrt(K (S log(K T) + e) / ((e - 1) T))).
+    alpha : float or None
+        Shared weight, at least 0 (0 is Exp3). None: 1/T.
+    switches : int
+        S, the number of stretches with one best arm that the regret is measured against; only for gamma = None.
+    reward_range : (float, float)
+        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire. The Nonstochastic Multiarmed Bandit Problem. SIAM Journal on
+    Computing 32(1), 2002.
+
+    Examples
+    --------
+    >>> policy = Exp3S(gamma=0.2, alpha=0.001).reset(n_arms=2, seed=1)
+    >>> for t in range(600):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, float(arm == (t < 300)))  # the best arm changes once
+    >>> bool(policy.explain()["probability"][0] > 0.8)
+    True
+    """
+
+    name = "exp3-s"
+    summary = "Exp3 against sequences of arms with few switches"
+    from_horizon = ("gamma", "alpha")
+
+    gamma: float | None = number(None, above=0.0, maximum=1.0)
+    alpha: float | None = number(None, minimum=0.0)
+    switches: int = integer(1)
+    reward_range: tuple[float, float] = unit_range()
+
+    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+        alpha = 1.0 / rounds if self.alpha is None else float(self.alpha)
+        gamma = self.gamma
+        if gamma is None:
+            spread = n_arms * (self.switches * math.log(n_arms * rounds) + math.e)
+            gamma = min(1.0, math.sqrt(spread / ((math.e - 1.0) * rounds)))
+        return {"gamma": gamma, "share": math.e * alpha / n_arms}
+
+
+@register
+class Rexp3(_exp3.Exp3Policy):
+    r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to how much the means move in all.
+
+    .. math:: \Delta = \Big\lceil (K \log K)^{1/3} (T / V)^{2/3} \Big\rceil, \qquad
+              \gamma = \min\Big(1, \sqrt{\frac{K \log K}{(e - 1) \Delta}}\Big)
+
+    (Besbes, Gur and Zeevi, 2014, Theorem 2). V bounds the total change of the means over the horizon: with rewards in
+    [0, 1] rising arms change by at most 1 each, so V = K is safe.
+
+    One of the paper's six baselines. It assumes that means move with time, so it explores for ever and never gives a
+    slow arm the many pulls in a row that it needs to rise.
+
+    Parameters
+    ----------
+    V : float or None
+        Variation budget, above 0; None: K. The published program of the rising-bandits paper uses 0.001 T.
+    reward_range : (float, float)
+        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+
+    References
+    ----------
+    O. Besbes, Y. Gur, A. Zeevi. Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards. NeurIPS 2014.
+
+    Examples
+    --------
+    >>> policy = Rexp3().reset(n_arms=3, horizon=10_000, seed=1)
+    >>> policy.ask() in (0, 1, 2)
+    True
+    >>> policy.explain()["probability"].round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
+
+    name = "rexp3"
+    summary = "Exp3 with restarts, tuned to the total change of the means"
+
+    V: float | None = number(None, above=0.0)
+    reward_range: tuple[float, float] = unit_range()
+
+    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
+        variation = float(n_arms if self.V is None else self.V)
+        batch = max(1, math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (rounds / variation) ** (2 / 3)))
+        return {"gamma": _exp3.exploration(n_arms, batch), "batch": batch}

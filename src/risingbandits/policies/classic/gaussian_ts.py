@@ -10,7 +10,7 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import argmax, noise_estimate, running_means
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import setting
 
@@ -55,7 +55,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 
 @register
-class GaussianThompson(Policy):
+class GaussianThompson(noise_estimate.NoisePolicy):
     r"""Thompson sampling for Gaussian noise of known scale: pull the arm with the best draw from its posterior.
 
     Each round draws :math:`\theta_i \sim N(\bar x_i, \sigma^2 / N_i)`, the posterior under a flat prior, and pulls the
@@ -94,14 +94,8 @@ class GaussianThompson(Policy):
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        if self.sigma == noise_estimate.SMOOTH:  # the roots then have the noise level in them
-            return SmoothState(
-                *State(sigma=1.0, **running_means.new_fields(n_arms)), smooth=noise_estimate.new_smooth(n_arms)
-            )
-        return State(sigma=noise_estimate.number(self.sigma), **running_means.new_fields(n_arms))
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
+        state = State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # "smooth": it is in the roots
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma)

@@ -1,4 +1,4 @@
-"""KL-UCB: optimism measured by the Kullback-Leibler divergence of coins."""
+"""KL-UCB and SW-KL-UCB: optimism measured by the Kullback-Leibler divergence of coins, of all rounds or the last."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale
+from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.classic import _kl
+from risingbandits.policies.classic import _kl, _windows
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import integer, number, tie_rule, unit_range
 
 
 class State(NamedTuple):
@@ -66,8 +65,7 @@ class KLUCB(Policy):
         Factor of log log t (with log t below e counted as e). 3 in the theorem, the default; the authors recommend 0 in
         practice.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
-        to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
+        Range that is mapped onto [0, 1]; what lies outside is clipped.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity. "random" solves for every index and is
         several times slower.
@@ -92,8 +90,8 @@ class KLUCB(Policy):
     scratch = frozenset({"thresholds"})
 
     c: float = number(3.0, minimum=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)
@@ -108,3 +106,114 @@ class KLUCB(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return _kl.parts(state.arms, interpreted(_threshold)(state, t))
+
+
+class WindowState(NamedTuple):
+    """What SW-KL-UCB knows."""
+
+    c: float
+    last_threshold: float  # f(tau)
+    low: float
+    width: float
+    units: float  # of the amounts in the window
+    ring: np.ndarray  # (tau, 2), held: (K + 1, 2): the window (_windows)
+    held: np.ndarray
+    arms: np.ndarray  # (K, 5), level: (3,): the bounds (_kl)
+    level: np.ndarray
+
+
+@kernel
+def select_in_window(state: WindowState, t: int, available: Mask, rng: Rng) -> int:
+    return _kl.best_arm(state.arms, state.level, _window_threshold(state, t), available, rng)
+
+
+@kernel
+def update_in_window(state: WindowState, t: int, arm: int, reward: float, rng: Rng) -> None:
+    x = reward_scale.unit(reward, state.low, state.width)
+    leaving = _windows.push(state.ring, state.held, arm, _windows.in_units(x, state.units))
+    f = _window_threshold(state, t)
+    if leaving >= 0 and leaving != arm:
+        _refresh(state, leaving, f)
+    _refresh(state, arm, f)
+
+
+@kernel
+def _refresh(state: WindowState, arm: int, f: float) -> None:
+    n = float(state.held[arm, 0])
+    _kl.set_arm(state.arms, state.level, arm, n, state.held[arm, 1] / state.units, f)
+
+
+@kernel
+def _window_threshold(state: WindowState, t: int) -> float:
+    if t >= state.ring.shape[0]:
+        return state.last_threshold
+    return _kl.threshold(t, state.c)
+
+
+@register
+class SWKLUCB(Policy):
+    r"""SW-KL-UCB: KL upper confidence bounds on the last tau rounds only.
+
+    With the pulls N_i and the mean m_i of arm i within the last :math:`\tau` rounds, the index at round t is
+
+    .. math:: \max\{q \in [m_i, 1] : N_i\, \mathrm{kl}(m_i, q) \le \log(\min(t,\tau)) + c \log \log(\min(t,\tau))\},
+
+    and :math:`+\infty` if N_i = 0 (Combes and Proutiere, 2014).
+
+    Use it for means that drift slowly with time. A short window makes it explore for ever.
+
+    Parameters
+    ----------
+    c : float
+        Factor of log log. Default 3, as in KL-UCB.
+    drift : float
+        Lipschitz constant of the means over the rounds (not the noise), which sets the window: tau = drift^(-4/5),
+        rounded up. Default 0.001, tau = 252, as in the experiments of the paper on rising bandits.
+    tau : int or None
+        Rounds in the window, instead of ``drift``.
+    reward_range : (float, float)
+        Range that is mapped onto [0, 1]; what lies outside is clipped.
+    ties : {"lowest", "random"}
+        Which of several arms with the same index, also of those at infinity.
+
+    References
+    ----------
+    R. Combes, A. Proutiere. Unimodal Bandits: Regret Lower Bounds and Optimal Algorithms. ICML 2014.
+
+    Examples
+    --------
+    >>> policy = SWKLUCB().reset(n_arms=2)
+    >>> for _ in range(600):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "sw-kl-ucb"
+    summary = "KL-UCB on the last tau rounds"
+    kernels = Kernels(select=select_in_window, update=update_in_window)
+
+    c: float = number(3.0, minimum=0.0)
+    drift: float = number(0.001, minimum=1e-9)
+    tau: int | None = integer(None)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
+        tau = _windows.whole_rounds(float(self.drift) ** (-4.0 / 5.0)) if self.tau is None else int(self.tau)
+        low, width = reward_scale.low_and_width(self.reward_range)
+        return WindowState(
+            c=float(self.c),
+            last_threshold=interpreted(_kl.threshold)(tau, float(self.c)),
+            low=low,
+            width=width,
+            units=_windows.units_per_reward(tau),
+            ring=_windows.new_ring(tau),
+            held=_windows.new_held(n_arms),
+            arms=_kl.new_arms(n_arms),
+            level=_kl.new_level(),
+        )
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        return _kl.parts(state.arms, interpreted(_window_threshold)(state, t))

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting
+from risingbandits.policies.settings import integer, number, unit_range
 
 
 class State(NamedTuple):
@@ -160,7 +159,7 @@ class Ser4(Policy):
     switches: int = integer(1, minimum=0)
     log_constant: float = number(4.0, minimum=1.0)
     divisor: float = number(2.0, above=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    reward_range: tuple[float, float] = unit_range()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         rounds = horizon or 1
@@ -177,10 +176,7 @@ class Ser4(Policy):
             divisor=float(self.divisor),
             low=low,
             width=width,
-            order=np.arange(n_arms),
-            place=np.arange(n_arms),
-            marks=sweeps.new_marks(n_arms),
-            pulls=np.zeros(n_arms, dtype=np.int64),
+            **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
             sweep=np.ones(1, dtype=np.int64),
         )

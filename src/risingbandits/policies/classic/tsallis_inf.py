@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import number, unit_range
 
 _STEPS = 40  # Newton needs 3 to 6
 
@@ -138,7 +137,7 @@ class TsallisINF(Policy):
     randomised = True
 
     rate: float = number(2.0, above=0.0)
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
+    reward_range: tuple[float, float] = unit_range()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)

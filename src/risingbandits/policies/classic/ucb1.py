@@ -1,4 +1,4 @@
-"""UCB1: the mean plus a width that shrinks with the pulls."""
+"""UCB1, the mean plus a width that shrinks with the pulls, and the same with the width of the noise that there is."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_range
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, reward_scale, running_means
+from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import one_of, setting
+from risingbandits.policies.settings import setting, tie_rule, unit_range
 
 
 class State(NamedTuple):
     """What policies with an index mean + scale sqrt(log t / n) know."""
 
-    scale: float  # sqrt(2)
+    scale: float  # sqrt(2), or 2 sigma
     low: float
     width: float
     counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
@@ -37,6 +36,15 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     running_means.add(state, arm, reward_scale.seen(reward, state.low, state.width))
+
+
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    update(state, t, arm, reward, rng)
+    noise_estimate.widen_roots(state, arm, reward)
 
 
 @register
@@ -73,12 +81,62 @@ class UCB1(Policy):
     summary = "mean plus sqrt(2 log t / n)"
     kernels = Kernels(select=select, update=update)
 
-    reward_range: tuple[float, float] = setting((0.0, 1.0), check_range)
-    ties: str = one_of(*argmax.TIES)
+    reward_range: tuple[float, float] = unit_range()
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         low, width = reward_scale.low_and_width(self.reward_range)
         return State(scale=math.sqrt(2.0), low=low, width=width, **running_means.new_fields(n_arms))
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        return running_means.parts(state, state.scale * math.sqrt(math.log(t)))
+
+
+@register
+class GaussianUCB(noise_estimate.NoisePolicy):
+    r"""Gaussian UCB: mean plus :math:`\sigma \sqrt{4 \log t / N_i}`, for noise of known scale :math:`\sigma`.
+
+    The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
+    2012, Section 2.2, with alpha = 2). Every arm is pulled once before. It sees the raw reward.
+
+    Use it where means do not change and the noise is known: with little noise it explores far less than `UCB1`. It does
+    not ask what arms will become: on ``paper-15arms`` it settles early, in some runs on a poor arm, and does no better.
+
+    Parameters
+    ----------
+    sigma : float, "smooth" or None
+        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
+        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is greedy.
+    ties : {"lowest", "random"}
+        Which of several arms with the same index, also of those at infinity.
+
+    References
+    ----------
+    S. Bubeck, N. Cesa-Bianchi. Regret Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems. Foundations
+    and Trends in Machine Learning 5(1), 2012.
+
+    Examples
+    --------
+    >>> policy = GaussianUCB(sigma=0.1).reset(n_arms=2)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.pulls.tolist()
+    [1, 299]
+    """
+
+    name = "gaussian-ucb"
+    summary = "mean plus sigma sqrt(4 log t / n)"
+    kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
+
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    ties: str = tie_rule()
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        scale = 2.0 * self.unit_sigma()
+        state = State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

@@ -19,7 +19,7 @@ from risingbandits.policies.commit import _commit_value, _lines
 # What is known of each arm.
 # pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;
 # the line when it was drawn: level and slope above the future, and the pessimistic level;
-# what a decision looks at (_risk).
+# what a decision looks at (_commit_value).
 ARM: dict[str, tuple[type, str]] = {
     "pulled": (np.int64, "pulls drawn due last"),
     "lines": (np.float64, "line slope low"),
@@ -177,14 +177,3 @@ def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     arms["low"][arm] = lo
     arms["drawn"][arm] = n
     arms["due"][arm] = max(n + 1, int(state.growth * n))
-
-
-@kernel
-def safest(state: Any) -> int:
-    """The arm with the highest pessimistic level."""
-    low = state.arms["low"]
-    best = 0
-    for arm in range(1, low.shape[0]):
-        if low[arm] > low[best]:
-            best = arm
-    return best

@@ -8,19 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.jit import interpreted
+from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Policy
 from risingbandits.policies.commit import _batches, _widths
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 
-class CommitFamily(Policy):
+class CommitFamily(noise_estimate.NoisePolicy):
     """Base of the policies that bound the future of arms by lines and play them in batches."""
 
     batched = True
@@ -29,7 +28,6 @@ class CommitFamily(Policy):
     estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
 
     # Settings that all have, with defaults of their own.
-    sigma: float | str | None
     widths: str
     cap: float
     recheck: float
@@ -80,7 +78,7 @@ class CommitFamily(Policy):
         if state.kind == _widths.BERNSTEIN:
             histories.make_room(state.pairs, self.n_arms, capacity)
 
-    def ask(self, available: Sequence[bool] | npt.NDArray[np.bool_] | None = None) -> int:
+    def ask(self, available: Sequence[bool] | Mask = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known
             arm = int(self._state.run["arm"][0])
             if arm >= 0:

@@ -11,13 +11,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines, _risk
+from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
@@ -77,7 +76,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
         return unseen
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
-    b = _risk.incumbent(state.arms)
+    b = _commit_value.incumbent(state.arms)
     arm = _choose(state, b, remaining, available)
     # Bounds fall as the rounds run out, so an old bound is too high at worst: only that of the winner has to be fresh.
     while remaining <= _FRESH * state.arms["left"][arm]:
@@ -220,7 +219,7 @@ def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> i
 
 
 @rare_kernel
-def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time."""
     best = 0
     highest = -math.inf
@@ -333,7 +332,7 @@ class CommitEnsemble(CommitFamily):
         ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
         state, remaining = self.filled(state, t)
-        interpreted(_choose)(state, interpreted(_risk.incumbent)(state.arms), remaining, None)
+        interpreted(_choose)(state, interpreted(_commit_value.incumbent)(state.arms), remaining, None)
         known = state.arms["pulls"] > 0
 
         def column(values: Floats, unknown: float = np.nan) -> np.ndarray:

@@ -11,14 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate
+from risingbandits._core.types import Ints, Mask, Rng
+from risingbandits.policies._kernels import argmax, histories, noise_estimate
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _lines, _risk, _widths
+from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, or_none, setting
@@ -26,13 +25,13 @@ from risingbandits.policies.settings import number, or_none, setting
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_RULES = {None: _risk.NONE, "sunk-cost": _risk.SUNK_COST, "shared": _risk.SHARED}
+_RULES = {None: _commit_value.NONE, "sunk-cost": _commit_value.SUNK_COST, "shared": _commit_value.SHARED}
 
 
 class State(NamedTuple):
     """What CommitUCB knows."""
 
-    rule: int  # _risk: which risks count
+    rule: int  # _commit_value: which risks count
     kind: int  # _widths
     sigma: float
     cap: float
@@ -64,8 +63,8 @@ def _decide(state: State, t: int, available: Mask) -> int:
         return unseen
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
-    b = _risk.incumbent(state.arms)
-    arm = _risk.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
+    b = _commit_value.incumbent(state.arms)
+    arm = _commit_value.choose(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, available)
     return _batches.begin(state, t, remaining, arm, b) if available is None else arm
 
 
@@ -136,9 +135,9 @@ def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def recommend(state: State, t: int, pulls: Ints) -> int:
     """The incumbent: the arm with the highest pessimistic level."""
-    return _batches.safest(state)
+    return argmax.highest(state.arms["low"], None)
 
 
 @register
@@ -233,22 +232,17 @@ class CommitUCB(CommitFamily):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         shared = self.shared_state(n_arms, horizon, capacity)
         state = State(rule=_RULES[self.risk], share=float(self.share), **shared)
-        return (
-            SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1))
-            if self.sigma == noise_estimate.SMOOTH
-            else state
-        )
-
-    def kernels_for(self, n_arms: int) -> Kernels:
-        return self.kernels_smooth if self.sigma == noise_estimate.SMOOTH else self.kernels
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
         could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
         state, remaining = self.filled(state, t)
-        b = interpreted(_risk.incumbent)(state.arms)
-        interpreted(_risk.choose)(state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None)
+        b = interpreted(_commit_value.incumbent)(state.arms)
+        interpreted(_commit_value.choose)(
+            state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, None
+        )
         known = state.arms["pulls"] > 0
 
         def column(name: str, per: float = 1.0) -> np.ndarray:

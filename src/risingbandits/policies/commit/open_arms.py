@@ -11,11 +11,10 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Ints, Mask, Rng
 from risingbandits.policies._kernels import arm_order, noise_estimate
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _opening, commit_ucb
@@ -59,7 +58,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 
 @kernel
-def recommend(state: Any, t: int, pulls: npt.NDArray[np.int64]) -> int:
+def recommend(state: Any, t: int, pulls: Ints) -> int:
     if not state.few:
         return commit_ucb.recommend(state, t, pulls)
     return _opening.recommend(state) if state.plan["opened"][0] > 0 else 0
@@ -156,7 +155,7 @@ class OpenArms(CommitUCB):
         plan["hold"] = _opening.FIRST_HOLD if horizon is None else max(2, int(2.0 * horizon ** (1 / 3)))
         plan["spread"] = self.spread
         plan["rival"] = np.inf
-        made: Any = SmoothState if self.sigma == noise_estimate.SMOOTH else State
+        made: Any = SmoothState if self.smooth else State
         return made(
             **super().new_state(n_arms, horizon, capacity)._asdict(),
             few=horizon is None or horizon <= self.few * n_arms,

@@ -10,7 +10,7 @@ from risingbandits._core.errors import check_positive_int
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.classic import sw_ts
+from risingbandits.policies.classic import _thompson, beta_ts
 from risingbandits.policies.registry import register
 
 
@@ -40,7 +40,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
                 chosen = arm
         if chosen >= 0:
             return chosen
-    return sw_ts.select(state, t, available, rng)  # type: ignore[arg-type]
+    return _thompson.select(state, t, available, rng)  # type: ignore[arg-type]
 
 
 @kernel
@@ -48,11 +48,11 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.pulls[arm] += 1
     if state.pulls[arm] == state.forced:
         state.pulls[state.log_beta.shape[0]] -= 1
-    sw_ts.update(state, t, arm, reward, rng)  # type: ignore[arg-type]
+    beta_ts.update_in_window(state, t, arm, reward, rng)  # type: ignore[arg-type]
 
 
 @register
-class ETTS(sw_ts.SWTS):
+class ETTS(beta_ts.SWTS):
     r"""ET-TS: pull every arm Gamma times in turn, then continue as SW-TS.
 
     The forced pulls, :math:`\Gamma` of each arm, bring slowly rising arms to where they can be judged (Fiandri et al.,
@@ -60,19 +60,12 @@ class ETTS(sw_ts.SWTS):
     decides, see `SWTS`. An arm that is not available catches up on its forced pulls when it is.
 
     Use it when a number of pulls is known after which the best arms lead. The forced pulls cost K Gamma rounds whatever
-    they show.
+    they show. The settings that are not listed are those of `SWTS`.
 
     Parameters
     ----------
     forced : int
         Forced pulls of each arm, Gamma. The paper sets it by the problem; the default 100 is ours.
-    tau : int or None
-        Rounds in the window. None: :math:`T^{1 - \beta}`, rounded up, for which the horizon is needed.
-    beta : float
-        Exponent of the window, in [0, 1]. Default 1/2, as in `SWTS`.
-    reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
-        to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
 
     References
     ----------
@@ -108,4 +101,4 @@ class ETTS(sw_ts.SWTS):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         pulls = np.zeros(n_arms + 1, dtype=np.int64)
         pulls[n_arms] = n_arms if self.forced > 0 else 0
-        return State(**self.fields(n_arms, horizon), forced=int(self.forced), pulls=pulls)
+        return State(**self.window_fields(n_arms, horizon), forced=int(self.forced), pulls=pulls)

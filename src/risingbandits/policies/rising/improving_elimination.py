@@ -68,7 +68,7 @@ def _bound(state: State, arm: int, now: float, slope: float) -> None:
 @kernel
 def _eliminate(state: State) -> int:
     """Keep the arm with the highest L and all whose U is above it; return their number."""
-    best = _highest_lower(state)
+    best = sweeps.highest(state.order, state.marks, state.lower)
     kept = 0
     for i in range(state.marks[sweeps.ACTIVE]):
         arm = state.order[i]
@@ -79,19 +79,8 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def _highest_lower(state: State) -> int:
-    """The active arm with the highest L, the lowest number where several are."""
-    best = state.order[0]
-    for i in range(1, state.marks[sweeps.ACTIVE]):
-        arm = state.order[i]
-        if state.lower[arm] > state.lower[best] or (state.lower[arm] == state.lower[best] and arm < best):
-            best = arm
-    return best
-
-
-@kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
-    return _highest_lower(state)
+    return sweeps.highest(state.order, state.marks, state.lower)
 
 
 @register
@@ -140,10 +129,7 @@ class ImprovingElimination(Policy):
         return State(
             horizon=horizon or 1,
             ceiling=float(self.ceiling),
-            order=np.arange(n_arms),
-            place=np.arange(n_arms),
-            marks=sweeps.new_marks(n_arms),
-            pulls=np.zeros(n_arms, dtype=np.int64),
+            **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
             last=np.zeros(n_arms),
             lower=np.full(n_arms, -np.inf),

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Rng
 from risingbandits.policies._kernels import pruning
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
 
 State = red_ucb.State  # with sigma = 0 the first two sums of an arm are its last reward and the round of it
-
-
-@kernel
-def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return red_ucb.select(state, t, available, rng)
 
 
 @kernel
@@ -25,11 +20,6 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
         _line_through_last_two(state, t, arm, n, reward)
     else:
         red_ucb.update(state, t, arm, reward, rng)
-
-
-@kernel
-def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
-    return red_ucb.select_of_many(state, t, available, rng)
 
 
 @kernel
@@ -64,26 +54,7 @@ class RLessUCB(red_ucb.REdUCB):
     :math:`+\infty` while N < 2. The stochastic index is that of `REdUCB`, over the arm's pulls (Metelli et al., 2022).
 
     Use it on restless problems (``RisingBandit(..., restless=True)``), whose optimum is the best arm of each round.
-    Arms that only improve when used are `REdUCB`'s.
-
-    Parameters
-    ----------
-    eps : float
-        Window as a share of the pulls, in (0, 1/2). Default 1/4.
-    sigma : float, "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
-        deterministic algorithm.
-    alpha : float
-        Confidence exponent, delta_t = t^-alpha, above 2. Default 3.
-    bonus_scale : float
-        Multiplies the width; 1 is the paper.
-    clip_index : bool
-        Replace a finite index above 1 by 1. Not in the paper.
-    nonneg_slope : bool
-        Replace a negative extrapolated trend by 0. Not in the paper.
-    ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+    Arms that only improve when used are `REdUCB`'s. The settings are those of `REdUCB`.
 
     References
     ----------
@@ -101,5 +72,5 @@ class RLessUCB(red_ucb.REdUCB):
 
     name = "r-less-ucb"
     summary = "R-ed-UCB for arms that rise with time (restless)"
-    kernels = Kernels(select=select, update=update)
-    kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
+    kernels = Kernels(select=red_ucb.select, update=update)
+    kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)

@@ -20,9 +20,9 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
-from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import number, setting, tie_rule
 
 _LONGEST_LOG_TABLE = 1 << 22
 
@@ -55,7 +55,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     time = float(t)
     root = _sqrt_log(state, t)
     best = -math.inf
-    chosen = 0 if available is None else int(np.argmax(available))
+    chosen = argmax.first(available)
     ties = 0
     for arm in range(state.line.shape[0]):
         if available is not None and not available[arm]:
@@ -66,14 +66,8 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
             better = value > best
             best = value if better else best
             chosen = arm if better else chosen
-        elif value > best:
-            best = value
-            chosen = arm
-            ties = 1
-        elif value == best:
-            ties += 1
-            if rng.random() * ties < 1.0:
-                chosen = arm
+        else:
+            best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
     return chosen
 
 
@@ -246,7 +240,7 @@ def _check_alpha(name: str, alpha: float) -> None:
 
 
 @register
-class REdUCB(Policy):
+class REdUCB(noise_estimate.NoisePolicy):
     r"""R-ed-UCB, stochastic and deterministic: the algorithm of the paper, with its O(1) update.
 
     With N pulls of an arm before round t and a window of :math:`h = \lfloor \epsilon N \rfloor`, the index is
@@ -306,11 +300,10 @@ class REdUCB(Policy):
     bonus_scale: float = number(1.0, minimum=0.0)
     clip_index: bool = False
     nonneg_slope: bool = False
-    ties: str = one_of(*argmax.TIES)
+    ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        smooth = self.sigma == noise_estimate.SMOOTH
-        sigma = 1.0 if smooth else noise_estimate.number(self.sigma)
+        sigma = self.unit_sigma()
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
@@ -331,12 +324,12 @@ class REdUCB(Policy):
             block=block,
             bounds=bounds,
         )
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if smooth else state
+        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if self.smooth else state
 
     def kernels_for(self, n_arms: int) -> Kernels:
-        if self.sigma == noise_estimate.SMOOTH:  # the lines of all arms may change at once: nothing to prune
-            return self.kernels_smooth
-        return self.kernels if n_arms < pruning.PRUNING_FROM else self.kernels_of_many
+        if self.smooth or n_arms < pruning.PRUNING_FROM:  # "smooth" changes all lines at once: nothing to prune
+            return super().kernels_for(n_arms)
+        return self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:

@@ -28,28 +28,14 @@ _RETRY_MS = 1000
 
 
 class State(NamedTuple):
-    """What a page shows.
+    """What a page shows."""
 
-    Attributes
-    ----------
-    number : int
-        Rises with every change, a new trouble included.
-    event : int
-        Number of the last event in the store that is shown.
-    whole : bool
-        Whether all of it is of this event; tables and figures may be a second older.
-    html, figures : dict
-        By the id of an element its contents.
-    trouble : str
-        Why this may be old; empty if it is not.
-    """
-
-    number: int
-    event: int
-    whole: bool
-    html: dict[str, str]
-    figures: dict[str, dict[str, Any]]
-    trouble: str
+    number: int  # rises with every change, a new trouble included
+    event: int  # number of the last event in the store that is shown
+    whole: bool  # whether all of it is of this event; tables and figures may be a second older
+    html: dict[str, str]  # contents of elements, by their ids
+    figures: dict[str, dict[str, Any]]  # what draws figures, by their ids
+    trouble: str  # why this may be old; empty if it is not
 
     def message(self, before: State) -> str:
         """What is new since the state ``before``, as a server-sent event."""

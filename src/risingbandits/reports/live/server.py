@@ -92,14 +92,7 @@ def _seen(request: Request) -> int | None:
 def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print) -> None:
     """Serve the live page of ``store`` on 127.0.0.1 until interrupted.
 
-    Parameters
-    ----------
-    store : str or path
-        An SQLite file or a ``postgresql://`` address; it is only read.
-    port : int
-        0 takes any free port.
-    ready : callable
-        Called with the address of the page when it can be opened.
+    The store is only read; port 0 is any free one. ``ready`` is called with the address when the page can be opened.
     """
     try:
         import uvicorn

@@ -13,44 +13,10 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import missing
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.reports.pages.escaping import escape, json_for_script, name
-
-_TEMPLATE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body{live}>
-<a class="skip" href="#main">Skip to the content</a>
-<header>
-<div class="bar"><p class="brand">risingbandits</p><p id="connection" role="status"></p>\
-<button type="button" id="theme" aria-pressed="false">Dark colours</button></div>
-<h1>{heading}</h1>
-<p class="lead" id="lead">{lead}</p>
-<nav aria-label="Sections"><ul>{navigation}</ul></nav>
-</header>
-<main id="main" tabindex="-1">
-<noscript><p>The pictures need scripts; every one has its numbers in a table below it.</p></noscript>
-{sections}
-</main>
-<footer><p>risingbandits {version}. Everything on this page is in this file.</p></footer>
-<script type="application/json" id="figures">{figures}</script>
-<script>{plotly}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 class Text(NamedTuple):
@@ -104,32 +70,16 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A picture, what it shows, and its numbers.
-
-    Attributes
-    ----------
-    key, title : str
-        Its id and heading.
-    caption : str
-        What is to be seen, and how it was measured.
-    data, layout
-        Traces and layout of Plotly; see `plotly_figures`.
-    table : TextTable
-        The same numbers, or as many as one would read.
-    legend : sequence of dict
-        Entries of the page's own legend: ``group``, ``text`` and ``look``.
-    height : int
-        In pixels.
-    """
+    """A picture, what it shows, and its numbers."""
 
     key: str
     title: str
-    caption: str
-    data: Sequence[dict[str, Any]]
+    caption: str  # what is to be seen, and how it was measured
+    data: Sequence[dict[str, Any]]  # traces of Plotly; see `plotly_figures`
     layout: dict[str, Any]
-    table: TextTable
-    legend: Sequence[dict[str, Any]] = ()
-    height: int = 400
+    table: TextTable  # the same numbers, or as many as one would read
+    legend: Sequence[dict[str, Any]] = ()  # entries of the page's own legend: ``group``, ``text`` and ``look``
+    height: int = 400  # in pixels
 
     def spec(self) -> dict[str, Any]:
         """What the page's script needs to draw it."""
@@ -183,22 +133,12 @@ def table_html(table: TextTable) -> str:
 
 
 class Page(NamedTuple):
-    """A title, a sentence and sections.
-
-    Attributes
-    ----------
-    title, lead : str
-        Heading, and what matters most in a sentence.
-    sections : sequence of Section
-        What follows.
-    live : int or None
-        Number of the event that it shows, if the page listens to the server it came from for newer blocks.
-    """
+    """A title, a sentence and sections."""
 
     title: str
-    lead: str
+    lead: str  # what matters most, in a sentence
     sections: Sequence[Section]
-    live: int | None = None
+    live: int | None = None  # number of the event that it shows, if it listens to a server for newer blocks
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, section by section."""
@@ -213,7 +153,7 @@ class Page(NamedTuple):
             f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
             f"img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
         )
-        return _TEMPLATE.format(
+        return _asset("page.html").format(
             policy=escape(policy).replace("&#x27;", "'"),
             title=escape(self.title),
             style=_asset("page.css"),
@@ -238,7 +178,7 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise RisingBanditsError("Plotly is needed for reports: pip install 'risingbandits[report]'.") from None
+        raise missing("Plotly", "reports", "report") from None
     text = str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script").rstrip()
     return _compiled_at_once(text)
 

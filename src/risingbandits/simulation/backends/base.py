@@ -56,10 +56,7 @@ class Threads(Backend):
 
     Items are handed out in blocks: few enough to reuse buffers, enough to keep all threads busy.
 
-    Parameters
-    ----------
-    jobs : int, optional
-        Threads; by default one per core.
+    By default there is one thread for each core.
 
     Examples
     --------
@@ -110,14 +107,7 @@ class Threads(Backend):
 def backend_for(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
     """A backend by its name, for the time of the context; one that is there already as it is.
 
-    Parameters
-    ----------
-    backend : "local", "ray" or Backend
-        Where to play.
-    jobs : int, optional
-        Threads, by default one per core; on Ray the most blocks at once, by default as many as the cluster has cores.
-    address : str, optional
-        Of the Ray cluster: "auto", "ray://host:10001". None: that of RAY_ADDRESS, else a new Ray on this machine.
+    ``jobs`` and ``address`` are those of `simulate`.
     """
     if isinstance(backend, Backend):
         yield backend

@@ -57,10 +57,7 @@ class RayBlocks(Backend):
     What an item takes is measured: the first blocks, one for each slot, end 0.1 s after their first item, which may
     have to be compiled. The others take 0.1 to 2 s, or one item where that takes longer.
 
-    Parameters
-    ----------
-    jobs : int, optional
-        The most blocks at once; by default as many as the cluster has cores.
+    At most ``jobs`` blocks are played at once, by default as many as the cluster has cores.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -182,7 +179,7 @@ def program_stamp() -> str:
     digest = hashlib.sha256(_versions().encode())
     for name in _DECIDING:
         path = package / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for file in sorted([*path.rglob("*.py"), *path.rglob("*.toml")]) if path.is_dir() else [path]:
             digest.update(f"{file.relative_to(package).as_posix()};".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()

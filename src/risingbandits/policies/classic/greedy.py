@@ -1,0 +1,331 @@
+"""Greedy policies: the best mean so far, of all pulls or of the last, or of a first stretch that explores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._core.errors import check_positive_int
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import argmax, histories, running_means, sweeps
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, or_none, setting, tie_rule
+
+_FLOOR_SLACK = 1e-12  # share n is meant exactly
+_NO_LIMIT = 1 << 62
+
+
+class State(NamedTuple):
+    """What epsilon-greedy knows."""
+
+    epsilon: float
+    decay: float  # 0: epsilon stays
+    random_ties: bool
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
+    total: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    n_arms = state.mean.shape[0]
+    epsilon = state.epsilon
+    if state.decay > 0.0:
+        epsilon = min(1.0, state.decay * n_arms / t)
+    if rng.random() < epsilon:  # type: ignore[union-attr]
+        return _any_arm(n_arms, available, rng)
+    if state.random_ties:
+        return argmax.highest_line(state.mean, state.root, 0.0, available, rng)
+    return argmax.highest_line(state.mean, state.root, 0.0, available, None)
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    running_means.add(state, arm, reward)
+
+
+@kernel
+def _any_arm(n_arms: int, available: Mask, rng: Any) -> int:
+    """Each available arm with the same probability."""
+    if available is None:
+        return int(rng.random() * n_arms)
+    free = 0
+    for arm in range(n_arms):
+        free += available[arm]
+    before = int(rng.random() * free)
+    chosen = argmax.first(available)
+    for arm in range(n_arms):
+        if available[arm]:
+            if before == 0:
+                chosen = arm
+            before -= 1
+    return chosen
+
+
+@register
+class EpsilonGreedy(Policy):
+    r"""Epsilon-greedy: with probability epsilon any arm, otherwise the one with the best mean so far.
+
+    Arms that were never pulled count as best. It sees the raw reward. With ``decay`` epsilon is
+    :math:`\min(1, d K / t)` at round t (Auer, Cesa-Bianchi and Fischer, 2002, Figure 3, with
+    their c / d^2 as one number).
+
+    A baseline for honesty: simple, and on rising arms it keeps feeding all of them.
+
+    Parameters
+    ----------
+    epsilon : float
+        Probability of a random arm, in [0, 1]. Default 0.1, the customary value.
+    decay : float or None
+        d of the decaying epsilon, which then replaces ``epsilon``.
+    ties : {"lowest", "random"}
+        Which of several arms with the same mean, also of those never pulled.
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, P. Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine Learning 47,
+    2002.
+
+    Examples
+    --------
+    >>> policy = EpsilonGreedy(epsilon=0.1).reset(n_arms=2, seed=1)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "epsilon-greedy"
+    summary = "the best mean so far, sometimes any arm"
+    randomised = True
+    kernels = Kernels(select=select, update=update)
+
+    epsilon: float = number(0.1, minimum=0.0, maximum=1.0)
+    decay: float | None = number(None, above=0.0)
+    ties: str = tie_rule()
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        return State(
+            epsilon=float(self.epsilon),
+            decay=0.0 if self.decay is None else float(self.decay),
+            random_ties=self.ties == "random",
+            **running_means.new_fields(n_arms),
+        )
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        return {"level": running_means.parts(state, 0.0)["level"]}
+
+
+class WindowState(NamedTuple):
+    """What the greedy policy knows."""
+
+    window: int  # most pulls in a window
+    share: float  # and their share of the arm's pulls
+    tally: np.ndarray  # (K, 3) pulls n, pulls h in the window, pulls since the sum was made from scratch
+    total: np.ndarray  # (K,) sum over the window
+    mean: np.ndarray  # (K,) +inf for an arm never pulled
+    flat: np.ndarray  # (K,) zeros: this index has no width
+    pool: np.ndarray  # rewards of all arms (histories)
+    places: np.ndarray
+
+
+@kernel
+def select_in_window(state: WindowState, t: int, available: Mask, rng: Rng) -> int:
+    return argmax.highest_line(state.mean, state.flat, 0.0, available, rng)
+
+
+@kernel
+def update_in_window(state: WindowState, t: int, arm: int, reward: float, rng: Rng) -> None:
+    """Move the window of the arm; after as many pulls as it holds, sum it anew, so that no error adds up."""
+    n = state.tally[arm, 0] + 1
+    old = state.tally[arm, 1]
+    start = histories.append(state.pool, state.places, arm, n, reward)
+    h = min(max(int(state.share * n + _FLOOR_SLACK), 1), state.window)
+    if state.tally[arm, 2] >= h:
+        state.tally[arm, 2] = 0
+        total = _sum(state.pool, start + n - h + 1, start + n)
+    else:
+        total = state.total[arm] + (reward if h > old else reward - state.pool[start + n - h])
+    state.tally[arm, 0] = n
+    state.tally[arm, 1] = h
+    state.tally[arm, 2] += 1
+    state.total[arm] = total
+    state.mean[arm] = total / h
+
+
+@rare_kernel
+def _sum(pool: np.ndarray, first: int, last: int) -> float:
+    total = 0.0
+    for place in range(first, last + 1):
+        total += pool[place]
+    return total
+
+
+@register
+class WindowGreedy(Policy):
+    r"""Greedy on the mean of each arm's own last pulls.
+
+    The window of an arm with N pulls holds the last :math:`\min(w, \max(1, \lfloor s N \rfloor))` of them; the arm
+    with the best mean in its window is pulled, arms that were never pulled first. It sees the raw reward.
+
+    A baseline for honesty: what R-ed-UCB's level does without trend and without width. It never returns to an arm that
+    started low.
+
+    Parameters
+    ----------
+    window : int or None
+        Most pulls in a window, w; None: no limit. Default 100.
+    share : float
+        Largest share of an arm's pulls in its window, s in (0, 1]. Default 1.
+    ties : {"lowest", "random"}
+        Which of several arms with the same mean, also of those never pulled.
+
+    Examples
+    --------
+    >>> policy = WindowGreedy(window=5).reset(n_arms=2)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.pulls.tolist()
+    [1, 299]
+    """
+
+    name = "window-greedy"
+    summary = "the best mean over each arm's last pulls"
+    kernels = Kernels(select=select_in_window, update=update_in_window)
+    scratch = frozenset({"pool", "flat"})
+
+    window: int | None = setting(100, or_none(check_positive_int))
+    share: float = number(1.0, above=0.0, maximum=1.0)
+    ties: str = tie_rule()
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> WindowState:
+        return WindowState(
+            window=_NO_LIMIT if self.window is None else int(self.window),
+            share=float(self.share),
+            tally=np.zeros((n_arms, 3), dtype=np.int64),
+            total=np.zeros(n_arms),
+            mean=np.full(n_arms, np.inf),
+            flat=np.zeros(n_arms),
+            pool=np.empty(histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
+        )
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
+        return {"level": np.where(np.isfinite(state.mean), state.mean, np.nan)}
+
+
+class ExploringState(NamedTuple):
+    """What is known from exploring; later rewards change nothing."""
+
+    m: int  # pulls of each arm
+    pulls: np.ndarray  # (K,) pulls of each arm, at most m
+    total: np.ndarray  # (K,) sum of the rewards of these
+    turn: np.ndarray  # (3,) arm whose turn it is; arms that still need pulls; the best arm once there are none
+
+
+@kernel
+def select_exploring(state: ExploringState, t: int, available: Mask, rng: Rng) -> int:
+    if available is None:
+        return state.turn[0] if state.turn[1] > 0 else state.turn[2]
+    n_arms = state.pulls.shape[0]
+    for i in range(n_arms):
+        arm = (state.turn[0] + i) % n_arms
+        if available[arm] and state.pulls[arm] < state.m:
+            return arm
+    return _best(state, available)
+
+
+@kernel
+def update_exploring(state: ExploringState, t: int, arm: int, reward: float, rng: Rng) -> None:
+    if state.pulls[arm] == state.m:
+        return
+    state.pulls[arm] += 1
+    state.total[arm] += reward
+    state.turn[1] -= state.pulls[arm] == state.m
+    if state.turn[1] == 0:
+        state.turn[2] = _best(state, None)
+    else:
+        n_arms = state.pulls.shape[0]
+        turn = (arm + 1) % n_arms
+        while state.pulls[turn] == state.m:
+            turn = (turn + 1) % n_arms
+        state.turn[0] = turn
+
+
+@kernel
+def recommend_exploring(state: ExploringState, t: int, pulls: Ints) -> int:
+    return _best(state, None)
+
+
+@kernel
+def _best(state: ExploringState, available: Mask) -> int:
+    """The best mean among the (available) arms; arms without a reward come last."""
+    best = -math.inf
+    chosen = -1
+    for arm in range(state.pulls.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        mean = state.total[arm] / state.pulls[arm] if state.pulls[arm] > 0 else -math.inf
+        if chosen < 0 or mean > best:
+            best = mean
+            chosen = arm
+    return chosen
+
+
+@register
+class ExploreThenCommit(Policy):
+    """Pull every arm m times in turn, then always the arm with the best mean.
+
+    Explore-then-commit, or "explore-first" (the textbook of Lattimore and Szepesvari, Algorithm 1). An arm that is not
+    available loses its turn and catches up later; the mean that decides is over its first m pulls.
+
+    Use it as the plainest way to spend a budget, and where switching between arms is dear. On rising arms the mean of
+    early pulls favours arms that start well; a larger m is the only remedy.
+
+    Parameters
+    ----------
+    m : int or None
+        Pulls of each arm while exploring. None: ceil(T^(2/3) / K), so that exploring takes about T^(2/3) of the T
+        rounds, the order that balances exploring and a wrong commitment when the gaps are unknown. A choice of this
+        package, not of a paper.
+
+    References
+    ----------
+    T. Lattimore, C. Szepesvari. Bandit Algorithms, chapter 6. Cambridge University Press, 2020.
+
+    Examples
+    --------
+    >>> policy = ExploreThenCommit(m=2).reset(n_arms=2)
+    >>> [(arm := policy.ask(), policy.tell(arm, [0.2, 0.8][arm]))[0] for _ in range(7)]
+    [0, 1, 0, 1, 1, 1, 1]
+    """
+
+    name = "explore-then-commit"
+    summary = "m pulls of each arm, then the best mean for ever"
+    needs_horizon = True
+    from_horizon = ("m",)
+    kernels = Kernels(select=select_exploring, update=update_exploring, recommend=recommend_exploring)
+
+    m: int | None = integer(None)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> ExploringState:
+        m = math.ceil((horizon or 1) ** (2 / 3) / n_arms) if self.m is None else int(self.m)
+        return ExploringState(
+            m=m,
+            pulls=np.zeros(n_arms, dtype=np.int64),
+            total=np.zeros(n_arms),
+            turn=np.array([0, n_arms, 0], dtype=np.int64),
+        )
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        return {"level": sweeps.means(state.total, state.pulls)}
