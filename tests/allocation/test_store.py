@@ -12,6 +12,8 @@ from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.stores._sql import MIGRATIONS
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.cli import run
+from servers import PostgresServer
 
 ASK = Event(1, 10.5, "ask", "a", 1, 1, None, None, "", "here:1")
 TELL = Event(2, 11.0, "tell", "a", 1, 1, 0.25, 1.0, "", "here:1")
@@ -138,3 +140,33 @@ def test_addresses_that_are_none() -> None:
     for wrong in ("mysql://host/db", "", 7):
         with pytest.raises(RisingBanditsError, match="store must be a path"):
             Allocator(["a"], 3, store=wrong)  # type: ignore[arg-type]
+
+
+def test_passwords_are_never_printed(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by commands nor in messages, logs and pages, wherever an address has one."""
+    monkeypatch.chdir(tmp_path)
+    query = postgres.address.partition("?")[2]
+    place = f"postgresql://tester:s3cret@/postgres?{query}&password=s3cret&schema=passwords"
+    Path("plan.toml").write_text(f'store = "{place}"\nbudget = 4\narms = [{{name = "a", command = ["echo", "0.5"]}}]')
+    for words in (
+        ["run", "plan.toml", "--check"],
+        ["run", "plan.toml"],
+        ["run", "plan.toml", "--fresh"],
+        ["run", "plan.toml", "--store", place.replace("passwords", "wrong-name")],
+        ["worker", "plan.toml"],
+        ["worker", place],
+        ["worker", place.replace("passwords", "none")],
+        *([command, place] for command in ("log", "show", "export", "check-store", "report")),
+        ["show", place.replace("/postgres?", "/nothing?")],
+        ["show", "mysql://me:s3cret@host/db"],
+        ["show", "postgresql://me:s3cret@%zz/db"],
+        ["show", "postgresql://me:s3cret@127.0.0.1:1/db"],
+    ):
+        run(words)
+    said = capfd.readouterr()
+    assert "4 of 4 pulls" in said.out
+    assert "s3cret" not in said.out + said.err
+    for path in tmp_path.rglob("*"):
+        assert path.name == "plan.toml" or path.is_dir() or b"s3cret" not in path.read_bytes(), path

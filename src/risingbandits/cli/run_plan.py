@@ -50,6 +50,7 @@ def run(
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.status import arms_table, standing
+    from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
     if backend == "local" and (address is not None or resources is not None):
@@ -58,7 +59,7 @@ def run(
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
     if check:
         show(_table(chosen))
-        typer.echo(f"{chosen.path} can be run. Store: {chosen.store}")
+        typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
     aside = put_aside(chosen) if fresh else None
     if aside is not None:
@@ -72,7 +73,7 @@ def run(
         typer.echo(standing(ledger))
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
-        typer.echo(f"Store: {chosen.store}\nOutput of every pull: {chosen.logs}")
+        typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
         failed = no_arm_left(ledger)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 

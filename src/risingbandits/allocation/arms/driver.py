@@ -23,6 +23,7 @@ from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
@@ -33,6 +34,7 @@ log = logging.getLogger("risingbandits")
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")  # those that the system knows; the last only where it is wanted
 _GENTLE = ("SIGINT", "SIGUSR1")  # let running pulls finish when they come first
 _GRACE = 5.0  # seconds between asking pulls to end and ending them, and until the rest is left alone
+_TELLS = 10  # tries, of a minute each
 _LOOK = 0.2  # seconds between looks at a store whose free arms other processes have, and at the clock
 
 
@@ -104,6 +106,7 @@ class Driver:
         self._end_at = math.inf  # when those that were asked to end are ended, and then left alone
         self._ended = False
         self._waiting = False  # whether the user was told that all arms are elsewhere
+        self._trouble_since = math.inf  # since when the store cannot be written to
         self._inside = False  # whether a pull is being made in this thread
 
     def run(self) -> signal.Signals | None:
@@ -125,10 +128,11 @@ class Driver:
         """Start what can be started; whether there is something to wait for."""
         while self._signal is None and len(self.running) < self.jobs and not self._too_late():
             try:
-                pull = self.allocator.ask(wait=None if self.running else _LOOK)
-            except NoArmFree as reason:
+                pull = self.allocator.ask(wait=0.0 if self.running else _LOOK)
+            except (NoArmFree, StoreBusy, StoreUnreachable) as reason:
                 self._complain(reason)
                 return True  # an arm will be free when a pull ends, here or in another process
+            self._trouble_since = math.inf
             if pull is None:
                 break
             self._waiting = False
@@ -147,13 +151,18 @@ class Driver:
             self.closed = time.monotonic() + seconds >= self.until
         return self.closed
 
-    def _complain(self, reason: NoArmFree) -> None:
+    def _complain(self, reason: RisingBanditsError) -> None:
         """Where nothing runs here: say that others are waited for, or that nothing would ever end the waiting."""
         if self.running:
             return
-        ledger = self.allocator.ledger
-        if not (self.patient or ledger.in_flight or ledger.eligible.count or ledger.finished):
-            raise reason
+        if not isinstance(reason, NoArmFree):
+            self._trouble_since = min(self._trouble_since, time.monotonic())
+            if not self.patient and time.monotonic() - self._trouble_since > PATIENCE:
+                raise reason
+        elif not self.patient:
+            ledger = self.allocator.ledger
+            if not (ledger.in_flight or ledger.eligible.count or ledger.finished):
+                raise reason
         if self.patient and not self._waiting:
             self.display.say(f"Waiting: {reason}")
         self._waiting = True
@@ -233,10 +242,19 @@ class Driver:
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
-        if self.allocator.tell(pull, reward, cost):
+        if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
             self.pace.end(pull)
             self.display.told(pull, reward)
+
+    def _tell(self, pull: Pull, reward: float, cost: float | None) -> bool:
+        """Tell a reward, with more patience than for anything else: it would have to be earned again."""
+        for _ in range(_TELLS - 1):
+            try:
+                return self.allocator.tell(pull, reward, cost)
+            except (StoreBusy, StoreUnreachable) as error:
+                self.display.say(f"Waiting to tell what {pull.arm} gave: {error}")
+        return self.allocator.tell(pull, reward, cost)
 
     # -- leases -------------------------------------------------------------------------------------------------
 

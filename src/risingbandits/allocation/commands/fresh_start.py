@@ -10,9 +10,10 @@ from pathlib import Path
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
+from risingbandits.allocation.stores.base import hide_password
 
 # What belongs to a store, by the ending of its name.
-_PARTS = ("", "-wal", "-shm", "-lock", ".checkpoints", ".logs", ".state")
+_PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".checkpoints", ".logs", ".state")
 _LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot
 
 
@@ -32,7 +33,8 @@ def running(plan: Plan, alone: bool = False) -> Iterator[None]:
 def put_aside(plan: Plan) -> Path | None:
     """Rename the store of a plan and what belongs to it to ``name.1``, ``name.2``, ...; the new name of the store."""
     if "://" in plan.store:
-        raise RisingBanditsError(f"store must be another one for a fresh run: {plan.store} cannot be put aside.")
+        where = hide_password(plan.store)
+        raise RisingBanditsError(f"store must be another one for a fresh run: {where} cannot be put aside.")
     store = Path(plan.store)
     with running(plan, alone=True):
         if not store.exists():
