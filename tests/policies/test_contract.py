@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,6 +145,21 @@ def test_a_policy_without_a_run_can_be_saved(tmp_path: Path) -> None:
     loaded = Policy.load(REdUCB(eps=0.2).save(tmp_path / "settings.npz"))
     assert repr(loaded) == "REdUCB(eps=0.2)"
     assert list(tmp_path.iterdir()) == [tmp_path / "settings.npz"]
+
+
+@pytest.mark.parametrize(("shape", "written"), [((10**13,), 100), ((3 * 10**7,), 3 * 10**7)])
+def test_a_file_that_would_fill_the_memory_is_refused(tmp_path: Path, shape: tuple[int, ...], written: int) -> None:
+    """An array of 100 bytes that claims to be endless, and one of 30 MB of nothing, compressed to 30 kB."""
+    right = saved(tmp_path)
+    bomb = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(right) as whole, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        for name in whole.namelist():
+            file.writestr(name, whole.read(name))
+        array = io.BytesIO()
+        np.lib.format.write_array_header_1_0(array, {"descr": "|u1", "fortran_order": False, "shape": shape})
+        file.writestr("state.more.npy", array.getvalue() + bytes(written))
+    with pytest.raises(RisingBanditsError, match="is not a saved policy, or is damaged"):
+        Policy.load(bomb)
 
 
 def test_damaged_and_foreign_files_are_refused_in_one_sentence(tmp_path: Path) -> None:

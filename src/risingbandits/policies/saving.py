@@ -6,6 +6,7 @@ No pickle, so a file from elsewhere cannot run code.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ def state_dict(policy: Policy) -> dict[str, Any]:
 
 def restore(policy: Policy, run: dict[str, Any]) -> None:
     """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
+    if len(run["pulls"]) != run["n_arms"]:  # before anything is made for so many arms
+        raise ValueError("pulls")
     begun = policy.replace().reset(run["n_arms"], run["horizon"])
     expected = state_dict(begun)
     if any(set(run[part]) != set(expected[part]) for part in ("arrays", "numbers")):
@@ -94,6 +97,7 @@ def load(path: Path) -> Policy:
     """Read what `save` wrote."""
     with readable(path, "is not a saved policy, or is damaged"):
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            _refuse_bombs(file, path.stat().st_size)
             header = json.loads(file[_HEADER].tobytes().decode())
             arrays = {name.removeprefix("state."): file[name] for name in file.files if name.startswith("state.")}
         if header["format"] != _FORMAT:
@@ -103,6 +107,16 @@ def load(path: Path) -> Policy:
         if header["run"] is not None:
             restore(policy, {**header["run"], "arrays": arrays})
     return policy
+
+
+def _refuse_bombs(file: Any, size: int) -> None:
+    """Raise for a file that would take more memory than it has bytes: `save` does not compress, nor leave holes."""
+    for name in file.files:
+        with file.zip.open(f"{name}.npy") as member:
+            read = np.lib.format.read_magic(member)
+            shape, _, dtype = getattr(np.lib.format, f"read_array_header_{read[0]}_{read[1]}")(member)
+            if math.prod(shape) * dtype.itemsize > size:
+                raise ValueError(name)
 
 
 def _with_tuples(value: Any) -> Any:
