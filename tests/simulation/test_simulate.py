@@ -9,16 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from programs import PATIENCE, program
+from programs import PATIENCE, program, until
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import Constant, REdUCB, RoundRobin
 from risingbandits.problems import Bernoulli, ConstantCurve, NoNoise, Polynomial
+from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.run import record_rounds
 from risingbandits.testing import play_by_hand
 
@@ -208,6 +210,46 @@ def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
     assert played == "played\n"
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_runs_are_handed_out_stops_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was waited for all that had been handed out by then, minutes of work."""
+    played: list[int] = []
+    submit, submitted = ThreadPoolExecutor.submit, []
+
+    def second_is_interrupted(*arguments: Any) -> Any:
+        submitted.append(arguments)
+        if len(submitted) == 2:
+            until(lambda: played)
+            raise KeyboardInterrupt
+        return submit(*arguments)
+
+    def play(item: int) -> None:
+        played.append(item)
+        time.sleep(0.001)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", second_is_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(Threads(1).play(lambda label: play, {"a": range(8_000)}))
+    assert len(played) < 2_000, "a quarter of the items was handed out"
+
+
+def test_an_interrupted_simulation_does_not_wait_for_a_run_at_work() -> None:
+    begun, go, finished = threading.Event(), threading.Event(), []
+
+    def play(item: int) -> int:
+        if item:
+            begun.set()
+            go.wait(10.0)
+            finished.append(item)
+        return item
+
+    playing = Threads(2).play(lambda label: play, {"a": range(2)})
+    assert next(playing) == ("a", 0, 0)
+    begun.wait(PATIENCE)
+    playing.close()  # as for a caller who is interrupted
+    assert finished == []
+    go.set()
 
 
 def test_noise_free_problems_have_equal_runs() -> None:

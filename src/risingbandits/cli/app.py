@@ -18,6 +18,7 @@ from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands, worker
 from risingbandits.cli.command_line import given_command
+from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
 
 if TYPE_CHECKING:
@@ -185,14 +186,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _fail(sentence)
     except OSError as error:
         return _fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
-    if code == 130:
-        print("Interrupted; no unfinished file was left.", file=sys.stderr)
+    if code == CODE:
+        say()
     return code if isinstance(code, int) else 0
-
-
-def main() -> None:
-    """Entry point of the console command."""
-    sys.exit(run())
 
 
 def _fail(sentence: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +35,7 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only read the plan and say what would be run.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say what would be run, or why it cannot be.")] = False,
     backend: Annotated[
         str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
     ] = "local",
@@ -48,6 +48,7 @@ def run(
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
     from risingbandits.allocation.commands.fresh_start import put_aside, running
+    from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.status import arms_table, standing
     from risingbandits.allocation.stores.base import hide_password
@@ -58,6 +59,10 @@ def run(
     chosen = read_plan(plan, store)
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
     if check:
+        if fresh:
+            check_fresh(chosen)
+        with _named(chosen, fresh):
+            check_plan(chosen, fresh)
         show(_table(chosen))
         typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
@@ -105,12 +110,25 @@ def plan_arms(
 def plan_allocator(plan: Plan) -> Allocator:
     """The allocator of a plan: a new one, or the one in its store."""
     from risingbandits.allocation import Allocator
+    from risingbandits.allocation.commands.plan_check import check_commands
 
     Path(plan.folder).parent.mkdir(parents=True, exist_ok=True)
-    there = "://" not in plan.store and Path(plan.store).exists()
-    try:
+    with _named(plan):
         names = [arm.name for arm in plan.arms]
-        return Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
+        with ExitStack() as stack:
+            allocator = Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
+            stack.enter_context(allocator)
+            check_commands(allocator.ledger, plan)
+            stack.pop_all()
+            return allocator
+
+
+@contextmanager
+def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
+    """Complaints name the plan, and say what helps where there is a store already."""
+    there = not fresh and "://" not in plan.store and Path(plan.store).exists()
+    try:
+        yield
     except RisingBanditsError as error:
         hint = " To begin anew, give --fresh, which keeps the old store." if there else ""
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error

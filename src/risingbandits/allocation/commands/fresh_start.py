@@ -14,14 +14,14 @@ from risingbandits.allocation.stores.base import hide_password
 
 # What belongs to a store, by the ending of its name.
 _PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".checkpoints", ".logs", ".state")
-_LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot
+LOCK = ".running"  # in the folder of states, where no arm's folder begins with a dot
 
 
 @contextmanager
 def running(plan: Plan, alone: bool = False) -> Iterator[None]:
     """Show that a plan is being run; ``alone`` is refused while others are running it."""
     plan.states.mkdir(parents=True, exist_ok=True)
-    handle = os.open(plan.states / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         if not locked(handle, shared=not alone):
             raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.")
@@ -32,9 +32,7 @@ def running(plan: Plan, alone: bool = False) -> Iterator[None]:
 
 def put_aside(plan: Plan) -> Path | None:
     """Rename the store of a plan and what belongs to it to ``name.1``, ``name.2``, ...; the new name of the store."""
-    if "://" in plan.store:
-        where = hide_password(plan.store)
-        raise RisingBanditsError(f"store must be another one for a fresh run: {where} cannot be put aside.")
+    check_aside(plan)
     store = Path(plan.store)
     with running(plan, alone=True):
         if not store.exists():
@@ -47,6 +45,14 @@ def put_aside(plan: Plan) -> Path | None:
             if _named(store, part).exists():
                 _named(store, part).rename(_named(store, f".{number}{part}"))
         return _named(store, f".{number}")
+
+
+def check_aside(plan: Plan) -> None:
+    """Complain about a store that cannot be renamed."""
+    if "://" in plan.store:
+        raise RisingBanditsError(
+            f"store must be another one for a fresh run: {hide_password(plan.store)} cannot be put aside."
+        )
 
 
 def _named(store: Path, ending: str) -> Path:

@@ -87,20 +87,26 @@ class Threads(Backend):
             except BaseException as error:  # raised again where the outcomes are read
                 finished.put(error)
 
-        with ThreadPoolExecutor(max_workers=self.slots) as pool:
+        pool = ThreadPoolExecutor(max_workers=self.slots)
+        interrupted = True
+        try:
             for label, own in items.items():
                 size = max(1, -(-len(own) // (self.slots * _BLOCKS_PER_JOB)))
                 for first in range(0, len(own), size):
                     pool.submit(play_block, label, own[first : first + size])
-            try:
-                for _ in range(sum(len(own) for own in items.values())):
-                    outcome = finished.get()
-                    if isinstance(outcome, BaseException):
-                        raise outcome
-                    yield outcome
-            finally:
-                stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
+            for _ in range(sum(len(own) for own in items.values())):
+                outcome = finished.get()
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield outcome
+            interrupted = False
+        except Exception:
+            interrupted = False
+            raise
+        finally:
+            stop.set()
+            # Who is interrupted, also while blocks are being handed out, does not wait for the runs that are at work.
+            pool.shutdown(wait=not interrupted, cancel_futures=True)
 
 
 @contextmanager

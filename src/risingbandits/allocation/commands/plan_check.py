@@ -1,0 +1,78 @@
+"""Whether a plan can be run, without making anything."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.commands.command_folders import locked
+from risingbandits.allocation.commands.fresh_start import LOCK, check_aside
+from risingbandits.allocation.commands.plan_file import Plan
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.snapshot import load_ledger
+from risingbandits.allocation.stores.base import Store, open_store
+
+
+def check_plan(plan: Plan, fresh: bool = False) -> None:
+    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used."""
+    settings = Settings.make(
+        arms=[arm.name for arm in plan.arms], budget=plan.budget, lease=plan.lease, **plan.settings
+    )
+    if fresh:
+        _check_new(plan, settings)
+    else:
+        with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
+            kept = store.settings()
+            if kept is None:
+                _check_new(plan, settings)
+            else:
+                _check_going_on(plan, settings, Settings.from_json(kept), store)
+    for folder in (plan.states, plan.logs):
+        _check_folder(folder)
+
+
+def _check_new(plan: Plan, settings: Settings) -> None:
+    Ledger(Settings.from_json(settings.to_json()))  # refuses what the policy cannot do, as too short a horizon
+    _check_folder(plan.folder)
+
+
+def _check_going_on(plan: Plan, settings: Settings, stored: Settings, store: Store) -> None:
+    any_policy = plan.settings.get("policy") is None and plan.settings.get("sigma", "auto") == "auto"
+    difference = settings.difference(stored, any_policy)
+    if difference is not None:
+        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
+    check_commands(load_ledger(store, stored), plan)
+
+
+def _check_folder(path: Path) -> None:
+    """A folder, or the next one above that is there, must be one that files can be made in."""
+    there = path if path.is_dir() else path.parent
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise RisingBanditsError(f"{path} cannot be made: {there} is not a folder that can be written to.")
+
+
+def check_commands(ledger: Ledger, plan: Plan) -> None:
+    """Complain about arms of a store, added by a program, that have no command."""
+    known = {arm.name for arm in plan.arms}
+    missing = [arm.name for arm in ledger.arms if arm.retired is None and arm.name not in known]
+    if missing:
+        raise RisingBanditsError(f"arms must be all arms of the store, which also has {shown(missing)}.")
+
+
+def check_fresh(plan: Plan) -> None:
+    """Complain as a run that begins anew would: about a store that cannot be put aside, or that is in use."""
+    check_aside(plan)
+    try:
+        handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return  # nobody has run it
+    try:
+        if not locked(handle):
+            raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.")
+    finally:
+        os.close(handle)
