@@ -17,7 +17,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import arm_order
+from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import policy_class, register
@@ -80,7 +80,7 @@ def _update_without_generator(state: Any, t: int, arm: int, reward: float, rng: 
 @rare_kernel
 def _draw(state: Any, rng: Rng) -> None:
     few = state.inner_pulls.shape[0]
-    arm_order.shuffle(state.members, state.counters[_SURE], few, rng)
+    sweeps.shuffle(state.members, state.counters[_SURE], few, rng)
     state.counters[_DRAWN] = 1
     for place in range(state.members.shape[0]):
         state.inner_number[state.members[place]] = place if place < few else -1
@@ -194,7 +194,7 @@ class FewArms(Policy):
 
     policy: str = "commit-ucb"
     max_arms: int | str = setting("auto", _check_max_arms)
-    order: str = one_of(*arm_order.ORDERS)
+    order: str = one_of(*sweeps.ORDERS)
     settings: Mapping[str, Any] | None = None
     sigma: float | str | None = None
 

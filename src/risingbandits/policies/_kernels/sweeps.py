@@ -16,9 +16,20 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask
+from risingbandits._core.types import Floats, Ints, Mask, Rng
 
 ACTIVE, PLAYED, STUCK = 0, 1, 2
+ORDERS = ("random", "given")  # in which arms are opened
+
+
+@rare_kernel
+def shuffle(order: Ints, first: int, last: int, rng: Rng) -> None:
+    """Draw places ``first`` .. ``last`` - 1 at random from all from ``first`` on; nothing without a generator."""
+    if rng is not None:
+        size = order.shape[0]
+        for place in range(first, last):
+            other = place + int(rng.random() * (size - place))
+            order[place], order[other] = order[other], order[place]
 
 
 def new_marks(n_arms: int) -> Ints:

@@ -14,7 +14,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Ints, Mask, Records, Rng
-from risingbandits.policies._kernels import arm_order, histories, records
+from risingbandits.policies._kernels import histories, records, sweeps
 from risingbandits.policies.commit import _lines
 
 FIRST_ARMS = 2  # opened before anything is decided
@@ -85,7 +85,7 @@ def remaining(state: Any, t: int) -> float:
 @kernel
 def select(state: Any, available: Mask, rng: Rng) -> int:
     if state.plan["drawn"][0] == 0:
-        arm_order.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
+        sweeps.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
         state.plan["drawn"][0] = 1
     arm = state.plan["next"][0]
     if arm == OPEN:

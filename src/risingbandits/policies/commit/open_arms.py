@@ -15,7 +15,7 @@ import numpy as np
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies._kernels import arm_order, noise_estimate
+from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _opening, commit_ucb
 from risingbandits.policies.commit.commit_ucb import CommitUCB
@@ -144,7 +144,7 @@ class OpenArms(CommitUCB):
 
     def validate(self) -> None:
         super().validate()
-        check_choice("order", self.order, arm_order.ORDERS)
+        check_choice("order", self.order, sweeps.ORDERS)
         check_finite("spread", self.spread, above=0.0)
         check_finite("patience", self.patience, minimum=0.0)
         check_finite("few", self.few, minimum=0.0)

@@ -112,8 +112,9 @@ def _section(study: SavedStudy, key: str, titled: bool) -> Section:
             "The folder holds no learning curves: `risingbandits simulate --out` writes them, Result.save does not."
         )
         blocks.append(Text(f"{key}-curves", missing))
-    blocks.append(_settings(study, key))
-    blocks.append(Facts(f"{key}-facts", _facts(study)))
+    rows = list(study.result.settings.items())
+    policies = TextTable(("name here", "policy and its settings"), rows, frozenset(), "Policies")
+    blocks += [Table(f"{key}-settings", policies), Facts(f"{key}-facts", _facts(study))]
     return Section(key, study.title if titled else "Results", blocks)
 
 
@@ -182,8 +183,3 @@ def _curves(notes: StudyNotes, key: str) -> Figure:
         (draw.axis(unit, range=[0, notes.curves.pulls[-1]]), draw.axis("mean reward")),
         lines_table("Mean reward at some pulls", unit, coloured, ",.0f", ".4g"),
     )
-
-
-def _settings(study: SavedStudy, key: str) -> Table:
-    rows = list(study.result.settings.items())
-    return Table(f"{key}-settings", TextTable(("name here", "policy and its settings"), rows, frozenset(), "Policies"))
