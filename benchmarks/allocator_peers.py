@@ -54,8 +54,9 @@ def optuna_step(place: str, arms: int) -> Step:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage: Any = place
     if place.startswith("journal:"):
-        backend = optuna.storages.journal.JournalFileBackend(place.removeprefix("journal:"))
-        storage = optuna.storages.JournalStorage(backend)
+        from optuna.storages.journal import JournalFileBackend
+
+        storage = optuna.storages.JournalStorage(JournalFileBackend(place.removeprefix("journal:")))
     study = optuna.create_study(
         study_name="s", storage=storage, load_if_exists=True, sampler=optuna.samplers.RandomSampler(seed=0)
     )
@@ -147,7 +148,7 @@ def pairs_a_second(maker: str, place: str, arms: int, seconds: float) -> float:
     workers = [context.Process(target=_worker, args=settings) for _ in range(PROCESSES)]
     for worker in workers:
         worker.start()
-    done = sum(counts.get() for _ in workers)
+    done: int = sum(counts.get() for _ in workers)
     for worker in workers:
         worker.join()
     return done / seconds
@@ -193,7 +194,7 @@ def optuna_growth(folder: Path, trials: int, seconds: float) -> float:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     place = f"sqlite:///{folder}/growth{trials}.db"
     study = optuna.create_study(study_name="s", storage=place)
-    space = {"arm": optuna.distributions.IntDistribution(0, 9)}
+    space: dict[str, optuna.distributions.BaseDistribution] = {"arm": optuna.distributions.IntDistribution(0, 9)}
     study.add_trials(
         [optuna.trial.create_trial(params={"arm": i % 10}, distributions=space, value=0.5) for i in range(trials)]
     )
