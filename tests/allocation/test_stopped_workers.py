@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_a_thread_is_not_kept_waiting_by_another_one_that_waits(place: str) -> N
         assert patient.result(timeout=PATIENCE) is not None
 
 
-def _free(lock: threading._RLock) -> bool:  # type: ignore[name-defined]
+def _free(lock: Any) -> bool:
     got: bool = lock.acquire(blocking=False)
     if got:
         lock.release()
