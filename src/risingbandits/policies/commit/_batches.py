@@ -14,7 +14,7 @@ import numpy as np
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, records
-from risingbandits.policies.commit import _commit_value, _lines
+from risingbandits.policies.commit import _commit_value, _lines, grid
 
 # What is known of each arm.
 # pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;
@@ -176,4 +176,4 @@ def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     arms["slope"][arm] = s
     arms["low"][arm] = lo
     arms["drawn"][arm] = n
-    arms["due"][arm] = max(n + 1, int(state.growth * n))
+    arms["due"][arm] = grid.next_point(n, state.growth)

@@ -12,10 +12,7 @@ import math
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats
-from risingbandits.policies.commit import _commit_value, _widths
-
-_WINDOW_RATIO = 0.7
-_SMALLEST_WINDOW = 0.1
+from risingbandits.policies.commit import _commit_value, _widths, grid
 
 
 @kernel
@@ -54,7 +51,7 @@ def best_line(
     best_s = 0.0
     lo = -math.inf
     w = n
-    while w >= 1 and w >= _SMALLEST_WINDOW * n:
+    while w >= 1 and w >= grid.SMALLEST_WINDOW * n:
         first = n - w
         mean = block_mean(pool, start, first, n, kind)
         spread = block_spread(pairs, start, first, n, kind, z)
@@ -71,7 +68,7 @@ def best_line(
                 value = _commit_value.value(u, s, cap, remaining)
                 if value < best or (value == best and u < best_u):
                     best, best_u, best_s = value, u, s
-        w = min(w - 1, int(_WINDOW_RATIO * w))
+        w = grid.next_window(w)
     return best_u, best_s, lo
 
 

@@ -1,0 +1,52 @@
+"""When the lines of an arm are drawn, and from which windows of its past: both depend on its number of pulls alone.
+
+That is what makes the number of lines that can fail a number that can be counted; `risingbandits.theory` counts them
+with the same functions.
+"""
+
+from __future__ import annotations
+
+from risingbandits._core.jit import kernel
+
+WINDOW_RATIO = 0.7
+SMALLEST_WINDOW = 0.1
+
+
+@kernel
+def next_point(n: int, growth: float) -> int:
+    """The grid point after n."""
+    return max(n + 1, int(growth * n))
+
+
+@kernel
+def next_window(w: int) -> int:
+    """The window after one of w pulls."""
+    return min(w - 1, int(WINDOW_RATIO * w))
+
+
+def commit_grid(horizon: int, growth: float = 1.05) -> list[int]:
+    """The numbers of pulls, up to ``horizon``, after which lines are drawn.
+
+    >>> commit_grid(25)
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
+    >>> len(commit_grid(200_000))
+    219
+    """
+    points = [1]
+    while (following := next_point(points[-1], growth)) <= horizon:
+        points.append(following)
+    return points
+
+
+def commit_windows(n: int) -> list[int]:
+    """The windows, as numbers of the last pulls, from which lines are drawn after n pulls.
+
+    >>> commit_windows(100)
+    [100, 70, 49, 34, 23, 16, 11]
+    """
+    windows = []
+    w = n
+    while w >= 1 and w >= SMALLEST_WINDOW * n:
+        windows.append(w)
+        w = next_window(w)
+    return windows
