@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import sys
@@ -269,6 +271,15 @@ def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -
     (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}"}}')
     os.close(command.folder.lock())
     until(lambda: not any(map(alive, pids)))
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(RisingBanditsError, match=r"file system with locks \(flock\), and here they fail: No locks"):
+        begin(sh("echo 1", tmp_path), tmp_path).result()
 
 
 def test_signals_after_the_end_reach_nobody(tmp_path: Path) -> None:

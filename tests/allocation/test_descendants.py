@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -152,6 +153,16 @@ arms = [{{name = "a"}}, {{name = "b"}}]
     pids = [int(file.read_text()) for file in tmp_path.glob("plan.db.state/*/state/pid-*")]
     assert len(pids) == 6
     assert not any(map(alive, pids))
+
+
+def test_a_run_ends_only_what_its_commands_have_started(tmp_path: Path) -> None:
+    """Not what the shell has left to it, in whose place it is."""
+    (tmp_path / "plan.toml").write_text('budget = 1\narms = [{name = "a", command = ["echo", "1"]}]\n')
+    script = 'setsid sleep 1000 & echo $! > pid; exec "$0" -m risingbandits run plan.toml'
+    subprocess.run(["sh", "-c", script, sys.executable], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)
 
 
 # -- what dies slowly, or not at all --------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ SENTENCE = "Interrupted; no unfinished file was left."
 _SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
 _FAREWELL = 3.0  # seconds for threads to end by themselves
 _asked: queue.SimpleQueue[float] = queue.SimpleQueue()
-_heard = _leaving = False
+_program = _heard = _leaving = False
 
 
 def heard() -> bool:
@@ -34,8 +34,15 @@ def heard() -> bool:
     return _heard
 
 
+def is_program() -> bool:
+    """Whether this process is the command ``risingbandits``, and not another program that has called it."""
+    return _program
+
+
 def listen() -> None:
     """Hear SIGINT, unless it is ignored. A worker leaves with code 0 if it is stopped before it has begun."""
+    global _program
+    _program = True
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _not_lost

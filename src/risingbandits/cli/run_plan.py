@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.shared_options import Address, show
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def plan_arms(
         from risingbandits.allocation.commands.command import command_arms
         from risingbandits.allocation.commands.descendants import adopt_orphans
 
-        adopt_orphans()
+        if is_program():
+            adopt_orphans()
         yield command_arms(plan)
         return
     from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources

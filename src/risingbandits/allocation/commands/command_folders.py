@@ -115,4 +115,8 @@ def locked(handle: int, shared: bool = False) -> bool:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise RisingBanditsError(
+            f"the folder of states must be on a file system with locks (flock), and here they fail: {error.strerror}."
+        ) from error
     return True

@@ -36,7 +36,7 @@ _PROC = "/proc"
 _POLL = 0.005  # seconds between looks at what was killed
 _SET_CHILD_SUBREAPER = 36  # of prctl
 _at_work: dict[int, int] = {}  # commands of this process and when they began
-_adopting = False
+_adopting: float | None = None  # since when orphans are taken in, in clock ticks
 
 
 class Process(NamedTuple):
@@ -69,15 +69,20 @@ class Trace(NamedTuple):
 
 
 def adopt_orphans() -> bool:
-    """Take in what commands leave behind; whether the system can do that. For a process that has no other children."""
+    """Take in what commands leave behind from now on; whether the system can do that.
+
+    Only for a process that starts nothing but commands: whatever else it started and lost would be ended as well. The
+    first process of a container is none, as it is given the orphans of others, too.
+    """
     global _adopting
-    if not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux") or os.getpid() == 1:
         return False
     import ctypes
 
     with suppress(OSError, AttributeError):
-        _adopting = ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-    return _adopting
+        if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
+            _adopting = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1.0
+    return _adopting is not None
 
 
 def begun(pid: int) -> int:
@@ -122,7 +127,7 @@ def _leaves_nothing(command: int) -> bool:
 
     Looking through all processes takes milliseconds.
     """
-    if not _adopting or list(_at_work) != [command]:
+    if _adopting is None or list(_at_work) != [command]:
         return False
     process = _process(command)
     try:
@@ -143,7 +148,13 @@ def _belonging(trace: Trace) -> Iterator[Process]:
     found: dict[int, Process] = {}
     for process in rest.values():
         # What this process starts for itself stays in its session; a command and all that it starts have others.
-        orphan = _adopting and process.parent == ours and process.session != own_session and process.pid not in _at_work
+        orphan = (
+            _adopting is not None
+            and process.parent == ours
+            and process.session != own_session
+            and process.start >= _adopting
+            and process.pid not in _at_work
+        )
         if process.state in "ZX":
             if orphan:
                 with suppress(ChildProcessError):

@@ -25,8 +25,9 @@ from risingbandits._core.files import whole
 
 DEFAULT = 16 * 2**20  # bytes
 LEAST = 4 * 2**16  # so that the end, half of it, has more than the longest last line
-PAUSES = (0.002, 0.01)  # seconds between looks: while much is being printed, and else
 
+_MUCH, _LITTLE, _NOTHING = 0.002, 0.01, 0.05  # seconds until the next look, by what was printed since the last
+_PATIENCE = 10  # looks at which nothing was printed before they become rare
 _TOO_MUCH = 64
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # modes of fallocate
 _UNFINISHED = b"\n... the middle is left out ...\n"
@@ -41,6 +42,7 @@ class Output:
         self._tail = limit - self._head
         self._file: BinaryIO | None = None
         self._size = 0
+        self._quiet = 0  # looks since something was printed
         self._gone = self._head  # where the hole ends
         self._holes = True  # whether the file system has them
 
@@ -61,7 +63,11 @@ class Output:
                 with suppress(OSError):
                     os.pwrite(self._file.fileno(), _UNFINISHED, self._head)
             self._gone = end if self._holes else self._gone
-        return PAUSES[self._size - before < self.limit // 8]
+        printed = self._size - before
+        self._quiet = self._quiet + 1 if printed == 0 else 0
+        if self._quiet > _PATIENCE:
+            return _NOTHING
+        return _LITTLE if printed < self.limit // 8 else _MUCH
 
     @property
     def is_too_much(self) -> bool:
