@@ -6,6 +6,7 @@ Property tests try the same examples in every run, so that a failure can be repe
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,10 +16,15 @@ import pytest
 from hypothesis import settings
 
 from chromium import Watched, open_browser, watched_page
+from risingbandits._core import compile_wait
 from servers import PostgresServer, find_binaries, postgres_server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# How long compiling takes depends on the machine and on what other tests have compiled before: tests of what commands
+# print must not. Those of the line that it is about run programs of their own.
+compile_wait._PATIENCE = math.inf
 
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
