@@ -248,7 +248,7 @@ def test_a_changed_plan_contradicts_its_store(capsys: pytest.CaptureFixture[str]
     code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 5\n"))
     assert (code, out) == (2, "")
     assert "budget is {'pulls': 4} in the store, got {'pulls': 5}." in err
-    assert err.endswith("To begin anew, give --fresh, which keeps the old store.\n")
+    assert err.endswith("To begin anew, use run --fresh, which keeps the old store.\n")
     assert len(kinds(tmp_path / "plan.db", "tell")) == 4
 
 

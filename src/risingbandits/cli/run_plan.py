@@ -132,7 +132,7 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
     try:
         yield
     except RisingBanditsError as error:
-        hint = " To begin anew, give --fresh, which keeps the old store." if there else ""
+        hint = " To begin anew, use run --fresh, which keeps the old store." if there else ""
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
 
 
