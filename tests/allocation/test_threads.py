@@ -80,6 +80,14 @@ def test_a_child_that_is_forked_while_a_thread_is_at_work_can_ask_and_tell(place
         assert len({event.worker for event in allocator.store.events() if event.kind == "tell"}) == 11
 
 
+def test_threads_may_fork_at_once(place: str) -> None:
+    with Allocator(["a", "b", "c"], 10**6, store=place) as allocator, ThreadPoolExecutor(4) as pool:
+        children = list(pool.map(lambda _: _forked(allocator), range(12)))
+        assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 12
+        assert allocator.spent == 12
+        assert allocator.ask(wait=PATIENCE) is not None
+
+
 def _forked(allocator: Allocator) -> int:
     child = os.fork()
     if child == 0:

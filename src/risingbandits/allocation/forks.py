@@ -7,6 +7,7 @@ change would stay so.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _SESSIONS: WeakSet[Session] = WeakSet()
 _PATIENCE = 1.0  # seconds: a transaction is rarely longer, and a fork must not wait for one that hangs
-_held: list[tuple[Session, bool]] = []  # the sessions at the fork that is going on, and whether their locks are held
+_fork = threading.local()  # several threads may fork at once; ``held``: sessions, and whether their locks are held
 
 
 def follow_forks(session: Session) -> None:
@@ -24,20 +25,20 @@ def follow_forks(session: Session) -> None:
 
 
 def _before() -> None:
-    _held[:] = [(session, session.lock.acquire(timeout=_PATIENCE)) for session in list(_SESSIONS)]
+    _fork.held = [(session, session.lock.acquire(timeout=_PATIENCE)) for session in list(_SESSIONS)]
 
 
 def _in_parent() -> None:
-    for session, locked in _held:
+    for session, locked in _fork.held:
         if locked:
             session.lock.release()
-    _held.clear()
+    _fork.held = []
 
 
 def _in_child() -> None:
-    for session, locked in _held:
+    for session, locked in _fork.held:
         session.begin_as_child(whole=locked)
-    _held.clear()
+    _fork.held = []
 
 
 if hasattr(os, "register_at_fork"):

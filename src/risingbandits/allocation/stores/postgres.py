@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOCKS = 0x5242  # the first half of the number of the lock; the second is the schema's
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _SCHEMA = "risingbandits"
-_LONGEST_TURN = 10  # seconds: the server ends the transaction of a worker that stands still in it for longer
+_LONGEST_TURN = 30  # seconds: the server ends the transaction of a worker that stands still in it for longer
 _CONNECT_SECONDS = 10
 _LONGEST_WAIT = 1e6  # seconds that the server can count
 _LOCK_NOT_AVAILABLE = "55P03"
