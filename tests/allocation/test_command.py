@@ -267,8 +267,8 @@ def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -
     command = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
     until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
     pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
-    host, _, _, namespace = worker_name().split(":")
-    (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}"}}')
+    host, _, _, namespace, boot = worker_name().split(":")
+    (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}:{boot}"}}')
     os.close(command.folder.lock())
     until(lambda: not any(map(alive, pids)))
 

@@ -289,11 +289,11 @@ class SqliteStore(SqlStore):
             self._complain(error)
 
     def _complain(self, error: Exception) -> NoReturn:
-        text = str(error)
+        text = "".join(letter if letter.isprintable() else "?" for letter in str(error))  # which may quote the damage
         if isinstance(error, sqlite3.OperationalError) and "locked" in text:
             files = [self.path.with_name(self.path.name + ending) for ending in ("-shm", "-mark", "")]
             raise StoreBusy(f"{self.name} is held for too long{holder(files)}; nothing was written.") from error
-        if isinstance(error, sqlite3.OperationalError) and not text.startswith("no such"):
+        if isinstance(error, sqlite3.OperationalError) and not text.startswith(("no such", "Could not decode")):
             raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from error
         raise RisingBanditsError(f"{self.name} is damaged: {text}.") from error
 

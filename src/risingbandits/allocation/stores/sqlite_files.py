@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import sqlite3
@@ -52,8 +53,9 @@ def check_file(path: Path) -> None:
     log = path.with_name(path.name + "-wal")
     try:
         there = path.stat()
-        if not stat.S_ISREG(there.st_mode) or not os.access(path, os.R_OK):
-            raise RisingBanditsError(f"{path} cannot be read: it is not a file, or not yours to read.")
+        if stat.S_ISDIR(there.st_mode) or not os.access(path, os.R_OK):
+            what = errno.EISDIR if stat.S_ISDIR(there.st_mode) else errno.EACCES
+            raise RisingBanditsError(f"{path} cannot be read: {os.strerror(what)}.")
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             known = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
