@@ -35,6 +35,11 @@ _PAGE = 2048  # bytes: every commit writes a page to the log, and an event takes
 _CHECKPOINT_PAGES = 8000  # the log is written back to the file when it has so many
 
 
+_KEEP_MARK = "INSERT OR REPLACE INTO settings VALUES ('mark', ?)"
+_LINK_OF_MARK = """SELECT id, checksum FROM events WHERE id =
+                   (SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'mark')"""
+
+
 class SqliteStore(SqlStore):
     """Events in a SQLite file.
 
@@ -157,7 +162,13 @@ class SqliteStore(SqlStore):
     def check_mark(self) -> None:
         """Raise if events are missing that were acknowledged."""
         mark = read_mark(self._mark_path)  # before the events, to which others may add
-        if mark is None or self._version < CHECKSUMS_SINCE:
+        if self._version < CHECKSUMS_SINCE:
+            return
+        kept = self._read("SELECT value FROM settings WHERE key = 'mark'")
+        if kept and kept[0][0] not in (f"{id} {sum}" for id, sum in self._read(_LINK_OF_MARK)):
+            self.close()
+            raise RisingBanditsError(f"{self.name} is damaged: events are missing that were there when it was closed.")
+        if mark is None:
             return
         if mark.boot == boot_id() and isinstance(self.now, Clock):
             self.now.offset = mark.offset
@@ -347,7 +358,18 @@ class SqliteStore(SqlStore):
             with contextlib.suppress(*_TROUBLE):
                 self._writer.execute("ROLLBACK")
 
+    def _note_end(self) -> None:
+        """Keep a mark inside, too, for copies without the one beside.
+
+        Without it a store with a page that is damaged so that it looks empty would be one with fewer events.
+        """
+        if self._writer is None or self._kept.last is None or os.getpid() != self._pid:
+            return
+        with contextlib.suppress(*_TROUBLE):
+            self._writer.execute(_KEEP_MARK, (f"{self._kept.id} {self._kept.last}",))
+
     def close(self) -> None:
+        self._note_end()
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()
