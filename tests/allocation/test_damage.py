@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def closed_store(path: Path, pulls: int = 60) -> Path:
 
 
 def _replace(path: Path) -> None:
-    path.unlink()
+    for file in path.parent.glob("run.db*"):
+        file.unlink()
     closed_store(path, 2)
 
 
@@ -96,14 +98,34 @@ def test_another_process_does_not_delete_the_log_of_one_that_has_opened_the_stor
             assert "10 of 1,000 pulls" in process.communicate()[0]
 
 
-def test_a_new_store_takes_nothing_over_from_a_deleted_one(tmp_path: Path) -> None:
-    """As after ``rm run.db`` when a killed run had left its log, and its mark stands at a later event."""
-    left = killed_store(tmp_path / "left")
-    for name in ("run.db-wal", "run.db-mark"):
-        shutil.copy(left.with_name(name), tmp_path / name)
-    path = closed_store(tmp_path / "run.db", 3)
+def test_a_new_store_neither_takes_over_nor_destroys_the_log_of_one_that_was_there(tmp_path: Path) -> None:
+    """As after ``mv run.db backup.db`` when a killed run had left its log."""
+    path = killed_store(tmp_path / "left")
+    path.rename(tmp_path / "backup.db")
+    with pytest.raises(RisingBanditsError, match=r"run.db-wal, the log of a store that was here"):
+        closed_store(path, 3)
+    (tmp_path / "backup.db").rename(path)
+    with Allocator.open(path) as allocator:
+        assert allocator.spent == 200
+        tell(allocator, 1)
+    path.unlink()  # closed by who has written, so that only the mark is left, at a later event
+    closed_store(path, 3)
     with Allocator.open(path) as allocator:
         assert allocator.spent == 3
+
+
+def test_a_log_that_is_removed_while_it_is_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    allocator = Allocator(ARMS, 1000, store=path)
+    tell(allocator, 5)
+    time.sleep(0.05)
+    Path(f"{path}-wal").unlink()
+    for _ in range(2):
+        with pytest.raises(RisingBanditsError, match=r"run.db-wal was removed while .* was in use"):
+            tell(allocator, 1)
+    allocator.close()
+    with Allocator.open(path) as allocator:
+        assert allocator.spent == 5
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
@@ -261,6 +283,23 @@ def test_the_command_says_what_is_whole(tmp_path: Path, capsys: pytest.CaptureFi
     assert "DAMAGED" in capsys.readouterr().out
     assert run(["check-store", str(tmp_path / "nothing.db")]) == 2
     assert "does not exist" in capsys.readouterr().err
+    Path(f"{path}-mark").write_bytes(b"nonsense")
+    assert run(["check-store", str(path)]) == 0
+    assert "Not known" in capsys.readouterr().out
+    os.truncate(path, 5_000)
+    assert run(["check-store", str(path)]) == 1
+    assert "is cut short or damaged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_damaged_settings_are_called_so_and_not_copied(tmp_path: Path) -> None:
+    path = closed_store(tmp_path / "run.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE settings SET value = replace(value, 'given', 'gmven') WHERE key = 'settings'")
+    connection.close()
+    for look in (Allocator.open, open_reader, lambda path: copy_whole_part(path, tmp_path / "copy.db")):
+        with pytest.raises(RisingBanditsError, match=r"run.db is damaged, or of another version, by its"):
+            look(path)
+    assert not (tmp_path / "copy.db").exists()
 
 
 # -- a folder that cannot be written to -------------------------------------------------------------------------------

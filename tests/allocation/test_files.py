@@ -53,7 +53,7 @@ def test_foreign_files(tmp_path: Path) -> None:
 def test_a_directory_and_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match="cannot be read"):
         Allocator.open(tmp_path)
-    with pytest.raises(RisingBanditsError, match="cannot be made"):
+    with pytest.raises(RisingBanditsError, match=r"cannot be made: the folder .*nowhere does not exist"):
         Allocator(["a"], 3, store=tmp_path / "nowhere" / "run.db")
 
 

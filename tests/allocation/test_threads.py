@@ -6,13 +6,15 @@ import asyncio
 import math
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from programs import PATIENCE, until
+from programs import PATIENCE, program, until
 from risingbandits import Allocator
 from risingbandits.allocation import Pull
 
@@ -79,6 +81,30 @@ def test_a_child_that_is_forked_while_a_thread_is_at_work_can_ask_and_tell(place
         working.result(timeout=PATIENCE)
         assert codes == [0] * forks
         assert len({event.worker for event in allocator.store.events() if event.kind == "tell"}) == forks + 1
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
+def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path, delay: float) -> None:
+    """In a program of its own, with an empty compiler cache."""
+    words = [sys.executable, "-c", COMPILING, str(tmp_path / "run.db"), str(delay)]
+    with program(words, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}) as process:
+        assert process.wait(timeout=PATIENCE) == 0
+
+
+COMPILING = """
+import os, sys, threading, time
+from risingbandits import Allocator
+from risingbandits import simulate
+threading.Thread(target=lambda: simulate(["commit-ucb"], "paper-2arms", 2_000, 1), daemon=True).start()
+allocator = Allocator(["a", "b"], 10, store=sys.argv[1])
+time.sleep(float(sys.argv[2]))
+child = os.fork()
+if child == 0:
+    simulate(["ucb1"], "paper-2arms", 2_000, 1)
+    allocator.tell(allocator.ask(wait=60), 0.5)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
 
 
 def test_threads_may_fork_at_once(place: str) -> None:

@@ -1,19 +1,24 @@
-"""Around the making of machine code: no garbage collection meanwhile, and a line for those who wait."""
+"""Around the making of machine code: no garbage collections, no forks meanwhile, and a line for those who wait."""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
 _PATIENCE = 2.0  # seconds of compiling before a word is said
 _PAUSE = 1.0  # seconds without a step of the compiler that are something else
+_FORK_PATIENCE = 60.0  # seconds for which a fork waits for another thread that compiles
+_fork = threading.local()  # ``held``: whether the forking thread has the compiler's lock
 
 
 def compiled_inside(context: Callable[[], AbstractContextManager[None]], dispatcher: Any) -> Any:
@@ -65,3 +70,26 @@ class _Waiting(event.Listener):
         self.last = now
 
     on_end = on_start
+
+
+# A child that is forked while another thread compiles would wait for ever for a lock that nobody releases.
+
+
+def _hold_compiler() -> None:
+    _fork.held = global_compiler_lock._lock.acquire(timeout=_FORK_PATIENCE)
+
+
+def _release_compiler() -> None:
+    if _fork.held:
+        global_compiler_lock._lock.release()
+
+
+def _renew_compiler_lock() -> None:
+    if _fork.held:
+        global_compiler_lock._lock.release()
+    else:
+        global_compiler_lock._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold_compiler, after_in_parent=_release_compiler, after_in_child=_renew_compiler_lock)

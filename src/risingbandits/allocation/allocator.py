@@ -18,7 +18,7 @@ from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.session import NotNow, Session
-from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name
+from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, stored_settings
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
 from risingbandits.policies import Policy
 
@@ -125,7 +125,7 @@ class Allocator:
             if kept is None:
                 raise RisingBanditsError(f"{opened.name} does not exist.")
             allocator = cls.__new__(cls)
-            settings = Settings.from_json(kept)
+            settings = stored_settings(opened.name, kept)
             opened.durability = settings.durability
             allocator._begin_with(opened, settings, arms or {})
         return allocator
@@ -375,7 +375,7 @@ def _make_or_join(store: Store, settings: Settings, any_policy: bool) -> tuple[S
         kept = store.create(text)
         if kept == text:
             return mine, ledger
-    stored = Settings.from_json(kept)
+    stored = stored_settings(store.name, kept)
     difference = settings.difference(stored, any_policy)
     if difference is not None:
         raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")

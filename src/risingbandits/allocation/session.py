@@ -220,10 +220,11 @@ class Session:
             if flight is None:
                 return False
             arm = flight.arm
-            self._note(ledger, "fail" if blame else "expire", arm, flight, reason)
+            self._note(ledger, "fail" if blame else "expire", arm, flight, reason, quietly=not blame)
             self._asked.pop(flight.id, None)
             if arm.failures >= self.settings.retries and arm.retired is None:
-                why = f"failed {arm.failures} times in a row" + (f": {reason}" if reason else "")
+                times = "once" if arm.failures == 1 else f"{arm.failures} times in a row"
+                why = f"failed {times}" + (f": {reason}" if reason else "")
                 self._note(ledger, "retire", arm, text=why)
                 log.warning("%s is retired: it %s", arm.name, why)
             return True
@@ -312,6 +313,7 @@ class Session:
         flight: Flight | None = None,
         text: str = "",
         moment: float | None = None,
+        quietly: bool = False,
     ) -> None:
         """Append an event and apply it."""
         name = arm if isinstance(arm, str) else arm.name
@@ -321,7 +323,8 @@ class Session:
         event = Event(ledger.last_id + 1, moment, kind, name, id, n, None, None, text, self._worker)
         self._append(event)
         ledger.apply(event)
-        log.log(_LEVELS.get(kind, logging.INFO), "%s %s%s", kind, name, f": {text}" if text else "")
+        level = logging.INFO if quietly else _LEVELS.get(kind, logging.INFO)
+        log.log(level, "%s %s%s", kind, name, f": {text}" if text else "")
 
     def _id(self, ledger: Ledger, pull: Pull | int) -> int:
         """The id of a pull that was given out, in flight or not."""

@@ -260,3 +260,11 @@ _KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if kn
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting by itself, as it is kept."""
     return {name: known.check(name, given.get(name, known.default)) for name, known in SETTINGS.items()}
+
+
+def stored_settings(name: str, text: str) -> Settings:
+    """The settings that the store ``name`` holds, as JSON."""
+    try:
+        return Settings.from_json(text)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{name} is damaged, or of another version, by its settings: {error}") from error

@@ -48,17 +48,18 @@ def worker(
     began = time.monotonic()
     seconds = _seconds(time_left)
     from risingbandits.allocation.arms.display import lines_or_table
-    from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.arms.driver import GRACE, Driver
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_of_store import find_plan
     from risingbandits.allocation.status import standing
 
     chosen = find_plan(where, store)
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
-    until = began + seconds - min(_MARGIN, _SHARE * seconds)
+    margin = min(_MARGIN, _SHARE * seconds)
+    until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
     with running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
-            driver = Driver(allocator, arms, jobs, display, patient=True, until=until, warned=True)
+            driver = Driver(allocator, arms, jobs, display, patient=True, until=until, warned=True, grace=grace)
             received = driver.run()
         ledger = allocator.ledger
         failed = no_arm_left(ledger)

@@ -33,7 +33,7 @@ log = logging.getLogger("risingbandits")
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")  # those that the system knows; the last only where it is wanted
 _GENTLE = ("SIGINT", "SIGUSR1")  # let running pulls finish when they come first
-_GRACE = 5.0  # seconds between asking pulls to end and ending them, and until the rest is left alone
+GRACE = 5.0  # seconds
 _TELLS = 10  # tries, of a minute each
 _LOOK = 0.2  # seconds between looks at a store whose free arms other processes have, and at the clock
 
@@ -71,6 +71,8 @@ class Driver:
     until : float
         When to end, as `time.monotonic` tells it. No pull is begun that would take longer, going by those before; what
         still runs then is ended and given back.
+    grace : float
+        Seconds between asking pulls to end and ending them, and until those that do not end are left alone.
     warned : bool
         Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
     """
@@ -84,6 +86,7 @@ class Driver:
         patient: bool = False,
         until: float = math.inf,
         warned: bool = False,
+        grace: float = GRACE,
     ) -> None:
         self.jobs = check_positive_int("jobs", jobs)
         missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
@@ -103,6 +106,7 @@ class Driver:
         self._heard = _SIGNALS if warned else _SIGNALS[:-1]
         self._signal: signal.Signals | None = None
         self._ending = False  # whether running pulls are being ended
+        self._grace = grace
         self._end_at = math.inf  # when those that were asked to end are ended, and then left alone
         self._ended = False
         self._waiting = False  # whether the user was told that all arms are elsewhere
@@ -210,7 +214,7 @@ class Driver:
         if time.monotonic() >= self.until and not self._ending:
             self._end_all()
         if time.monotonic() >= self._end_at:
-            self._end_at = time.monotonic() + _GRACE
+            self._end_at = time.monotonic() + self._grace
             self._stop_all() if not self._ended else self._give_back(list(self.running.values()))
             self._ended = True
 
@@ -302,7 +306,7 @@ class Driver:
         """End what runs; those that cannot be ended are given back now, those that do not end later."""
         self._ending = True
         self._stop_all()
-        self._end_at = time.monotonic() + _GRACE
+        self._end_at = time.monotonic() + self._grace
         self._give_back([pull for pull in self.running.values() if self.arms[pull.arm].stop is None])
 
     def _stop(self, pull: Pull) -> None:

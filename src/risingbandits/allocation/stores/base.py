@@ -115,6 +115,8 @@ def _checked_path(where: str | Path) -> Path:
     path = Path(where)
     if str(where) == ":memory:":
         raise RisingBanditsError("store must be None for an allocation in memory, got ':memory:'.")
+    if str(where).startswith("file:"):
+        raise RisingBanditsError(f"store must be a path, without file:, got {shown(str(where))}.")
     if "\0" in str(where) or len(os.fsencode(path.name)) > _LONGEST_NAME:
         raise RisingBanditsError(
             f"store must be a path without null characters whose last part has at most {_LONGEST_NAME} bytes, "

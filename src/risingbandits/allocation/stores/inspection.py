@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.settings import Settings, stored_settings
 from risingbandits.allocation.snapshot import fold, unpack
 from risingbandits.allocation.stores._sql import SqlStore
 from risingbandits.allocation.stores.base import Store, open_store
@@ -45,7 +45,13 @@ def inspect_store(where: str | Path) -> list[Finding]:
     acknowledged True No event that was acknowledged is missing.
     state True 2 pulls were told; the policy decides as it did.
     """
-    with closing(_opened(where)) as store:
+    try:
+        store = _opened(where)
+    except RisingBanditsError as error:
+        if str(error).endswith("does not exist."):
+            raise
+        return [Finding("file", False, str(error))]
+    with closing(store):
         return list(_findings(store))
 
 
@@ -54,13 +60,18 @@ def copy_whole_part(where: str | Path, to: Path) -> int:
     if to.exists():
         raise RisingBanditsError(f"the copy must be a file that does not exist, got {str(to)!r}.")
     with closing(_opened(where)) as store, closing(SqliteStore(to)) as copy:
-        copy.create(_settings(store))
+        text = _settings(store)
+        stored_settings(store.name, text)  # complains about what cannot be read
+        copy.create(text)
         copy.begin(0)
         last = 0
         for event in _whole_events(store):
             copy.append(event)
             last = event.id
         copy.commit()
+    if not last:
+        to.unlink()
+        raise RisingBanditsError(f"nothing of {where} is whole, so nothing was copied.")
     return last
 
 
@@ -114,7 +125,9 @@ def _integrity(path: Path) -> str:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         said = str(error)
     if said != "ok":
-        raise RisingBanditsError(f"SQLite says: {' '.join(str(said).split())}.")
+        first, *rest = str(said).splitlines()[1 if str(said).startswith("***") else 0 :] or [str(said)]
+        more = f", and {len(rest)} more complaints" if rest else ""
+        raise RisingBanditsError(f"SQLite says: {first}{more}.")
     return "SQLite finds nothing wrong with it."
 
 
@@ -133,7 +146,8 @@ def _count(store: Store) -> str:
 
 
 def _acknowledged(store: SqliteStore) -> str:
-    store.check_mark()
+    if not store.check_mark():
+        return "Not known: there is no mark of the last event that was acknowledged."
     return "No event that was acknowledged is missing."
 
 

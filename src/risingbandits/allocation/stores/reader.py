@@ -9,7 +9,7 @@ from typing import Self
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.settings import stored_settings
 from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, open_store
 
@@ -29,7 +29,7 @@ class StoreReader:
             raise RisingBanditsError(f"{store.name} does not exist.")
         self._store = store
         self._ledger: Ledger | None = None
-        self.settings = Settings.from_json(text)
+        self.settings = stored_settings(store.name, text)
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
         """The events later than number ``after``, at most ``limit``."""

@@ -21,7 +21,7 @@ from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
 from risingbandits.allocation.stores.clock import Clock, boot_id
 from risingbandits.allocation.stores.lock_holders import holder
 from risingbandits.allocation.stores.mark import read_mark, write_mark
-from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, alone, check_file, check_file_system
+from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, InUse, alone, check_file, check_file_system
 
 log = logging.getLogger("risingbandits")
 
@@ -87,10 +87,10 @@ class SqliteStore(SqlStore):
         self._pid = os.getpid()
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
+        self._log = self.path.with_name(self.path.name + "-wal")
         self._mark_path = self.path.with_name(self.path.name + "-mark")
         self._mark = -1  # the same, open
-        self._place = str(self.path)
-        self._file: tuple[int, int] | None = None  # which file the connections are to
+        self._files = InUse(self.path, self.name)
         self._data_version = -1
         self._marked = True  # whether the mark stands where it should
         self._boot = boot_id().encode()
@@ -114,6 +114,9 @@ class SqliteStore(SqlStore):
 
     def create(self, settings: str) -> str:
         """Make the file under another name and link it, so that it appears whole and only one process makes it."""
+        if not os.access(self.path.parent, os.W_OK):
+            what = "cannot be written to" if self.path.parent.is_dir() else "does not exist"
+            raise RisingBanditsError(f"{self.name} cannot be made: the folder {self.path.parent} {what}.")
         temporary = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.tmp")
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as new:
@@ -141,9 +144,12 @@ class SqliteStore(SqlStore):
         with alone(self._mark_path, PATIENCE) as mark:
             if self.path.exists():
                 return
-            # The log and the mark of a store that was deleted must not become part of this one.
-            for ending in ("-wal", "-shm"):
-                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            # The log of another store must not become part of this one, nor be lost: it may hold its last events.
+            if self._log.exists() and self._log.stat().st_size > 0:
+                raise RisingBanditsError(
+                    f"{self.name} cannot be made: {self._log.name}, the log of a store that was here, would become "
+                    f"part of it. Move that store back, or remove {self._log.name} too."
+                )
             os.ftruncate(mark, 0)
             try:
                 os.link(temporary, self.path)
@@ -159,22 +165,22 @@ class SqliteStore(SqlStore):
         if not damaged:
             self.check_mark()
 
-    def check_mark(self) -> None:
-        """Raise if events are missing that were acknowledged."""
+    def check_mark(self) -> bool:
+        """Raise if events are missing that were acknowledged; whether there is a mark that says what was."""
         mark = read_mark(self._mark_path)  # before the events, to which others may add
         if self._version < CHECKSUMS_SINCE:
-            return
-        kept = self._read("SELECT value FROM settings WHERE key = 'mark'")
-        if kept and kept[0][0] not in (f"{id} {sum}" for id, sum in self._read(_LINK_OF_MARK)):
+            return False
+        inside = self._read("SELECT value FROM settings WHERE key = 'mark'")
+        if inside and inside[0][0] not in (f"{id} {sum}" for id, sum in self._read(_LINK_OF_MARK)):
             self.close()
             raise RisingBanditsError(f"{self.name} is damaged: events are missing that were there when it was closed.")
         if mark is None:
-            return
+            return bool(inside)
         if mark.boot == boot_id() and isinstance(self.now, Clock):
             self.now.offset = mark.offset
         found = self._read("SELECT checksum FROM events WHERE id = ?", (mark.id,))
         if found == [(mark.checksum,)]:
-            return
+            return True
         lost = (
             f"{self.name} has gone back: event {mark.id} was kept in it and is "
             f"{'another one' if found else f'gone, the last one is {self.last_id()}'}. A file of it was cut, removed "
@@ -186,6 +192,7 @@ class SqliteStore(SqlStore):
         self._lost = lost  # whether that may be depends on the durability, which is not known yet
         if self._readonly:
             log.warning("%s", lost)
+        return True
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to read from: the writer where there is one."""
@@ -193,31 +200,16 @@ class SqliteStore(SqlStore):
             self._after_fork()
         if self._writer is None and self._reader is None:
             self._reader = self._connect("ro")
-        self._check_same_file()
+        self._files.check()
         connection = self._writer or self._reader
         assert connection is not None
         return connection
 
-    def _check_same_file(self) -> None:
-        """Raise if the file has been deleted or replaced: what is written to it would be lost."""
-        try:
-            there = os.stat(self._place)
-            if (there.st_dev, there.st_ino) == self._file:
-                return
-            what = "replaced by another file"
-        except FileNotFoundError:
-            what = "deleted or renamed"
-        except OSError as error:
-            what = f"taken away ({error.strerror})"
-        raise RisingBanditsError(f"{self.name} was {what} while it was in use: nothing more is kept in it.")
-
     def _connect(self, mode: str) -> sqlite3.Connection:
-        try:
-            there = os.stat(self.path)
-        except OSError:
-            raise RisingBanditsError(f"{self.name} does not exist.") from None
-        if self._file is not None and self._file != (there.st_dev, there.st_ino):
-            self._check_same_file()
+        if not self.path.exists():
+            raise RisingBanditsError(f"{self.name} does not exist.")
+        self._files.check()
+        there = os.stat(self.path)
         connection = self._opened(f"{self.path.as_uri()}?mode={mode}")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -226,12 +218,12 @@ class SqliteStore(SqlStore):
             if mode != "ro" or os.access(self.path.parent, os.W_OK):
                 raise
             connection = self._without_a_log()
-        self._file = there.st_dev, there.st_ino
+        self._files.remember(there)
         return connection
 
     def _without_a_log(self) -> sqlite3.Connection:
         """A connection to a store in a folder where SQLite cannot put the files that it reads with."""
-        written = self.path.with_name(self.path.name + "-wal")
+        written = self._log
         if not written.exists() or written.stat().st_size == 0:
             return self._opened(f"{self.path.as_uri()}?mode=ro&immutable=1")
         self._copy = tempfile.TemporaryDirectory(prefix="risingbandits-")
@@ -259,7 +251,7 @@ class SqliteStore(SqlStore):
         writer.execute("PRAGMA busy_timeout = 0")  # see `_patiently`
         with contextlib.suppress(OSError):  # where it cannot be made, the store goes without
             self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._data_version = -1
+        self._data_version, self._files.log = -1, None
         self._marked = False  # for the mark also tells others our clock
         self._cursor = writer.cursor()
         if self._reader is not None:
@@ -317,7 +309,7 @@ class SqliteStore(SqlStore):
             self._writer = self._write_connection()
         elif self._writer.in_transaction:  # left open by an interrupt
             self._writer.execute("ROLLBACK")
-        self._check_same_file()
+        self._files.check()
         self._patiently("BEGIN IMMEDIATE", (), patience)
 
     def _patiently(self, statement: str, values: tuple[Any, ...], patience: float) -> Any:
@@ -347,6 +339,8 @@ class SqliteStore(SqlStore):
 
     def commit(self) -> None:
         super().commit()
+        if self._files.log is None:
+            self._files.remember_log()
         if not self._marked:
             self._marked = True
             kept = self._kept

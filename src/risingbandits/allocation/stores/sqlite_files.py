@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
@@ -23,6 +23,7 @@ except ImportError:  # pragma: no cover - a system without flock
 
 APPLICATION_ID = 0x52424E44  # "RBND"
 _HEADER = 100  # bytes of the shortest database
+_LOOK_AFTER = 0.02  # seconds until it is looked again whether the log is still there
 _PAUSE = 0.01  # seconds between looks at a lock
 _MOUNTS = Path("/proc/mounts")
 _FUSE = {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
@@ -116,3 +117,63 @@ def alone(path: Path, patience: float) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+class InUse:
+    """The files that this process has open: whether they are still where they were.
+
+    Attributes
+    ----------
+    log : tuple or None
+        Which file the write-ahead log is, once this process has written to it.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.log: tuple[int, int] | None = None
+        self._file: tuple[int, int] | None = None
+        self._name = name
+        self._place, self._log_place = str(path), f"{path}-wal"  # not as paths: looking is dear enough
+        self._looked = 0.0
+
+    def remember(self, file: os.stat_result) -> None:
+        """The connections are to this file."""
+        self._file = file.st_dev, file.st_ino
+
+    def remember_log(self) -> None:
+        """The log that is there now is ours."""
+        with suppress(OSError):
+            there = os.stat(self._log_place)
+            self.log = there.st_dev, there.st_ino
+
+    def check(self) -> None:
+        """Raise if a file has been deleted or replaced: what is written to it would be lost."""
+        if self._file is None:
+            return
+        try:
+            there = os.stat(self._place)
+            if (there.st_dev, there.st_ino) == self._file:
+                self._check_log()
+                return
+            what = "replaced by another file"
+        except FileNotFoundError:
+            what = "deleted or renamed"
+        except OSError as error:
+            what = f"taken away ({error.strerror})"
+        raise RisingBanditsError(f"{self._name} was {what} while it was in use: nothing more is kept in it.")
+
+    def _check_log(self) -> None:
+        """The same for the log, not at every look but many times a second."""
+        now = time.monotonic()
+        if self.log is None or now - self._looked < _LOOK_AFTER:
+            return
+        try:
+            there = os.stat(self._log_place)
+            same = (there.st_dev, there.st_ino) == self.log
+        except OSError:
+            same = False
+        if not same:
+            raise RisingBanditsError(
+                f"{self._log_place} was removed while {self._name} was in use: nothing more is kept in it. Close it, "
+                "which saves what was kept until then."
+            )
+        self._looked = now
