@@ -278,6 +278,7 @@ class SqliteStore(SqlStore):
         """SQLite's connections must not be used, nor closed, in a child process."""
         self._left += [self._reader, self._writer]
         self._reader = self._writer = None
+        self._files = InUse(self.path, self.name)
         self._mark = -1
         self._pid = os.getpid()
 
@@ -370,6 +371,7 @@ class SqliteStore(SqlStore):
         if self._mark >= 0:
             os.close(self._mark)
             self._mark = -1
+        self._files.close()
         if self._copy is not None:
             self._copy.cleanup()
         self._reader = self._writer = self._copy = None
