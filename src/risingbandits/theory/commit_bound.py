@@ -123,7 +123,8 @@ def commit_bound_risk(
     base = plan.part("sum", z)
     penalty = 0.0
     if check_flag("risk", risk):
-        sunk = arms * ((plan.sigma * last) ** (2 / 3) * math.log(last) ** (1 / 3) + math.log(last))
+        noisy = (plan.sigma / plan.cap * last) ** (2 / 3) * math.log(last) ** (1 / 3)
+        sunk = plan.cap * arms * (noisy + math.log(last))
         penalty = odds * (plan.cap + sum_increments(plan.best, last)) + sunk
     factor, looks = (last ** math.log2(growth), (arms - 1) * plan.cap * math.log2(last)) if chances else (1.0, 0.0)
     extra = factor * (base.extra + (1.0 + math.log(last)) * penalty + looks)

@@ -174,7 +174,7 @@ def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap:
     if (s < 0.0).any() or (rounds < 1.0).any():
         raise RisingBanditsError(f"s must be at least 0 and rounds at least 1, got {s.min()} and {rounds.min()}.")
     room = np.maximum(cap - u, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         below = np.where(s > 0.0, np.floor(np.minimum(room / s, rounds)), rounds)  # pulls until the line is at the cap
     lost = below * room - s * 0.5 * below * (below + 1.0)
     value = np.where(u >= cap, cap, np.where(room >= s * rounds, u + s * 0.5 * (rounds + 1.0), cap - lost / rounds))
