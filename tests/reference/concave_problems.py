@@ -19,6 +19,7 @@ def random_arm(rng: np.random.Generator, horizon: int, family: str) -> np.ndarra
     start = 0.0 if rng.random() < 0.5 else float(rng.uniform(0, 0.9))
     room = float(rng.uniform(0, 1)) * (1 - start)
     pace = float(horizon ** rng.uniform(-0.2, 1.2))
+    shape: np.ndarray
     if family == "constant":
         shape = np.zeros(horizon)
     elif family == "jump":

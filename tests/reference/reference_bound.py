@@ -14,7 +14,7 @@ from risingbandits.theory import commit_ceiling
 def price(best: np.ndarray) -> float:
     """X of Lemma 8."""
     horizon = len(best)
-    return sum(pull * (best[pull] - best[pull - 1]) * math.log(horizon / pull) for pull in range(1, horizon))
+    return math.fsum(pull * (best[pull] - best[pull - 1]) * math.log(horizon / pull) for pull in range(1, horizon))
 
 
 class ReferenceBound:

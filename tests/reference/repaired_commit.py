@@ -116,7 +116,7 @@ class RepairedCommit:
         self.low[arm] = max(float(seen[n - w :].mean()) - wide / math.sqrt(w) for w in commit_windows(n))
         if n >= 2:
             lines = lines_at(seen, wide)
-            self.line[arm] = min(lines, key=lambda line: (average(*line, left), line[0]))
+            self.line[arm] = min(lines, key=lambda found: (average(found[0], found[1], left), found[0]))
             self.drawn.append((arm, n, left, *self.line[arm]))
 
     def _choose(self, left: int) -> tuple[int, int]:
