@@ -97,7 +97,8 @@ def simulate(
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
-    _warn_of_falling(problem, horizon)
+    if arms is CurveArms:  # what is measured of others, such as learners, wavers as it likes
+        _warn_of_falling(problem, horizon)
     problem.environment(horizon)  # built once, before the threads start
 
     fresh = {label: policy.replace() for label, policy in labelled.items()}
