@@ -65,7 +65,7 @@ class ReferenceBound:
         """Theorem 2 (ii)."""
         top, least = self.best[-1], math.inf
         for m in range(1, self.horizon + 1):
-            total = float(self.best[:m].sum())
+            total = float(self.best[: m - 1].sum())
             for row, ceilings, count in zip(self.others, self.ceilings, self.counts(m), strict=True):
                 for pull in range(1, count + 1):
                     level = 1.0 if pull == 1 else ceilings[self.begun(pull)]

@@ -268,7 +268,7 @@ class _Plan:
             counts = arm.pulls_until(own, means)
             losses = arm.losses(np.minimum(self.top, own), self.top)
             cost += losses[np.searchsorted(np.append(arm.grid, self.last), counts)]
-        ends = self.best.prefix_sum(candidates)
+        ends = self.best.prefix_sum(candidates - 1)
         least = int(np.argmin(cost + ends))
         return _Part("mixed", float(cost[least]), float(ends[least]) + self.price)
 
