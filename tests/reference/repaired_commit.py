@@ -114,7 +114,9 @@ class RepairedCommit:
         seen = self.rewards[arm, :n]
         wide = self.z_used * self.sigma
         self.low[arm] = max(float(seen[n - w :].mean()) - wide / math.sqrt(w) for w in commit_windows(n))
-        if n >= 2:
+        if n == 1:  # no line: V is 1, and among such arms the higher raised reward comes first
+            self.line[arm] = (max(1.0, float(seen[0]) + wide), 0.0)
+        else:
             lines = lines_at(seen, wide)
             self.line[arm] = min(lines, key=lambda found: (average(found[0], found[1], left), found[0]))
             self.drawn.append((arm, n, left, *self.line[arm]))
