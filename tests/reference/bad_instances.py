@@ -69,7 +69,8 @@ def relative_to_bound(player: Player) -> Callable[[np.ndarray], float]:
     """The regret of CommitUCB(risk=None, recheck=0) as a share of its bound."""
 
     def score(means: np.ndarray) -> float:
-        return player(means) / max(commit_bound(problem_of(means)).value, 1e-9)
+        # A regret is a difference of sums of thousands of means, and a bound may be a thousandth of one.
+        return (player(means) - 1e-9) / max(commit_bound(problem_of(means)).value, 1e-9)
 
     return score
 
