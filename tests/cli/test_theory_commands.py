@@ -20,7 +20,10 @@ def test_theory_of_the_papers_instance(capsys: pytest.CaptureFixture[str]) -> No
     assert (code, err) == (0, "")
     assert "200,025" in out
     assert "1,706,331" in out
-    assert out.count("vacuous") == 2
+    assert out.count("vacuous") == 2  # both bounds on R-ed-UCB, none on CommitUCB
+    assert "CommitUCB, sigma 0.1, z 4.94" in out
+    assert "101,104" in out
+    assert "1.0747" in out  # above the ceiling of both theorems
     assert "arm 13, 212,120.3" in out
     assert "K T^(2/3) (log T)^(1/3)" in out
 
@@ -34,6 +37,22 @@ def test_theory_of_a_file_and_of_lines(capsys: pytest.CaptureFixture[str], tmp_p
     code, out, _ = outcome(capsys, "paper", "theory", "lower-bound-concave-b", "--horizon", "1000")
     assert code == 0
     assert "straight lines" in out
+
+
+def test_bounds_over_horizons(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    written = ["paper", "theory", "paper-2arms", "--horizons", "200000, 1000000", "--out"]
+    code, out, err = outcome(capsys, *written, str(tmp_path / "first"))
+    assert (code, err) == (0, "")
+    assert "10,928 (0.055)" in out
+    assert "11,720 (0.012)" in out
+    names = {f"bounds.{kind}" for kind in ("csv", "md", "png", "svg")}
+    assert {path.name for path in (tmp_path / "first").iterdir()} == names
+    outcome(capsys, *written, str(tmp_path / "second"))
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+    code, _, err = outcome(capsys, "paper", "theory", "paper-2arms", "--horizons", "1e5")
+    assert code != 0
+    assert "horizons must be whole numbers" in err
 
 
 def test_lower_bounds_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

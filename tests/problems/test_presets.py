@@ -34,6 +34,16 @@ def test_every_instance_rises_and_is_concave(name: str) -> None:
     assert "\n" not in problem_description(name)
 
 
+@pytest.mark.parametrize("name", problem_names())
+def test_only_one_preset_leaves_the_unit_interval(name: str) -> None:
+    bandit = get_problem(name)
+    assert bandit.is_concave(from_zero=True) or name == "lower-bound-non-concave-a"
+    assert bandit.means(1).min() >= 0.0
+    assert bandit.horizon is not None
+    highest = float(bandit.means(bandit.horizon).max())
+    assert highest == pytest.approx(1.0747, abs=1e-4) if name == "paper-15arms" else highest <= 1.0
+
+
 def test_sizes() -> None:
     sizes = {name: (get_problem(name).n_arms, get_problem(name).horizon) for name in problem_names()}
     assert sizes == {

@@ -111,14 +111,16 @@ def test_trivial_bound_is_attained() -> None:
     assert trivial_bound(problem) == pytest.approx(problem.oracle_value() - earned.min(), rel=1e-3)
 
 
-def test_only_red_ucb_has_a_theorem() -> None:
-    with pytest.raises(RisingBanditsError, match="policy must be red-ucb"):
+def test_only_red_ucb_and_commit_ucb_have_theorems() -> None:
+    with pytest.raises(RisingBanditsError, match="policy must be red-ucb or commit-ucb"):
         predicted_regret(get_problem("paper-2arms"), policy="round-robin")
 
 
 def test_broken_assumptions_are_named() -> None:
-    assert deterministic_bound(get_problem("lower-bound-non-concave-a")).broken == ("arms are concave",)
-    assert deterministic_bound(get_problem("paper-15arms")).broken == ("means lie in [0, 1]",)
+    (bent,) = deterministic_bound(get_problem("lower-bound-non-concave-a")).broken
+    assert bent.startswith("arms are concave ('arm 2' is not after pull")
+    (high,) = deterministic_bound(get_problem("paper-15arms")).broken
+    assert high == "means lie in [0, 1] ('arm 13' has 1.0747 at pull 200,000)"
 
 
 # -- lower bounds -----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
-from risingbandits.problems import _encoding
+from risingbandits.problems import _encoding, falling
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
@@ -230,10 +230,28 @@ class RisingBandit:
         horizon = self._horizon(horizon)
         return float(self.oracle_prefix([horizon], horizon)[0])
 
+    def best_policy(self, horizon: int | None = None) -> str:
+        """What regret is measured against: "one arm" if none falls, "greedy" if arms only fall, "each round" if
+        restless.
+
+        "unknown" where rested arms rise and fall: regret is then against the best single arm, which need not be the
+        best that can be had.
+
+        Examples
+        --------
+        >>> RisingBandit.from_array([[0.9, 0.5, 0.1], [0.8, 0.7, 0.7]]).best_policy()
+        'greedy'
+        >>> RisingBandit.from_array([[0.9, 0.5, 0.1], [0.1, 0.7, 0.8]]).best_policy()
+        'unknown'
+        """
+        return falling.best_policy(self, self._horizon(horizon))
+
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
         """Sums of the means that the best policy for ``horizon`` rounds has got after each of ``checkpoints`` rounds.
 
-        With rising rested arms it pulls the oracle arm in every round; with restless ones the best arm of each round.
+        With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
+        highest next mean, with restless ones the best arm of each round. Where rested arms rise and fall the best
+        policy is not known: these are then the sums of the oracle arm, and more can be had (see `best_policy`).
         """
         horizon = self._horizon(horizon)
         rounds = check_counts("checkpoints", checkpoints)
@@ -243,6 +261,8 @@ class RisingBandit:
             )
         if self.restless:
             return np.concatenate([[0.0], _encoding.best_sums(self._encoded, horizon)])[rounds]
+        if self.best_policy(horizon) == falling.GREEDY:
+            return np.asarray(falling.greedy_sums(self, horizon)[rounds])
         best = self._only(self.oracle_arm(horizon))
         return best.mean_sums(rounds[:, None])[:, 0]
 
@@ -254,9 +274,11 @@ class RisingBandit:
         checks = (curve.is_non_decreasing(horizon, tolerance=tolerance) for curve in self.curves)
         return self._first(NON_DECREASING, checks)
 
-    def is_concave(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+    def is_concave(
+        self, horizon: int | None = None, *, tolerance: float = 1e-12, from_zero: bool = False
+    ) -> ShapeCheck:
         """Whether all curves are concave; the result tells the first arm that is not. See `Curve.is_concave`."""
-        checks = (curve.is_concave(horizon, tolerance=tolerance) for curve in self.curves)
+        checks = (curve.is_concave(horizon, tolerance=tolerance, from_zero=from_zero) for curve in self.curves)
         return self._first(CONCAVE, checks)
 
     def environment(self, horizon: int | None = None) -> Environment:

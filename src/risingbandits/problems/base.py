@@ -27,8 +27,9 @@ CONCAVE = "concave"
 class ShapeCheck:
     """Result of a check of a curve's shape; true if the shape holds.
 
-    With increments gamma(n) = mu(n + 1) - mu(n) for n >= 1 (the step from 0 to the first pull is not looked at), a
-    curve is non-decreasing if no gamma(n) < 0, and concave if no gamma(n + 1) > gamma(n).
+    With increments gamma(n) = mu(n + 1) - mu(n) for n >= 1, a curve is non-decreasing if no gamma(n) < 0, and concave
+    if no gamma(n + 1) > gamma(n). The step from 0 to the first pull, gamma(0) = mu(1), is looked at only where
+    ``from_zero`` asks for it; a violation there is one at pull 0.
 
     Parameters
     ----------
@@ -164,11 +165,40 @@ class Curve(ABC):
             return ShapeCheck(NON_DECREASING)
         return ShapeCheck(NON_DECREASING, 1, -self.increment(1))
 
-    def is_concave(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
-        """Whether mu(n + 2) - mu(n + 1) <= mu(n + 1) - mu(n) for all n >= 1; parameters as in `is_non_decreasing`."""
+    def is_concave(
+        self, horizon: int | None = None, *, tolerance: float = 1e-12, from_zero: bool = False
+    ) -> ShapeCheck:
+        """Whether mu(n + 2) - mu(n + 1) <= mu(n + 1) - mu(n) for all n >= 1.
+
+        This is the paper's assumption on increments of pulls that exist. A footnote of the paper sets gamma(0) = mu(1);
+        whether concavity shall hold there as well it does not say, and nothing in it or here needs that. It is a
+        further assumption, mu(2) <= 2 mu(1), which excludes an arm that starts at 0 and is good from pull 2 on.
+
+        Parameters
+        ----------
+        horizon, tolerance
+            As in `is_non_decreasing`.
+        from_zero : bool
+            Whether gamma(1) <= gamma(0) = mu(1) is asked for as well.
+
+        Examples
+        --------
+        >>> from risingbandits.problems import PowerLaw
+        >>> late = PowerLaw(0.8, 0.8, 2)  # 0, 0.6, 0.711, ...
+        >>> late.is_concave(), late.is_concave(from_zero=True)
+        (ShapeCheck(concave: holds), ShapeCheck(concave: violated at pull 0 by 0.6))
+        """
+        if from_zero and last_pull(horizon, 2) >= 2 and (first := self._first_bend(tolerance)) is not None:
+            return first
         if last_pull(horizon, 3) < 3 or self._rises:
             return ShapeCheck(CONCAVE)
         return ShapeCheck(CONCAVE, 1, self.increment(2) - self.increment(1))
+
+    def _first_bend(self, tolerance: float) -> ShapeCheck | None:
+        """The violation of concavity at the step from 0 to the first pull, if there is one."""
+        first, second = self([1, 2])
+        excess = float(second - first) - float(first)
+        return ShapeCheck(CONCAVE, 0, excess) if excess > tolerance * max(abs(first), abs(second)) else None
 
 
 def _like(pulls: Ints, values: Floats) -> float | Floats:

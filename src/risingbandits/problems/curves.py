@@ -286,9 +286,13 @@ class Tabulated(Curve):
         values = self._until(horizon)
         return first_excess(NON_DECREASING, -np.diff(values), self._slack(tolerance))
 
-    def is_concave(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
+    def is_concave(
+        self, horizon: int | None = None, *, tolerance: float = 1e-12, from_zero: bool = False
+    ) -> ShapeCheck:
         """See `Curve.is_concave`."""
         values = self._until(horizon)
+        if from_zero and values.size >= 2 and (first := self._first_bend(tolerance)) is not None:
+            return first
         return first_excess(CONCAVE, np.diff(values, 2), self._slack(tolerance))
 
     def _until(self, horizon: int | None) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.problems import RisingBandit
+from risingbandits.theory.commit_bound import best_z, commit_bound
 from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
 from risingbandits.theory.measured import CurveReport, ShapeTest
 from risingbandits.theory.rates import regret_rate
@@ -16,6 +17,7 @@ from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stocha
 
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ARMS = 20
+_MOST_PLANNED = 50  # arms for which the best z is worth looking for
 
 
 def complexity_table(problem: RisingBandit, horizon: int) -> TextTable:
@@ -41,17 +43,29 @@ def complexity_table(problem: RisingBandit, horizon: int) -> TextTable:
 
 
 def bounds_table(problem: RisingBandit, horizon: int, eps: float, alpha: float) -> TextTable:
-    """Both theorems on R-ed-UCB at their best q."""
+    """Both theorems on R-ed-UCB at their best q, and the least of those on CommitUCB(risk=None, recheck=0)."""
+    noisy = f"sigma {problem.sigma:g}"
     bounds = {
-        "without noise": deterministic_bound(problem, horizon),
-        f"sigma {problem.sigma:g}, eps {eps:g}, alpha {alpha:g}": stochastic_bound(problem, horizon, eps, alpha),
+        "R-ed-UCB, without noise": deterministic_bound(problem, horizon),
+        f"R-ed-UCB, {noisy}, eps {eps:g}, alpha {alpha:g}": stochastic_bound(problem, horizon, eps, alpha),
+        "CommitUCB, without noise": commit_bound(problem, horizon, sigma=0.0),
     }
+    if problem.sigma > 0.0:
+        bound = commit_bound(problem, horizon)
+        bounds[f"CommitUCB, {noisy}, z {bound.z:.2f}"] = bound
+        if problem.n_arms <= _MOST_PLANNED:
+            z = best_z(problem, horizon)
+            bounds[f"CommitUCB, {noisy}, best z {z:.2f}"] = commit_bound(problem, horizon, z=z)
     rows = [
-        (name, f"{bound.value:,.0f}", f"{bound.q:.3f}", _terms(bound), f"{bound.trivial:,.0f}", _word(bound))
+        (name, f"{bound.value:,.0f}", _form(bound), _terms(bound), f"{bound.trivial:,.0f}", _word(bound))
         for name, bound in bounds.items()
     ]
-    header = ("theorem on R-ed-UCB", "regret <=", "best q", "of which", "of any policy <=", "verdict")
-    return TextTable(header, rows, frozenset({1, 2, 4}), "Upper bounds")
+    header = ("theorem", "regret <=", "form", "of which", "of any policy <=", "verdict")
+    return TextTable(header, rows, frozenset({1, 4}), "Upper bounds")
+
+
+def _form(bound: Bound) -> str:
+    return bound.form if bound.q is None else f"{bound.form}, q {bound.q:.3f}"
 
 
 def _terms(bound: Bound) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -15,6 +16,7 @@ from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import RisingBandit, get_problem
+from risingbandits.problems.falling import UNKNOWN, most_that_can_be_had
 from risingbandits.simulation.backends.base import Backend, backend_for
 from risingbandits.simulation.engine import AFTER_END, CurveArms, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
@@ -23,6 +25,7 @@ PolicyLike = str | Policy
 Policies = PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike]
 
 _RECORD_POINTS = 200
+_WAVER = 0.05  # of J*: by so much measured curves of rising arms may fall without a word
 
 
 def simulate(
@@ -46,7 +49,9 @@ def simulate(
     policies : policy, name, sequence of these, or dict of label -> policy
         What to compare. A policy whose ``sigma`` is None gets the problem's noise level.
     problem : RisingBandit or str
-        The problem, or the name of a preset such as "paper-2arms".
+        The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
+        known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless. Where
+        rested arms rise and fall it is against the best single arm; a warning says so if much more can be had.
     horizon : int, optional
         Number of rounds; the problem's own by default.
     runs : int
@@ -92,6 +97,8 @@ def simulate(
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
+    if arms is CurveArms:  # what is measured of others, such as learners, wavers as it likes
+        _warn_of_falling(problem, horizon)
     problem.environment(horizon)  # built once, before the threads start
 
     fresh = {label: policy.replace() for label, policy in labelled.items()}
@@ -115,6 +122,20 @@ def simulate(
         final_means=_final_means(problem, horizon, problem.lengths if stops else None),
         reward=_rewards(outcome),
     )
+
+
+def _warn_of_falling(problem: RisingBandit, horizon: int) -> None:
+    """Say so where regret is against a single arm that a better policy may beat by more than measured curves waver."""
+    if problem.best_policy(horizon) != UNKNOWN:
+        return
+    best, most = problem.oracle_value(horizon), most_that_can_be_had(problem, horizon)
+    if most > best + _WAVER * abs(best):
+        shape = problem.is_non_decreasing(max(horizon, 2))
+        warnings.warn(
+            f"{shape.arm_name} falls after pull {shape.first_violation}: regret is against the best single arm "
+            f"({best:,.6g}), and may be negative, because up to {most:,.6g} can be had.",
+            stacklevel=3,
+        )
 
 
 def _begin(

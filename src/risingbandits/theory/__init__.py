@@ -2,9 +2,21 @@
 
 Numbers of theorems and lemmas are those of "Rising Rested Bandits: Lower Bounds and Efficient Algorithms" where the
 docstrings name them; slips of the paper are corrected, and each correction is told where it is made and in the
-documentation.
+documentation. What is about CommitUCB (``commit_...``) has the numbers of the page "What is proved".
 """
 
+from risingbandits.theory.commit_bound import best_z, commit_bound, commit_bound_risk
+from risingbandits.theory.commit_lines import (
+    CommitCounts,
+    anchored_line,
+    commit_ceiling,
+    commit_confidence,
+    commit_counts,
+    commit_failure,
+    commit_value,
+    two_block_line,
+)
+from risingbandits.theory.commit_sums import RegretParts, price_of_commitment, regret_parts, sum_increments
 from risingbandits.theory.complexity import (
     average_rewards,
     cumulative_increment,
@@ -33,25 +45,36 @@ from risingbandits.theory.lower_bounds import (
     stochastic_lower_bound,
 )
 from risingbandits.theory.measured import CurveReport, ShapeTest, check_curve, concave_fit, noise_level, rising_fit
+from risingbandits.theory.promises import predicted_regret
 from risingbandits.theory.rates import RegretRate, increment_bound, increment_rate, regret_rate
 from risingbandits.theory.upper_bounds import (
     Bound,
     deterministic_bound,
-    predicted_regret,
     stochastic_bound,
     trivial_bound,
 )
 
 __all__ = [
     "Bound",
+    "CommitCounts",
     "CurveReport",
     "LowerBound",
+    "RegretParts",
     "RegretRate",
     "ShapeTest",
+    "anchored_line",
     "average_rewards",
+    "best_z",
     "beta_lower_bound",
     "bretagnolle_huber",
     "check_curve",
+    "commit_bound",
+    "commit_bound_risk",
+    "commit_ceiling",
+    "commit_confidence",
+    "commit_counts",
+    "commit_failure",
+    "commit_value",
     "concave_fit",
     "concave_lower_bound",
     "concentration_width",
@@ -70,13 +93,17 @@ __all__ = [
     "non_concave_lower_bound",
     "oracle",
     "predicted_regret",
+    "price_of_commitment",
     "regret_from_pulls",
+    "regret_parts",
     "regret_rate",
     "rising_fit",
     "stochastic_bias_bound",
     "stochastic_bound",
     "stochastic_lower_bound",
+    "sum_increments",
     "total_variation",
     "trivial_bound",
+    "two_block_line",
     "window_estimate",
 ]

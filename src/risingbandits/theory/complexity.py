@@ -11,6 +11,7 @@ from risingbandits._core.errors import RisingBanditsError, check_counts, check_f
 from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
+from risingbandits.theory.rising_only import refuse_falling
 
 
 @overload
@@ -83,18 +84,24 @@ def average_rewards(problem: RisingBandit, horizon: int | None = None) -> Floats
 def gaps(problem: RisingBandit, horizon: int | None = None) -> Floats:
     """How far each arm's average reward lies below the best arm's (the paper's Section 3.1); 0 for the best arm.
 
+    Arms that fall are refused: the best policy does then not pull one arm, and a gap says nothing.
+
     Examples
     --------
     >>> from risingbandits import get_problem
     >>> gaps(get_problem("paper-2arms")).round(6)
     array([0.543495, 0.      ])
     """
-    averages = average_rewards(problem, horizon)
+    last = horizon_of(problem, horizon)
+    refuse_falling(problem, last)
+    averages = average_rewards(problem, last)
     return np.asarray(averages.max() - averages)
 
 
 def oracle(problem: RisingBandit, horizon: int | None = None) -> tuple[int, float]:
     """The arm that the best constant policy pulls and what it earns, J* (Heidari et al. 2016, the paper's Theorem 1).
+
+    Arms that fall are refused: their best policy is not constant.
 
     Examples
     --------
@@ -104,6 +111,7 @@ def oracle(problem: RisingBandit, horizon: int | None = None) -> tuple[int, floa
     (1, 187500.5)
     """
     last = horizon_of(problem, horizon)
+    refuse_falling(problem, last)
     return problem.oracle_arm(last), problem.oracle_value(last)
 
 

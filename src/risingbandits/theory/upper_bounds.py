@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits.policies import Policy, get_policy
-from risingbandits.policies.rising.red_ucb import REdUCB
+from risingbandits._core.errors import check_finite
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope
 from risingbandits.theory.complexity import horizon_of
+from risingbandits.theory.rising_only import refuse_falling
 
 _GRID = 33  # values of q looked at before the search between them
 _PULLS = 400  # pull numbers among which the worst split is looked for
@@ -27,21 +26,35 @@ class Bound:
     ----------
     value : float
         The bound, the sum of ``terms``.
-    q : float
-        The q in [0, 1] at which it was evaluated, the best one unless another was asked for.
+    q : float or None
+        The q in [0, 1] at which it was evaluated, the best one unless another was asked for; None where it has none.
     terms : dict of str -> float
         Its parts.
     trivial : float
         What no policy's regret can exceed, see `trivial_bound`.
     broken : tuple of str
-        Assumptions of the theorem that the problem does not meet; the value is then the formula's, not a guarantee.
+        Assumptions of the theorem that the problem or the policy does not meet; the value is then the formula's, not a
+        guarantee.
+    form : str
+        Which theorem it is: "deterministic", "stochastic" (R-ed-UCB), or the form of `commit_bound`.
+    z : float or None
+        Width of CommitUCB's intervals in standard errors.
+    probability : float
+        Of CommitUCB: how likely it is at least that no line fails; the regret is then at most ``value`` less the term
+        "failure".
+    pulls : tuple of int or None
+        What the pulls of each arm never exceed then, where the theorem says so.
     """
 
     value: float
-    q: float
+    q: float | None
     terms: dict[str, float]
     trivial: float
     broken: tuple[str, ...] = ()
+    form: str = ""
+    z: float | None = None
+    probability: float = 1.0
+    pulls: tuple[int, ...] | None = None
 
     @property
     def vacuous(self) -> bool:
@@ -62,6 +75,7 @@ def trivial_bound(problem: RisingBandit, horizon: int | None = None) -> float:
     110689
     """
     last = horizon_of(problem, horizon)
+    refuse_falling(problem, last)
     grid = np.unique(np.geomspace(1, last, _PULLS).round().astype(np.int64))
     means = problem.means(grid)
     counts = np.concatenate([[0], grid])
@@ -94,13 +108,14 @@ def deterministic_bound(problem: RisingBandit, horizon: int | None = None, q: fl
     >>> round(bound.value), bound.q, bound.vacuous
     (200025, 0.0, True)
     >>> bound.broken
-    ('means lie in [0, 1]',)
+    ("means lie in [0, 1] ('arm 13' has 1.0747 at pull 200,000)",)
     """
     last, arms = horizon_of(problem, horizon), problem.n_arms
     sums = envelope(problem, -(-last // arms)).power_sum
-    best, increments = _least(lambda power: arms * float(last) ** power * sums(power), q)
+    best, increments = least_over_q(lambda power: arms * float(last) ** power * sums(power), q)
     terms = {"first pulls": 2.0 * arms, "increments": increments}
-    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), _broken(problem, last))
+    broken = broken_assumptions(problem, last)
+    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), broken, form="deterministic")
 
 
 def stochastic_bound(
@@ -152,7 +167,7 @@ def stochastic_bound(
     repeats = math.ceil(1.0 / share - 1e-12)
     pulls = math.ceil(share * last / arms - 1e-12) + (repeats > 2)
     sums = envelope(problem, max(1, pulls)).power_sum
-    best, increments = _least(lambda power: arms * float(last) ** power * repeats * sums(power), q)
+    best, increments = least_over_q(lambda power: arms * float(last) ** power * repeats * sums(power), q)
     noise = 3.0 * arms / eps * (2.0 * sigma * last) ** (2 / 3) * (10.0 * alpha * math.log(last)) ** (1 / 3)
     terms = {
         "first pulls": 5.0 * arms + arms / eps,
@@ -160,36 +175,11 @@ def stochastic_bound(
         "noise": noise,
         "increments": increments,
     }
-    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), _broken(problem, last))
+    broken = broken_assumptions(problem, last)
+    return Bound(sum(terms.values()), best, terms, trivial_bound(problem, last), broken, form="stochastic")
 
 
-def predicted_regret(
-    problem: RisingBandit, horizon: int | None = None, policy: str | Policy = "red-ucb", q: float | None = None
-) -> Bound:
-    """What theory promises of ``policy``: the bound of the theorem about it, with its own settings.
-
-    Only R-ed-UCB has theorems: without noise the deterministic one, otherwise the stochastic one.
-
-    Examples
-    --------
-    >>> from risingbandits import RisingBandit
-    >>> from risingbandits.problems import NoNoise, PowerLaw, ConstantCurve
-    >>> easy = RisingBandit([PowerLaw(0.8, 0.8, 2), ConstantCurve(0.5)], NoNoise(), horizon=1_000_000)
-    >>> bound = predicted_regret(easy)
-    >>> round(bound.value), round(bound.q, 2), bound.vacuous
-    (2755, 0.38, False)
-    """
-    known = get_policy(policy) if isinstance(policy, str) else policy
-    if not isinstance(known, REdUCB):
-        raise RisingBanditsError(f"policy must be red-ucb, the one with a regret theorem, got {known!r}.")
-    last = horizon_of(problem, horizon)
-    settings = known.for_problem(problem, last).get_params()
-    if settings["sigma"] == 0.0:
-        return deterministic_bound(problem, last, q)
-    return stochastic_bound(problem, last, settings["eps"], settings["alpha"], settings["sigma"], q)
-
-
-def _least(bound: Callable[[float], float], q: float | None) -> tuple[float, float]:
+def least_over_q(bound: Callable[[float], float], q: float | None) -> tuple[float, float]:
     """The best q and the value there. log(T^q U(M, q)) is convex in q, so one valley is all there is.
 
     (It is a sum of exponentials of q; the maximum over arms does not depend on q.) Only q = 0 may stand apart, where
@@ -216,14 +206,19 @@ def _least(bound: Callable[[float], float], q: float | None) -> tuple[float, flo
     return best, least
 
 
-def _broken(problem: RisingBandit, horizon: int) -> tuple[str, ...]:
+def broken_assumptions(problem: RisingBandit, horizon: int, cap: float = 1.0) -> tuple[str, ...]:
+    """What the theorems assume of the problem and it does not meet; ``cap`` is the largest mean they allow."""
+    broken = ["arms are rested"] if problem.restless else []
+    bent = problem.is_concave(max(horizon, 2))
+    if not bent:
+        broken.append(f"arms are concave ({bent.arm_name!r} is not after pull {bent.first_violation})")
     ends = problem.means([1, horizon])
-    conditions = {
-        "arms are rested": not problem.restless,
-        "arms are concave": bool(problem.is_concave(max(horizon, 2))),
-        "means lie in [0, 1]": bool(ends.min() >= 0.0 and ends.max() <= 1.0),
-    }
-    return tuple(name for name, holds in conditions.items() if not holds)
+    if ends.max() > cap:
+        arm = problem.arm_names[int(ends[:, 1].argmax())]
+        broken.append(f"means lie in [0, {cap:g}] ({arm!r} has {ends.max():.4f} at pull {horizon:,})")
+    elif ends.min() < 0.0:
+        broken.append(f"means lie in [0, {cap:g}] ({problem.arm_names[int(ends[:, 0].argmin())]!r} begins below 0)")
+    return tuple(broken)
 
 
 def _stop(problem: RisingBandit, arm: int, level: float, last: int) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.shared_options import Jobs, Seed, show
+
+if TYPE_CHECKING:
+    from risingbandits.problems import RisingBandit
 
 commands = typer.Typer()
 
@@ -21,6 +24,8 @@ def theory(
     noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
     eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
     alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
+    horizons: Annotated[str | None, typer.Option(help="Also the bounds at these T, such as 200000,1000000.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the latter: bounds.csv, .md, .png and .svg.")] = None,
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
     from risingbandits.cli.arguments import parse_noise
@@ -36,6 +41,34 @@ def theory(
     show(tables.complexity_table(chosen, last))
     show(tables.bounds_table(chosen, last, eps, alpha))
     show(tables.rates_table(chosen, last))
+    if horizons is not None or out is not None:
+        _bounds_over_horizons(chosen, horizons, out)
+
+
+def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path | None) -> None:
+    from risingbandits._core.files import write_whole
+    from risingbandits.paper import bounds_study
+    from risingbandits.paper.tables_on_disk import write_rows
+    from risingbandits.reports.markdown_report import prepare_folder
+    from risingbandits.reports.matplotlib_figures import save_figure
+
+    chosen: list[int] = list(bounds_study.HORIZONS)
+    if horizons is not None:
+        words = [word.strip() for word in horizons.split(",")]
+        if not all(word.isdigit() for word in words):
+            raise RisingBanditsError(f"horizons must be whole numbers with commas between them, got {horizons!r}.")
+        chosen = [check_positive_int("horizons", int(word), minimum=2) for word in words]
+    if out is not None:
+        prepare_folder(out)
+    rows = bounds_study.bound_rows(problem, chosen)
+    table = bounds_study.bounds_over_horizons(rows)
+    show(table)
+    if out is not None:
+        page = f"# {table.title}\n\n{table.markdown()}\n![bounds divided by T](bounds.png)\n"
+        write_whole(out / "bounds.md", page.encode())
+        write_rows(out / "bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
+        save_figure(bounds_study.plot_bounds(rows), out, "bounds")
+        typer.echo(f"Table and figure: {out / 'bounds.md'}")
 
 
 @commands.command("lower-bounds")

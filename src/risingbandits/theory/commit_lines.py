@@ -1,0 +1,212 @@
+"""What CommitUCB draws and counts, as plain functions: lines, commit values, and how often a line may fail.
+
+Lemmas and theorems are numbered as on the page "What is proved" of the documentation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int
+from risingbandits.policies.commit.grid import commit_grid, commit_windows
+from risingbandits.problems.base import Curve
+
+GROWTH = 1.05
+
+
+class CommitCounts(NamedTuple):
+    """How many numbers of pulls have lines, and how many lines there are, for one arm."""
+
+    points: int
+    """M, the grid points up to the horizon."""
+    windows: int
+    """Lambda, the pairs of a grid point from 2 on and a window: so many anchored lines."""
+    two_block: int
+    """Lambda_2, those with a window of at least 3: so many lines through two blocks."""
+
+
+def commit_counts(horizon: int, growth: float = GROWTH) -> CommitCounts:
+    """Count the grid points and the lines that an arm can have within ``horizon`` pulls.
+
+    Examples
+    --------
+    >>> commit_counts(200_000)
+    CommitCounts(points=219, windows=1441, two_block=1413)
+    """
+    grid = commit_grid(check_positive_int("horizon", horizon), check_finite("growth", growth, minimum=1))
+    windows = [w for n in grid if n >= 2 for w in commit_windows(n)]
+    return CommitCounts(len(grid), len(windows), sum(w >= 3 for w in windows))
+
+
+def commit_confidence(n_arms: int, horizon: int, delta: float, levels: bool = False, growth: float = GROWTH) -> float:
+    """The width z with which all lines of all arms lie above their curves with probability 1 - ``delta``.
+
+    Corollary 0: sqrt(2 ln(K (Lambda + 2 Lambda_2) / delta)), a union bound over all lines that can be drawn.
+
+    Parameters
+    ----------
+    n_arms, horizon : int
+        K and T >= 2.
+    delta : float
+        In (0, 1).
+    levels : bool
+        Whether the pessimistic levels, which the risk rules use, shall hold as well.
+    growth : float
+        Of the batches.
+
+    Examples
+    --------
+    >>> round(commit_confidence(15, 200_000, 0.05), 2), round(commit_confidence(2, 200_000, 0.05), 2)
+    (5.3, 4.91)
+    """
+    arms = check_positive_int("n_arms", n_arms)
+    horizon = check_positive_int("horizon", horizon, minimum=2)
+    delta = check_finite("delta", delta, above=0, below=1)
+    count = commit_counts(horizon, growth)
+    events = count.windows + 2 * count.two_block + (count.windows + 1 if check_flag("levels", levels) else 0)
+    return math.sqrt(2.0 * math.log(arms * events / delta))
+
+
+def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False, growth: float = GROWTH) -> float:
+    """How likely it is at most that the lines which a theorem needs do not all hold with widths of ``z`` errors.
+
+    Parameters
+    ----------
+    n_arms, horizon : int
+        K and T.
+    z : float
+        >= 0.
+    every_arm : bool
+        False: p(z) of Theorems 1 and 2, which need the lines of the best arm and one ceiling of every other arm.
+        True: p_3(z) of Theorem 3, which needs the lines and the pessimistic levels of all arms.
+    growth : float
+        Of the batches.
+
+    Returns
+    -------
+    float
+        At most 1. Without noise nothing fails: the answer is then 0, whatever this says.
+
+    Examples
+    --------
+    >>> round(200_000 * commit_failure(2, 200_000, math.sqrt(2 * math.log(200_000))))
+    4924
+    """
+    arms = check_positive_int("n_arms", n_arms)
+    z = check_finite("z", z, minimum=0)
+    count = commit_counts(horizon, growth)
+    if check_flag("every_arm", every_arm):
+        events = arms * (2 * count.windows + 1 + 2 * count.two_block) + 2 * (arms - 1) * count.points
+    else:
+        events = count.windows + 2 * count.two_block + 3 * (arms - 1) * count.points
+    return min(1.0, events * math.exp(-0.5 * z * z))
+
+
+def anchored_line(mean: float, width: float, n: int, w: int) -> tuple[float, float]:
+    """The line from 0 at pull 1 through the mean of the last ``w`` of ``n`` pulls, raised: level at n and slope.
+
+    Lemma 2: it lies above every later mean of an arm that is concave from its first pull on, because means are >= 0.
+
+    Examples
+    --------
+    >>> anchored_line(0.5, 0.0, 3, 1)  # through 0 at pull 1 and 0.5 at pull 3
+    (0.5, 0.25)
+    """
+    if n < 2 or not 1 <= w <= n:
+        raise RisingBanditsError(f"n must be at least 2 and w in 1 to n, got n = {n} and w = {w}.")
+    s = max(0.0, mean + width) / (n - 0.5 * (w - 1) - 1.0)
+    return s * (n - 1), s
+
+
+def two_block_line(first: float, last: float, w: int, width: float = 0.0) -> tuple[float, float]:
+    """The line through the means of the first and the last third of a window, raised: level at its end and slope.
+
+    Lemma 1: it lies above every later mean of a concave arm.
+
+    Parameters
+    ----------
+    first, last : float
+        Means of the first and the last q = w // 3 rewards of the window.
+    w : int
+        Pulls of the window, >= 3.
+    width : float
+        z sigma: how far one reward is from its mean at most.
+
+    Examples
+    --------
+    >>> two_block_line(0.1, 0.3, 3)  # 0.1, anything, 0.3
+    (0.3, 0.09999999999999999)
+    """
+    if w < 3:
+        raise RisingBanditsError(f"w must be at least 3, got {w}.")
+    q = w // 3
+    distance = w - q
+    e = 0.5 * (q - 1) / distance
+    slope = (last - first) / distance
+    level = last + slope * 0.5 * (q - 1) + width / math.sqrt(q) * math.hypot(1.0 + e, e)
+    return level, slope + width / distance * math.sqrt(2.0 / q)
+
+
+def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap: float = 1.0) -> Any:
+    """The average of min(``cap``, ``u`` + ``s`` k) over k = 1..``rounds``, exactly (Lemma 4).
+
+    Parameters
+    ----------
+    u : float or array
+        Level of the line now.
+    s : float or array
+        Slope, >= 0.
+    rounds : int or array
+        Rounds left, >= 1.
+    cap : float
+        What no mean exceeds.
+
+    Examples
+    --------
+    >>> round(commit_value(0.0, 0.25, 8), 9)  # 1/4, 2/4, 3/4, 1, 1, 1, 1, 1
+    0.8125
+    """
+    u, s, rounds = (np.asarray(value, dtype=np.float64) for value in (u, s, rounds))
+    if (s < 0.0).any() or (rounds < 1.0).any():
+        raise RisingBanditsError(f"s must be at least 0 and rounds at least 1, got {s.min()} and {rounds.min()}.")
+    room = np.maximum(cap - u, 0.0)
+    with np.errstate(all="ignore"):
+        below = np.where(s > 0.0, np.floor(np.minimum(room / s, rounds)), rounds)  # pulls until the line is at the cap
+    lost = below * room - s * 0.5 * below * (below + 1.0)
+    value = np.where(u >= cap, cap, np.where(room >= s * rounds, u + s * 0.5 * (rounds + 1.0), cap - lost / rounds))
+    return float(value) if value.ndim == 0 else value
+
+
+def commit_ceiling(curve: Curve, n: int, horizon: int, z: float = 0.0, sigma: float = 0.0, cap: float = 1.0) -> float:
+    """What the commit value of an arm other than the best one never exceeds after ``n`` pulls, if no line fails.
+
+    Lemma 6: the least commit value among all lines at n, each without noise and raised by twice its width, with
+    ``horizon`` - n rounds left; ``cap`` after the first pull.
+
+    Examples
+    --------
+    >>> from risingbandits.problems import ConstantCurve
+    >>> commit_ceiling(ConstantCurve(0.5), 3, 1_000), commit_ceiling(ConstantCurve(0.5), 1, 1_000)
+    (0.5, 1.0)
+    """
+    n = check_positive_int("n", n)
+    rounds = check_positive_int("horizon", horizon, minimum=n + 1) - n
+    width = 2.0 * check_finite("z", z, minimum=0) * check_finite("sigma", sigma, minimum=0)
+    lowest = float(cap)
+
+    def mean(first: int, last: int) -> float:
+        sums = curve.prefix_sum([first, last])
+        return float(sums[1] - sums[0]) / (last - first)
+
+    for w in commit_windows(n) if n >= 2 else []:
+        lines = [anchored_line(mean(n - w, n), width / math.sqrt(w), n, w)]
+        if w >= 3:
+            q = w // 3
+            u, s = two_block_line(mean(n - w, n - w + q), mean(n - q, n), w, width)
+            lines.append((u, max(s, 0.0)))
+        lowest = min([lowest, *(commit_value(u, s, rounds, cap) for u, s in lines)])
+    return lowest

@@ -1,0 +1,108 @@
+"""A search for problems on which a policy does badly: hill climbing over small problems without noise.
+
+Every arm is the lowest of two rising lines and a ceiling, which is concave whatever the numbers are, and has among its
+forms constants, straight lines, jumps after the first pull and late bloomers. A climb starts from the worst of some
+random problems and keeps every change that makes things worse for the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from risingbandits import Policy, RisingBandit, simulate
+from risingbandits.problems import NoNoise, Tabulated
+from risingbandits.theory import commit_bound
+
+PER_ARM = 5  # start, first slope, second level, second slope, ceiling
+Player = Callable[[np.ndarray], float]
+"""From means, shape (K, T), to the regret of a policy."""
+
+
+class Found(NamedTuple):
+    """The worst problem of a search."""
+
+    score: float
+    means: np.ndarray
+
+
+def problem_of(means: np.ndarray) -> RisingBandit:
+    return RisingBandit([Tabulated(row) for row in means], NoNoise(), means.shape[1])
+
+
+def means_of(numbers: np.ndarray, horizon: int) -> np.ndarray:
+    """Means, shape (K, T), of numbers in [0, 1], shape (K, PER_ARM)."""
+    n = np.arange(horizon)
+    start, first, level, second, top = (numbers[:, [column]] for column in range(PER_ARM))
+    # Slopes from 1/(10 T) to 1 a pull; numbers below 0.1 mean a slope of 0.
+    slopes = [np.where(x < 0.1, 0.0, (10 * horizon) ** ((x - 1) / 0.9)) for x in (first, second)]
+    start = np.where(start < 0.3, 0.0, (start - 0.3) / 0.7)  # arms that start at 0 are common
+    lines = np.minimum(start + slopes[0] * n, np.maximum(start, level) + slopes[1] * n)
+    return np.asarray(np.minimum(lines, np.maximum(start, top)))
+
+
+def product_player(policy: Policy) -> Player:
+    """A policy of the package, as `simulate` plays it."""
+
+    def play(means: np.ndarray) -> float:
+        return float(simulate({"policy": policy}, problem_of(means), record_at=1, jobs=1).final_regret["policy"][0])
+
+    return play
+
+
+def relative_to_rivals(player: Player, rivals: list[Player]) -> Callable[[np.ndarray], float]:
+    """How much more of J* the policy loses than the better rival."""
+
+    def score(means: np.ndarray) -> float:
+        best = float(means.sum(axis=1).max())
+        lost = player(means)
+        if best <= 0.0 or lost < 0.05 * best:  # not bad, whatever the rivals do; worse is still better to climb from
+            return lost / max(best, 1e-12) - 0.1
+        return (lost - min(rival(means) for rival in rivals)) / best
+
+    return score
+
+
+def relative_to_bound(player: Player) -> Callable[[np.ndarray], float]:
+    """The regret of CommitUCB(risk=None, recheck=0) as a share of its bound."""
+
+    def score(means: np.ndarray) -> float:
+        # A regret is a difference of sums of thousands of means, and a bound may be a thousandth of one.
+        return (player(means) - 1e-9) / max(commit_bound(problem_of(means)).value, 1e-9)
+
+    return score
+
+
+def search(
+    score: Callable[[np.ndarray], float],
+    seed: int,
+    horizon: int = 1_000,
+    most_arms: int = 6,
+    begin: int = 30,
+    steps: int = 150,
+) -> Found:
+    """The worst problem that one climb finds."""
+    rng = np.random.default_rng(seed)
+    starts = [rng.random((int(rng.integers(2, most_arms + 1)), PER_ARM)) for _ in range(begin)]
+    scores = [score(means_of(numbers, horizon)) for numbers in starts]
+    worst = int(np.argmax(scores))
+    numbers, best = starts[worst], scores[worst]
+    size = 0.3
+    for _ in range(steps):
+        changed = numbers.copy()
+        moved = rng.random(numbers.shape) < 0.3
+        changed[moved] += size * rng.standard_normal(int(moved.sum()))
+        if rng.random() < 0.1:  # one arm as another, or anew
+            changed[int(rng.integers(len(changed)))] = (
+                changed[int(rng.integers(len(changed)))] if rng.random() < 0.5 else rng.random(PER_ARM)
+            )
+        changed = changed.clip(0.0, 1.0)
+        value = score(means_of(changed, horizon))
+        if value >= best:
+            size = min(0.5, size * 1.3) if value > best else size
+            numbers, best = changed, value
+        else:
+            size = max(0.01, size * 0.95)
+    return Found(best, means_of(numbers, horizon))

@@ -1,0 +1,86 @@
+"""The search for bad problems: what it finds of the recommended policies, and what explains it.
+
+The bars: CommitUCB(risk=None) never exceeds its bound. No other recommended policy loses 25 % of J* more than the
+better of R-ed-UCB and KL-UCB, unless its odds do it: Proposition 1 says that they must, and `max_odds=0` undoes it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bad_instances import Player, means_of, problem_of, product_player, relative_to_bound, relative_to_rivals, search
+from repaired_commit import RepairedCommit
+from risingbandits import Policy, get_policy
+from risingbandits.policies import CommitEnsemble, CommitUCB, OpenArms, REdUCB
+
+BAR = 0.25
+# The policy, and the same without odds.
+RECOMMENDED: dict[str, tuple[Policy, Policy]] = {
+    "commit-ucb": (CommitUCB(), CommitUCB(max_odds=0.0)),
+    "sunk-cost": (CommitUCB(risk="sunk-cost"), CommitUCB(risk="sunk-cost", max_odds=0.0)),
+    "open-arms": (OpenArms(order="given"), CommitUCB(max_odds=0.0)),
+    "commit-ensemble": (CommitEnsemble(), CommitEnsemble(max_odds=0.0)),
+}
+
+
+def rivals() -> list[Player]:
+    return [product_player(REdUCB(sigma=0.0)), product_player(get_policy("kl-ucb"))]
+
+
+def by_the_page(rule: str | None, second_chances: bool = True, **settings: float) -> Player:
+    """The policy as the page defines it."""
+
+    def play(means: np.ndarray) -> float:
+        run = RepairedCommit(means, rule=rule, second_chances=second_chances, **settings)  # type: ignore[arg-type]
+        run.play()
+        earned = sum(float(row[:n].sum()) for row, n in zip(means, run.pulls, strict=True))
+        return float(means.sum(axis=1).max()) - earned
+
+    return play
+
+
+def test_every_problem_of_the_search_has_the_papers_assumptions() -> None:
+    rng = np.random.default_rng(0)
+    jumps = 0
+    for _ in range(200):
+        means = means_of(rng.random((3, 5)), 50)
+        problem = problem_of(means)
+        assert problem.is_non_decreasing()
+        assert problem.is_concave()
+        assert means.min() >= 0.0
+        assert means.max() <= 1.0
+        jumps += not problem.is_concave(from_zero=True)
+    assert jumps > 20
+
+
+def test_a_short_search_by_the_page() -> None:
+    worst = search(relative_to_bound(by_the_page(None, second_chances=False)), 0, horizon=200, begin=15, steps=40)
+    assert 0.9 < worst.score <= 1 + 1e-9
+
+
+def test_the_search_finds_proposition_1_and_the_odds_explain_it() -> None:
+    score = relative_to_rivals(by_the_page("shared"), rivals())
+    worst = max((search(score, seed, horizon=600, begin=20, steps=60) for seed in (13, 17)), key=lambda f: f.score)
+    assert worst.score > 0.1
+    assert relative_to_rivals(by_the_page("shared", max_odds=0.0), rivals())(worst.means) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("label", RECOMMENDED)
+def test_no_recommended_policy_loses_far_more_than_its_rivals(label: str, seed: int) -> None:
+    policy, without_odds = RECOMMENDED[label]
+    horizon = (700, 1_000, 2_000)[seed % 3]
+    worst = search(relative_to_rivals(product_player(policy), rivals()), seed, horizon, begin=40, steps=200)
+    if worst.score > BAR:
+        explained = relative_to_rivals(product_player(without_odds), rivals())(worst.means)
+        assert explained <= BAR, f"{label} loses {worst.score:.1%} more than its rivals, without odds {explained:.1%}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_commit_ucb_never_exceeds_its_bound(seed: int) -> None:
+    player = product_player(CommitUCB(risk=None, recheck=0.0))
+    worst = search(relative_to_bound(player), seed, (50, 200, 700, 2_000)[seed % 4], begin=30, steps=150)
+    assert worst.score <= 1 + 1e-9
