@@ -1,4 +1,7 @@
-"""Stores that version 0.1.0 wrote are read to the byte and continued as they would have been there."""
+"""Stores that version 0.1.0 wrote are read to the byte and continued as they would have been there.
+
+With a policy that `changed` names they are read just so; that it decides otherwise now is said, and it does.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 from allocations import OUTPUTS, Allocation, entries
+from changed import all_changed, concerned, has_changed, since, without_new_settings
 from frozen import load, unpack
 from hidden import run_command
 
@@ -26,23 +30,41 @@ def test_log_export_and_show(name: str, tmp_path: Path, capsys: pytest.CaptureFi
         capsys.readouterr()
         assert run_command([command, str(folder / "run.db"), *options, *out]) == 0
         printed = capsys.readouterr().out
-        assert ((tmp_path / file).read_text() if out else printed) == (folder / file).read_text(), file
+        expected = since("stores", name, {}).get(file, (folder / file).read_text())
+        assert without_new_settings((tmp_path / file).read_text() if out else printed) == expected, file
     assert (folder / "run.db").read_bytes() == before
 
 
 @pytest.mark.parametrize("reopened", [False, True], ids=["opened", "given the same settings"])
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_next_decisions(name: str, reopened: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    expected = since("stores", name, _STORES[name])
+    came = next_decisions(name, reopened, tmp_path)
+    warned = [record for record in caplog.records if "decides otherwise" in record.getMessage()]
+    assert len(warned) == int(has_changed("stores", name))
+    events = expected.get("next.txt", (tmp_path / name / "next.txt").read_text())
+    assert came == {**{key: expected[key] for key in ("trace", "recommended", "spent")}, "next.txt": events}
+
+
+def next_decisions(name: str, reopened: bool, tmp_path: Path) -> dict[str, Any]:
+    """What comes next in a store, and the events that say so."""
     expected = _STORES[name]
     allocation = Allocation(*expected["allocation"])
     folder = unpack("stores.zip", name, tmp_path)
     store = folder / "run.db"
     opened = Allocator(**allocation.arguments(), store=store) if reopened else Allocator.open(store)
     with opened as allocator:
-        assert not caplog.records  # no warning that the policy now decides otherwise than in the store
         for id, arm, n in expected["in_flight"]:
             allocation.tell(allocator, id, arm, n)
-        assert allocation.go_on(allocator, expected["steps"]) == expected["trace"]
-        assert (allocator.recommend(), allocator.spent) == (expected["recommended"], expected["spent"])
+        trace = allocation.go_on(allocator, expected["steps"])
+        recommended, spent = allocator.recommend(), allocator.spent
     assert run_command(["export", str(store), "--events", "--out", str(tmp_path / "events.csv")]) == 0
-    assert entries(tmp_path / "events.csv", expected["events"]) == (folder / "next.txt").read_text()
+    events = entries(tmp_path / "events.csv", expected["events"])
+    return {"trace": trace, "recommended": recommended, "spent": spent, "next.txt": events}
+
+
+def test_only_stores_of_named_policies_have_changed() -> None:
+    assert all_changed("stores")
+    for name in all_changed("stores"):
+        settings, *_ = _STORES[name]["allocation"]
+        assert concerned(settings.get("policy", "open-arms"), {})

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import play_policy
-from reference_commit import Reference, commit_value, kl_width
+from reference_commit import Reference, kl_width
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import CommitUCB
@@ -49,8 +49,20 @@ def test_decisions_with_other_widths_are_those_of_the_definition(widths: str, ru
 def test_second_chances_are_those_of_the_definition(rule: str | None) -> None:
     for name, horizon in (("paper-2arms", 3_000), ("random-3", 1_500)):
         problem = get_problem(name)
-        expected = Reference(problem.n_arms, horizon, 0.1, rule, recheck=0.3).play(problem, seed=4)
+        expected = Reference(problem.n_arms, horizon, 0.1, rule, recheck=0.03).play(problem, seed=4)
+        assert play_policy(CommitUCB(risk=rule, sigma=0.1), problem, horizon, seed=4) == expected
         assert play_policy(CommitUCB(risk=rule, sigma=0.1, recheck=0.3), problem, horizon, seed=4) == expected
+        assert play_policy(CommitUCB(risk=rule, sigma=0.1, recheck=0.0), problem, horizon, seed=4) != expected
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("changes", [{"confidence": 0.05}, {"cap": 0.9}, {"sigma": 0.0}, {"growth": 1.3}], ids=repr)
+def test_decisions_with_other_settings_are_those_of_the_definition(rule: str | None, changes: dict[str, Any]) -> None:
+    """Without noise in the widths, what exploring has cost soon counts for as much as it may."""
+    settings = {"sigma": 0.1, "recheck": 0.03, **changes}
+    problem = get_problem("random-3")
+    expected = Reference(problem.n_arms, 1_500, rule=rule, **settings).play(problem, seed=5)
+    assert play_policy(CommitUCB(risk=rule, **settings), problem, 1_500, seed=5) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,15 +110,6 @@ def test_masked_and_parallel_use_still_finds_the_best_arm() -> None:
 # -- pieces -------------------------------------------------------------------------------------------------------
 
 
-@given(st.floats(-0.5, 1.5), st.floats(0, 0.2), st.floats(0.5, 2.0), st.integers(1, 400))
-@settings(max_examples=200, deadline=None)
-def test_commit_value_is_the_average_of_the_capped_line(u: float, s: float, cap: float, remaining: int) -> None:
-    value = _commit_value.value(u, s, cap, float(remaining))
-    assert value == pytest.approx(commit_value(u, s, cap, remaining), abs=1e-12)
-    average = math.fsum(min(cap, u + s * k) for k in range(1, remaining + 1)) / remaining
-    assert abs(value - average) <= 0.5 * s + 1e-8 * max(1.0, u)  # the closed form replaces the last sum by an integral
-
-
 @given(st.floats(-0.2, 1.0), st.floats(0, 0.1), st.floats(0, 1.2), st.integers(1, 500))
 @settings(max_examples=100, deadline=None)
 def test_climb_counts_the_reward_lost_on_the_way(u: float, s: float, level: float, remaining: int) -> None:
@@ -128,6 +131,17 @@ def test_kl_width_without_divergence_is_nothing(mean: float) -> None:
         assert kl_above(mean, 0.0) == 0.0
 
 
+def test_past_exploration_counts_for_a_limited_amount() -> None:
+    """P = K ((sigma T)^(2/3) (ln T)^(1/3) + ln T), in units of the cap."""
+    most = 5 * (200.0 ** (2 / 3) * math.log(2_000) ** (1 / 3) + math.log(2_000))
+    assert _commit_value.most_sunk(5, 0.1, 1.0, 2_000.0) == pytest.approx(most)
+    assert _commit_value.most_sunk(5, 0.2, 2.0, 2_000.0) == pytest.approx(2 * most)
+    assert _commit_value.shared_cost(10.0, 4.0, 90.0, 8.0, 0.3, 0.2, 0.7, most) == pytest.approx(0.7 * 60.0 * 3.375)
+    assert _commit_value.shared_cost(1e4, 4.0, 9e4, 8.0, 0.3, 0.2, 0.7, most) == most
+    assert _commit_value.shared_cost(10.0, 4.0, 90.0, 8.0, 0.3, 0.0, 0.7, most) == most
+    assert _commit_value.shared_cost(0.0, 4.0, 90.0, 8.0, 0.3, 0.0, 0.7, most) == 0.0
+
+
 def test_widths_are_ordered() -> None:
     for mean in (0.0, 0.02, 0.5, 0.97):
         for w in (1.0, 7.0, 100.0):
@@ -143,28 +157,6 @@ def random_concave(rng: np.random.Generator, length: int) -> np.ndarray:
     increments = np.sort(rng.exponential(size=length) ** rng.uniform(0.3, 4.0))[::-1]
     mean = rng.uniform(0, 0.3) * rng.integers(2) + np.cumsum(increments)
     return np.asarray(mean / mean[-1])
-
-
-def test_lines_lie_above_every_concave_future_without_noise() -> None:
-    """The two-block lemma and the origin line: with widths 0, each line bounds all later means."""
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        length = int(rng.integers(4, 400))
-        mean = random_concave(rng, length)
-        n = int(rng.integers(1, length))
-        pool = np.concatenate([[math.nan], np.cumsum(mean[:n])])  # the sum of the first k rewards lies at place k
-        later = np.arange(0, length - n + 1)
-        future = mean[n - 1 :]
-        w = n
-        while w >= 1:
-            q = w // 3
-            if q >= 1:
-                u, s = _lines.two_block_line(pool, np.empty(0), 0, n - w, n, q, _widths.GAUSSIAN, 0.0, 0.0)
-                assert (u + s * later >= future - 1e-9).all()
-            w -= max(1, w // 4)
-        u, s, lo = _lines.best_line(pool, np.empty(0), 0, n, _widths.GAUSSIAN, 0.0, 0.0, 2.0, 10.0)
-        assert (u + s * later >= future - 1e-9).all()
-        assert lo <= mean[n - 1] + 1e-12
 
 
 @pytest.mark.parametrize("bernoulli", [False, True])

@@ -32,10 +32,25 @@ def commit_value(u: float, s: float, cap: float, remaining: int) -> float:
     """The average, term by term."""
     if u >= cap:
         return cap + 1e-9 * min(u, 1e6)
-    if s <= 0 or (cap - u) / s >= remaining:
-        return math.fsum(u + s * k for k in range(1, remaining + 1)) / remaining
-    k_star = (cap - u) / s
-    return cap - (cap - u) * k_star / (2 * remaining)
+    return float(np.mean(np.minimum(cap, u + s * np.arange(1, remaining + 1))))
+
+
+def windows(n: int) -> list[int]:
+    """All, then 0.7 of the last one, rounded down, down to a tenth of n."""
+    found = []
+    w = n
+    while w >= 1 and w >= 0.1 * n:
+        found.append(w)
+        w = min(w - 1, math.floor(0.7 * w))
+    return found
+
+
+def grid(horizon: int, growth: float) -> list[int]:
+    """1, then larger by the factor, rounded down, and by 1 at least."""
+    points = [1]
+    while points[-1] < horizon:
+        points.append(max(points[-1] + 1, math.floor(growth * points[-1])))
+    return [n for n in points if n <= horizon]
 
 
 @dataclass
@@ -52,6 +67,7 @@ class Reference:
     recheck: float = 0.0
     share: float = 0.7
     odds: float = 8.0
+    confidence: float | None = None
     histories: list[list[float]] = field(default_factory=list)
     lines: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     last_pull: dict[int, int] = field(default_factory=dict)
@@ -59,7 +75,18 @@ class Reference:
 
     def __post_init__(self) -> None:
         self.histories = [[] for _ in range(self.n_arms)]
-        self.z = math.sqrt(2 * math.log(self.horizon))
+        failures = float(self.horizon)
+        if self.confidence is not None:  # each anchored line may fail in one way, each two-block line in two
+            lines = [w for n in grid(self.horizon, self.growth) if n >= 2 for w in windows(n)]
+            failures = self.n_arms * (len(lines) + 2 * len([w for w in lines if w >= 3])) / self.confidence
+        self.z = math.sqrt(2 * math.log(failures))
+
+    def most_sunk(self) -> float:
+        """The ceiling P of what past exploration may count for."""
+        log = math.log(self.horizon)
+        return float(
+            self.cap * self.n_arms * ((self.sigma / self.cap * self.horizon) ** (2 / 3) * log ** (1 / 3) + log)
+        )
 
     def half_width(self, block: Sequence[float], first: int, mean: float) -> float:
         """Above ``mean``; for the width below, give 1 - mean."""
@@ -87,13 +114,15 @@ class Reference:
         n = len(r)
         candidates: list[tuple[float, float, float]] = []
         levels = []
-        w = n
-        while w >= 1 and w >= 0.1 * n:
+        for w in windows(n):
             window = r[n - w :]
             m = self.mean(window)
             levels.append(m - self.half_width(window, n - w, 1 - m))
-            s = max(0.0, m + self.half_width(window, n - w, m)) / (n - (w - 1) / 2)
-            candidates.append((commit_value(s * n, s, self.cap, remaining), s * n, s))
+            if n == 1:  # no line
+                candidates.append((self.cap, max(self.cap, m + self.half_width(window, n - w, m)), 0.0))
+                continue
+            s = max(0.0, m + self.half_width(window, n - w, m)) / (n - (w - 1) / 2 - 1)
+            candidates.append((commit_value(s * (n - 1), s, self.cap, remaining), s * (n - 1), s))
             q = w // 3
             if q >= 1:
                 old, new = window[:q], window[w - q :]
@@ -104,9 +133,9 @@ class Reference:
                 slope = (m2 - m1) / d
                 u = m2 + slope * (q - 1) / 2 + math.sqrt(((1 + e) * up) ** 2 + (e * down) ** 2)
                 s = slope + math.sqrt(up**2 + down**2) / d
-                if s >= 0:
+                if s >= -1e-12 * self.cap:
+                    s = max(s, 0.0)
                     candidates.append((commit_value(u, s, self.cap, remaining), u, s))
-            w = min(w - 1, math.floor(0.7 * w))
         _, u, s = min(candidates)
         return u, s, max(levels)
 
@@ -130,10 +159,8 @@ class Reference:
             return min(self.odds, k0 / pulls[i]), (v - u[i]) * k0 - s[i] * k0**2 / 2
 
         if self.rule == "sunk-cost":
-            index = {
-                i: values[i] - (0.0 if i == b else (climb(i)[0] * climb(i)[1] + sum(cost.values())) / remaining)
-                for i in arms
-            }
+            sunk = min(sum(cost.values()), self.most_sunk())
+            index = {i: values[i] - (0.0 if i == b else (climb(i)[0] * climb(i)[1] + sunk) / remaining) for i in arms}
             return max(arms, key=lambda i: (index[i], -i)), b
         active = [i for i in arms if i != b and (values[i] > values[b] or u[i] >= self.cap)]
         eligible = {}
@@ -143,7 +170,8 @@ class Reference:
             penalty = odds * lost
             if e > 0:
                 shortfall = max(0.0, v - earned[i] / pulls[i])
-                penalty += e * (1 + 0.25 * odds + 0.25 * shortfall / (self.cap - v)) if v < self.cap else math.inf
+                shared = e * (1 + 0.25 * odds + 0.25 * shortfall / (self.cap - v)) if v < self.cap else math.inf
+                penalty += min(shared, self.most_sunk())
             if values[i] - penalty / remaining > min(self.cap, values[b]):
                 eligible[i] = values[i] - odds * lost / remaining
         return (max(eligible, key=lambda i: (eligible[i], -i)) if eligible else b), b
@@ -166,20 +194,21 @@ class Reference:
 
         for arm in range(min(self.n_arms, self.horizon)):
             pull(arm, 1)
+
+        def next_point(arm: int) -> int:
+            n = len(self.histories[arm])
+            return max(n + 1, math.floor(self.growth * n)) - n
+
         second_chance = False
         while self.rounds < self.horizon:
             remaining = self.horizon - self.rounds
             arm, b = self.choose(remaining)
             if arm == b and self.recheck > 0 and remaining > self.horizon / 4 and not second_chance:
                 idle = min(range(self.n_arms), key=lambda i: self.last_pull[i])
-                count = math.floor(self.recheck * len(self.histories[idle]))
-                if self.n_arms <= self.horizon / 1000:
-                    count = max(1, count)
-                if self.last_pull[idle] < (self.rounds + 1) / 2 and count > 0:
-                    pull(idle, count)
+                if self.last_pull[idle] < (self.rounds + 1) / 2:
+                    pull(idle, next_point(idle))
                     second_chance = True
                     continue
             second_chance = False
-            n = len(self.histories[arm])
-            pull(arm, max(1, math.floor(self.growth * n) - n))
+            pull(arm, next_point(arm))
         return arms

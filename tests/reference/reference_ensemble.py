@@ -168,6 +168,7 @@ class EnsembleReference(Reference):
         b = max(arms, key=lambda i: (self.lines[i][2], -i))
         v = max(0.0, self.lines[b][2])
         spent = sum(max(0.0, len(r) * v - sum(r)) for i, r in enumerate(self.histories) if i != b)
+        spent = min(spent, self.most_sunk())
 
         def line_value(i: int) -> float:
             return commit_value(self.lines[i][0], self.lines[i][1], self.cap, remaining)

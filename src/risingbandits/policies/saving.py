@@ -47,14 +47,15 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
         raise ValueError("pulls")
     begun = policy.replace().reset(run["n_arms"], run["horizon"])
     expected = state_dict(begun)
-    if any(set(run[part]) != set(expected[part]) for part in ("arrays", "numbers")):
+    # Numbers follow from the settings: a file from before a setting was made lacks them.
+    if set(run["arrays"]) != set(expected["arrays"]) or not set(run["numbers"]) <= set(expected["numbers"]):
         raise KeyError("fields")
     fields = begun._state._asdict()
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
             fields[name] = records.from_plain(name, value, run["arrays"])
         else:
-            fields[name] = type(value)(run["numbers"][name])
+            fields[name] = type(value)(run["numbers"].get(name, value))
     pulls = [int(n) for n in run["pulls"]]
     if len(pulls) != begun.n_arms:
         raise ValueError("pulls")

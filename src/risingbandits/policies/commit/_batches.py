@@ -1,7 +1,8 @@
 """Playing in batches: whose turn it is, when an arm's line is due, second chances and the pretended horizon.
 
-Shared by the policies that commit. Their states have these fields: ``kind``, ``cap``, ``growth``, ``recheck`` and
-``lookahead`` (settings), ``arms`` and ``run`` (records, below), ``pool``, ``pairs`` and ``places`` (histories).
+Shared by the policies that commit. Their states have these fields: ``kind``, ``sigma``, ``cap``, ``growth``,
+``recheck``, ``lookahead`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool``, ``pairs`` and
+``places`` (histories).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.jit import kernel
+from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.commit import _commit_value, _lines, grid
@@ -36,7 +37,9 @@ _FIRST_HORIZON = 200  # pretended where none is known: at least this and 10 K ro
 _HORIZON_GROWTH = 1.3
 
 
-def new_run(n_arms: int, horizon: int | None, capacity: int, arm_type: np.dtype[Any] = ARMS) -> dict[str, np.ndarray]:
+def new_run(
+    n_arms: int, horizon: int | None, capacity: int, growth: float, confidence: float, arm_type: np.dtype[Any] = ARMS
+) -> dict[str, np.ndarray]:
     """The shared fields of a state before the first round."""
     first = float(max(_FIRST_HORIZON, 10 * n_arms)) if horizon is None else float(horizon)
     arms = np.zeros(n_arms, arm_type)
@@ -46,7 +49,7 @@ def new_run(n_arms: int, horizon: int | None, capacity: int, arm_type: np.dtype[
     run = np.zeros(1, RUN)
     run["arm"] = -1
     run["horizon"] = first
-    run["z"] = math.sqrt(2.0 * math.log(first))
+    run["z"] = interpreted(errors)(n_arms, first, growth, confidence)
     run["pretended"] = 1.0 if horizon is None else 0.0
     return {
         "arms": arms,
@@ -58,7 +61,27 @@ def new_run(n_arms: int, horizon: int | None, capacity: int, arm_type: np.dtype[
 
 @kernel
 def remaining_rounds(state: Any, t: int) -> float:
-    return max(1.0, state.run["horizon"][0] - t + 1.0)
+    """How many, the round t included; a whole number, which a pretended horizon need not be."""
+    return max(1.0, math.floor(state.run["horizon"][0]) - t + 1.0)
+
+
+@kernel
+def errors(n_arms: int, horizon: float, growth: float, confidence: float) -> float:
+    """z: how many standard errors lines are raised.
+
+    sqrt(2 ln T); or, with a ``confidence`` delta above 0, so many that all lines of all arms hold with probability
+    1 - delta: two-block lines can fail by their level and by their slope.
+    """
+    if confidence <= 0.0:
+        return math.sqrt(2.0 * math.log(horizon))
+    _, lines, two_block = grid.count_lines(int(horizon), growth)
+    return math.sqrt(2.0 * math.log(max(1, n_arms * (lines + 2 * two_block)) / confidence))
+
+
+@kernel
+def most_sunk(state: Any) -> float:
+    """The ceiling of what past exploration may count for."""
+    return _commit_value.most_sunk(state.arms.shape[0], state.sigma, state.cap, state.run["horizon"][0])
 
 
 @kernel
@@ -104,9 +127,11 @@ def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int) -> int
 
 @kernel
 def second_chance(state: Any, t: int, remaining: float) -> int:
-    """The longest idle arm, if it deserves another look now; sets how many pulls it gets. -1: none."""
-    horizon = state.run["horizon"][0]
-    if state.recheck <= 0.0 or remaining <= 0.25 * horizon:
+    """The longest idle arm, if it deserves another look now; -1: none.
+
+    Its batch ends where any other would, at the next grid point: there alone lines are drawn.
+    """
+    if state.recheck <= 0.0 or remaining <= 0.25 * state.run["horizon"][0]:
         return -1
     last = state.arms["last"]
     idle = -1
@@ -115,15 +140,6 @@ def second_chance(state: Any, t: int, remaining: float) -> int:
         if last[arm] < since:
             since = float(last[arm])
             idle = arm
-    if idle < 0:
-        return -1
-    n = state.arms["pulls"][idle]
-    pulls = int(state.recheck * n)
-    if last.shape[0] <= horizon / 1000.0:
-        pulls = max(1, pulls)
-    if pulls == 0:
-        return -1
-    state.arms["due"][idle] = n + pulls
     return idle
 
 
@@ -151,21 +167,29 @@ def stretch_horizon(state: Any, t: int) -> bool:
     if run["pretended"][0] > 0.0 and t * state.lookahead >= horizon:
         horizon = _HORIZON_GROWTH * max(horizon, state.lookahead * t)
         run["horizon"][0] = horizon
-        run["z"][0] = math.sqrt(2.0 * math.log(horizon))
+        run["z"][0] = errors(state.arms.shape[0], horizon, state.growth, state.confidence)
         return True
     return False
 
 
 @kernel
 def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
-    """The arm's line and pessimistic level from what is known now; due again after one more batch."""
+    """The arm's line and pessimistic level, now that its pulls are a grid point; due again at the next one."""
+    n = state.arms["pulls"][arm]
+    state.arms["drawn"][arm] = n
+    state.arms["due"][arm] = grid.next_point(n, state.growth)
+    redraw_line(state, t, arm, sigma)
+
+
+@kernel
+def redraw_line(state: Any, t: int, arm: int, sigma: float) -> None:
+    """The same line again, with another width or horizon: from the rewards up to the last grid point alone."""
     arms = state.arms
-    n = arms["pulls"][arm]
     u, s, lo = _lines.best_line(
         state.pool,
         state.pairs,
         state.places[arm, 0],
-        n,
+        arms["drawn"][arm],
         state.kind,
         state.run["z"][0],
         sigma,
@@ -175,5 +199,3 @@ def draw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     arms["line"][arm] = u
     arms["slope"][arm] = s
     arms["low"][arm] = lo
-    arms["drawn"][arm] = n
-    arms["due"][arm] = grid.next_point(n, state.growth)

@@ -22,12 +22,17 @@ _TIE = 1e-9  # lines at the cap are ordered by their raw level
 
 @kernel
 def value(u: float, s: float, cap: float, remaining: float) -> float:
-    """Average over k = 1..remaining of min(cap, u + s k); lines that begin at the cap count a little more."""
-    if u >= cap:
+    """Average over k = 1..remaining of min(cap, u + s k), s >= 0; lines that begin at the cap count a little more.
+
+    ``remaining`` is a whole number. The sum is exact, and with it what the lines promise: an upper bound.
+    """
+    room = cap - u
+    if room <= 0.0:
         return cap + _TIE * min(u, 1e6)
-    if s <= 0.0 or cap - u >= s * remaining:
+    if room >= s * remaining:
         return u + s * (remaining + 1.0) / 2.0
-    return cap - (cap - u) * (cap - u) / (2.0 * s * remaining)
+    below = math.floor(room / s)  # pulls before the line is at the cap
+    return cap - below * (room - 0.5 * s * (below + 1.0)) / remaining
 
 
 @kernel
@@ -42,16 +47,37 @@ def climb(u: float, s: float, level: float, remaining: float) -> tuple[float, fl
 
 
 @kernel
+def most_sunk(n_arms: int, sigma: float, cap: float, horizon: float) -> float:
+    """Ceiling of what past exploration may count for: about what exploring has to cost, whatever the arms are.
+
+    Without it, what was lost early by misfortune could keep a rival out for ever.
+    """
+    log = math.log(horizon)
+    noisy = sigma * horizon / cap
+    return cap * n_arms * ((noisy * noisy * log) ** (1.0 / 3.0) + log)
+
+
+@kernel
 def shared_cost(
-    spent: float, active: float, spent_by_active: float, odds: float, shortfall: float, room: float, share: float
+    spent: float,
+    active: float,
+    spent_by_active: float,
+    odds: float,
+    shortfall: float,
+    room: float,
+    share: float,
+    most: float,
 ) -> float:
-    """E (1 + odds / 4 + l): the sunk cost of an arm, shared with the other active arms, with its two surcharges."""
+    """E (1 + odds / 4 + l): the sunk cost of an arm, shared with the other active arms, with its two surcharges.
+
+    At most ``most``.
+    """
     cost = share * math.sqrt(active * spent * spent_by_active)
     if cost <= 0.0:
         return 0.0
     if room <= 0.0:
-        return math.inf
-    return cost * (1.0 + 0.25 * odds + 0.25 * shortfall / room)
+        return most
+    return min(most, cost * (1.0 + 0.25 * odds + 0.25 * shortfall / room))
 
 
 @kernel
@@ -62,9 +88,17 @@ def incumbent(arms: Records) -> int:
 
 @kernel
 def choose(
-    arms: Records, rule: int, b: int, cap: float, remaining: float, max_odds: float, share: float, mask: Mask
+    arms: Records,
+    rule: int,
+    b: int,
+    cap: float,
+    remaining: float,
+    max_odds: float,
+    share: float,
+    most: float,
+    mask: Mask,
 ) -> int:
-    """The available arm to play; the lowest number where several are equal."""
+    """The available arm to play; the lowest number where several are equal. ``most`` is that of `most_sunk`."""
     level = max(0.0, arms["lo"][b])
     spent = 0.0  # what exploration has cost so far, at today's level
     active = 0.0
@@ -77,6 +111,7 @@ def choose(
         if arm != b and is_active(arms, arm, b, cap):
             active += 1.0
             spent_by_active += cost
+    spent = min(spent, most)
     chosen = -1
     best = -math.inf
     for arm in range(arms.shape[0]):
@@ -93,7 +128,9 @@ def choose(
                 value -= (risk + spent) / remaining
             else:
                 shortfall = max(0.0, level - arms["earned"][arm] / n)
-                cost = shared_cost(arms["cost"][arm], active, spent_by_active, odds, shortfall, cap - level, share)
+                cost = shared_cost(
+                    arms["cost"][arm], active, spent_by_active, odds, shortfall, cap - level, share, most
+                )
                 value -= risk / remaining
                 if not is_active(arms, arm, b, cap) or not value - cost / remaining > min(cap, arms["value"][b]):
                     value = -math.inf if mask is None or mask[b] else value - 1e9

@@ -34,6 +34,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
     growth: float
     max_odds: float
     lookahead: float
+    confidence: float | None
 
     def validate(self) -> None:
         super().validate()
@@ -59,7 +60,8 @@ class CommitFamily(noise_estimate.NoisePolicy):
 
     def shared_state(self, n_arms: int, horizon: int | None, capacity: int) -> dict[str, Any]:
         """The fields that the states of all have."""
-        run = _batches.new_run(n_arms, horizon, capacity, self.arm_type)
+        confidence = 0.0 if self.confidence is None else float(self.confidence)
+        run = _batches.new_run(n_arms, horizon, capacity, float(self.growth), confidence, self.arm_type)
         kind = self.kind()
         return {
             "kind": kind,
@@ -69,6 +71,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
             "max_odds": float(self.max_odds),
             "recheck": float(self.recheck),
             "lookahead": float(self.lookahead),
+            "confidence": confidence,
             "pairs": np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
             **run,
         }

@@ -1,9 +1,10 @@
 """Optimistic lines above an arm's future, from windows of its past.
 
 For concave means a line through the means of two disjoint blocks lies above everything after the second block, and so
-does the line from the origin through the mean of one block, because means begin at 0 or above (the two-block lemma;
-docs/commit-ucb.md has the proof). With noise, both lines are raised by the width of their confidence intervals. Of all
-windows, which depend on the number of pulls alone, the line with the smallest commit value is kept.
+does the line from 0 at the first pull through the mean of one block, because the first mean is 0 or above
+(docs/commit-ucb.md has the proofs). Nothing is assumed about a pull number 0. With noise, both lines are raised by the
+width of their confidence intervals. Of all windows, which depend on the number of pulls alone, the line with the
+smallest commit value is kept.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import math
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats
 from risingbandits.policies.commit import _commit_value, _widths, grid
+
+_ROUNDING = 1e-12  # a slope this little below 0, in units of the cap, is that of a flat arm
 
 
 @kernel
@@ -45,9 +48,13 @@ def block_spread(pairs: Floats, start: int, first: int, last: int, kind: int, z:
 def best_line(
     pool: Floats, pairs: Floats, start: int, n: int, kind: int, z: float, sigma: float, cap: float, remaining: float
 ) -> tuple[float, float, float]:
-    """(u, s, lo): the line of smallest commit value after n pulls, and the highest pessimistic level."""
+    """(u, s, lo): the line of smallest commit value after n pulls, and the highest pessimistic level.
+
+    One reward says nothing about the next one: there is no line after one pull, and the future may be at the cap. Of
+    such arms the one with the higher raised reward counts a little more, as of all whose lines begin at the cap.
+    """
     best = math.inf
-    best_u = math.inf
+    best_u = cap
     best_s = 0.0
     lo = -math.inf
     w = n
@@ -56,20 +63,34 @@ def best_line(
         mean = block_mean(pool, start, first, n, kind)
         spread = block_spread(pairs, start, first, n, kind, z)
         lo = max(lo, mean - _widths.below(kind, z, sigma, mean, float(w), spread))
-        s = max(0.0, mean + _widths.above(kind, z, sigma, mean, float(w), spread)) / (n - 0.5 * (w - 1))
-        u = s * n
-        value = _commit_value.value(u, s, cap, remaining)
-        if value < best or (value == best and u < best_u):
-            best, best_u, best_s = value, u, s
+        above = _widths.above(kind, z, sigma, mean, float(w), spread)
+        if n == 1:
+            best_u = max(cap, mean + above)
+        else:
+            u, s = anchored_line(mean, above, n, w)
+            value = _commit_value.value(u, s, cap, remaining)
+            if value < best or (value == best and u < best_u):
+                best, best_u, best_s = value, u, s
         q = w // 3
         if q >= 1:
             u, s = two_block_line(pool, pairs, start, first, n, q, kind, z, sigma)
-            if s >= 0.0:  # a negative upper bound on a slope means that the interval has failed
+            if s >= -_ROUNDING * cap:  # a negative upper bound on a slope means that the interval has failed
+                s = max(s, 0.0)
                 value = _commit_value.value(u, s, cap, remaining)
                 if value < best or (value == best and u < best_u):
                     best, best_u, best_s = value, u, s
         w = grid.next_window(w)
     return best_u, best_s, lo
+
+
+@kernel
+def anchored_line(mean: float, width: float, n: int, w: int) -> tuple[float, float]:
+    """The line from 0 at the first pull through the raised mean of the last w of n >= 2 rewards.
+
+    As a level at pull n and a slope.
+    """
+    s = max(0.0, mean + width) / (n - 0.5 * (w - 1) - 1.0)
+    return s * (n - 1), s
 
 
 @kernel

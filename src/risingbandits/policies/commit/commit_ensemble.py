@@ -48,6 +48,7 @@ class State(NamedTuple):
     sunk: float
     drift: float
     straight: float
+    confidence: float  # 0: not set
     arms: np.ndarray  # (K,) records, see above
     run: np.ndarray  # (1,) record of _batches
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
@@ -95,6 +96,7 @@ def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
         state.arms["cost"][arm] = cost
         state.arms["risk"][arm] = 0.0
         spent += cost
+    spent = min(spent, _batches.most_sunk(state))
     chosen = -1
     best = -math.inf
     for arm in range(state.arms.shape[0]):
@@ -148,7 +150,8 @@ def _close_batch(state: State, t: int, arm: int) -> None:
     if _batches.stretch_horizon(state, t):
         for other in range(state.arms.shape[0]):
             if state.arms["pulls"][other] > 0:
-                _learn(state, t, other)
+                _batches.redraw_line(state, t, other, _noise(state, other))
+                _take_bound(state, other, _batches.remaining_rounds(state, t + 1))
 
 
 @rare_kernel
@@ -156,26 +159,27 @@ def _learn(state: State, t: int, arm: int) -> None:
     """Take in the pulls since the line was drawn; draw it again and take the bound."""
     n = state.arms["pulls"][arm]
     known = state.arms["drawn"][arm]
-    sigma = state.sigma
-    if n > known:
-        start = state.places[arm, 0]
-        for last in range(known + 1 + (known + 1) % 2, n + 1, 2):  # pairs of pulls 1 and 2, 3 and 4, ...
-            before = _lines.prefix(state.pool, start, last - 1)
-            difference = (_lines.prefix(state.pool, start, last) - before) - (
-                before - _lines.prefix(state.pool, start, last - 2)
-            )
-            state.arms["squares"][arm] += 0.5 * difference * difference
-            state.arms["pairs"][arm] += 1.0
-        variance = _variance(state, arm)
-        pulls = float(n - known)
-        x = known + 0.5 * (pulls + 1.0)
-        y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
-        w = pulls / (variance + state.drift * state.drift * x)
-        _ensemble_members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
-    if state.arms["pairs"][arm] > _ENOUGH_PAIRS:
-        sigma = math.sqrt(_variance(state, arm))
-    _batches.draw_line(state, t, arm, sigma)
+    start = state.places[arm, 0]
+    for last in range(known + 1 + (known + 1) % 2, n + 1, 2):  # pairs of pulls 1 and 2, 3 and 4, ...
+        before = _lines.prefix(state.pool, start, last - 1)
+        difference = (_lines.prefix(state.pool, start, last) - before) - (
+            before - _lines.prefix(state.pool, start, last - 2)
+        )
+        state.arms["squares"][arm] += 0.5 * difference * difference
+        state.arms["pairs"][arm] += 1.0
+    pulls = float(n - known)
+    x = known + 0.5 * (pulls + 1.0)
+    y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
+    w = pulls / (_variance(state, arm) + state.drift * state.drift * x)
+    _ensemble_members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
+    _batches.draw_line(state, t, arm, _noise(state, arm))
     _take_bound(state, arm, _batches.remaining_rounds(state, t + 1))
+
+
+@kernel
+def _noise(state: State, arm: int) -> float:
+    """The noise of one reward for the arm's line: what was told until enough is known."""
+    return math.sqrt(_variance(state, arm)) if state.arms["pairs"][arm] > _ENOUGH_PAIRS else state.sigma
 
 
 @kernel
@@ -281,6 +285,8 @@ class CommitEnsemble(CommitFamily):
         From which probability of an unbroken rise on an arm is judged by its line alone; above 1 turns it off.
     lookahead : float
         Where the horizon is not known: plan for this many times the rounds so far, at least.
+    confidence : float or None
+        Probability with which a line may fail, as in `CommitUCB`.
 
     Examples
     --------
@@ -308,6 +314,7 @@ class CommitEnsemble(CommitFamily):
     drift: float = number(0.005, minimum=0.0)
     straight: float = number(0.5, above=0.0)
     lookahead: float = number(4.0, above=1.0)
+    confidence: float | None = number(None, above=0.0, below=1.0)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _curve_shapes.paces(horizon)

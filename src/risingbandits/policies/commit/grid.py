@@ -10,6 +10,7 @@ from risingbandits._core.jit import kernel
 
 WINDOW_RATIO = 0.7
 SMALLEST_WINDOW = 0.1
+_MANY = 200  # pulls from which on there are seven windows
 
 
 @kernel
@@ -22,6 +23,29 @@ def next_point(n: int, growth: float) -> int:
 def next_window(w: int) -> int:
     """The window after one of w pulls."""
     return min(w - 1, int(WINDOW_RATIO * w))
+
+
+@kernel
+def count_lines(horizon: int, growth: float) -> tuple[int, int, int]:
+    """How many grid points there are up to ``horizon``, anchored lines on them, and two-block lines.
+
+    >>> count_lines(200_000, 1.05)
+    (219, 1441, 1413)
+    """
+    points = anchored = two_block = 0
+    n = 1
+    while n <= horizon:
+        points += 1
+        w = n if n < _MANY else 0
+        while n > 1 and w >= 1 and w >= SMALLEST_WINDOW * n:
+            anchored += 1
+            two_block += 1 if w >= 3 else 0
+            w = next_window(w)
+        if n >= _MANY:  # 0.7^6 n is above n / 10, 0.7^7 n below, rounding or not
+            anchored += 7
+            two_block += 7
+        n = next_point(n, growth)
+    return points, anchored, two_block
 
 
 def commit_grid(horizon: int, growth: float = 1.05) -> list[int]:

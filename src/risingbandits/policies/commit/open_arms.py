@@ -103,6 +103,8 @@ class OpenArms(CommitUCB):
         For `CommitUCB`, where pulls abound.
     cap : float
         For `CommitUCB`, where pulls abound.
+    confidence : float or None
+        For `CommitUCB`, where pulls abound.
 
     Examples
     --------
@@ -131,8 +133,9 @@ class OpenArms(CommitUCB):
         sigma: float | str | None = None,
         widths: str = "auto",
         cap: float = 1.0,
+        confidence: float | None = None,
     ) -> None:
-        super().__init__(sigma=sigma, widths=widths, cap=cap)
+        super().__init__(sigma=sigma, widths=widths, cap=cap, confidence=confidence)
         self.order = order
         self.spread = spread
         self.patience = patience
