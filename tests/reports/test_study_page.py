@@ -123,7 +123,7 @@ def test_numbers_of_the_page_are_those_of_the_result(folder: Path, study: Study)
     (line,) = [t for t in drawn["study-1-regret"]["data"] if t["legendgroup"] == policy and "fill" not in t]
     assert line["x"] == [0, *result.record_at]
     np.testing.assert_allclose(np.array(line["y"], float)[1:], result.mean(policy), rtol=1e-5, atol=1e-9)
-    np.testing.assert_allclose(np.array(line["customdata"], float)[1:], result.half_width(policy), rtol=1e-2)
+    np.testing.assert_allclose(np.array(line["customdata"], float)[1:], result.half_width(policy), rtol=1e-2, atol=1e-9)
     (heat,) = drawn["study-1-pulls"]["data"]
     shares = [100 * result.pulls[p].mean(axis=0) / result.horizon for p in result.policies]
     np.testing.assert_allclose(np.array(heat["z"], float) ** 2, shares, rtol=1e-3)
