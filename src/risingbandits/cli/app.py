@@ -7,9 +7,11 @@ and exit code 2. What takes long to load is loaded inside the commands, so that 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -180,7 +182,8 @@ def problems() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (by default the process's own) and return its exit code."""
     try:
-        code = app(args=arguments, prog_name="risingbandits", standalone_mode=False)
+        with _warnings_as_sentences():
+            code = app(args=arguments, prog_name="risingbandits", standalone_mode=False)
     except (RisingBanditsError, typer.TyperException) as error:
         sentence = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         return _fail(sentence)
@@ -189,6 +192,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == CODE:
         say()
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _warnings_as_sentences() -> Iterator[None]:
+    """Inside, what the package warns of is one line on standard error, without a place in the source."""
+
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
+        print(f"risingbandits: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _fail(sentence: str) -> int:
