@@ -159,7 +159,7 @@ class Driver:
         """Where nothing runs here: say that others are waited for, or that nothing would ever end the waiting."""
         if self.running:
             return
-        if not isinstance(reason, NoArmFree):
+        if isinstance(reason, StoreBusy | StoreUnreachable):
             self._trouble_since = min(self._trouble_since, time.monotonic())
             if not self.patient and time.monotonic() - self._trouble_since > PATIENCE:
                 raise reason

@@ -10,12 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.pull import NoArmFree
 
 PATIENCE = 60.0  #: seconds for which a writer waits for its turn, or for the server to come back
 _LONGEST_NAME = 200  # bytes of a file's name: systems allow 255, and what lies beside a store has longer names
 
 
-class StoreBusy(RisingBanditsError):
+class StoreBusy(NoArmFree):
     """Another process has kept its turn to write for too long. Nothing was written; it can be tried again."""
 
 
