@@ -57,6 +57,7 @@ class Crew:
         rng = np.random.default_rng(len(self.diaries))
         tells = int(rng.integers(8))
         until(lambda: text(diary).count(b"\n") > tells or text(diary).endswith(b"end\n"))
+        assert b"Traceback" not in text(diary), text(diary).decode()
         time.sleep(float(rng.exponential(0.002)))  # then at any moment of the next ask or tell
         end(pid)
 

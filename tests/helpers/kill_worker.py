@@ -3,6 +3,7 @@
 Run as ``python kill_worker.py STORE``: for every line of input, the name of a diary, a worker is forked, whose process
 number is printed. Forking spares each worker the start of Python, so that kills hit asks and tells.
 A line of a diary is written with one system call after its tell has returned: what stands in it was acknowledged.
+A worker that fails writes why, so that nobody waits for it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 from risingbandits import Allocator, NoArmFree
 
@@ -22,6 +24,14 @@ def reward(arm: str, n: int) -> float:
 
 def work(store: str, diary: str) -> None:
     file = os.open(diary, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        ask_and_tell(store, file)
+    except BaseException:
+        os.write(file, traceback.format_exc().encode())
+        raise
+
+
+def ask_and_tell(store: str, file: int) -> None:
     allocator = Allocator.open(store)
     os.write(file, b"ready\n")
     parent = os.getppid()
