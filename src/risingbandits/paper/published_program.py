@@ -93,7 +93,7 @@ class PublishedREdUCB(REdUCB):
         if math.isnan(self.first_index):
             raise RisingBanditsError(f"first_index must be a number or infinite, got {self.first_index!r}.")
 
-    def kernels_for(self, n_arms: int) -> Kernels:
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         select = _select_clipped if self.clip_bonus else red_ucb.select
         return Kernels(select=select, update=red_ucb.update if self.refresh else _update_without_refresh)
 

@@ -95,8 +95,8 @@ class Policy:
     Authors write the settings as fields, or a constructor that only stores its arguments under their own names, and
 
     - ``name``, ``summary`` and the other tags below;
-    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms)`` where they depend on the settings or on the number of
-      arms;
+    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` where they depend on the settings or on how
+      many arms and rounds there are;
     - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
       ``make_room(state, capacity)`` where arrays grow with the pulls;
     - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
@@ -137,8 +137,8 @@ class Policy:
         """The state before the first round, with room for ``capacity`` pulls."""
         raise TypeError(f"{type(self).__name__} does not define new_state.")
 
-    def kernels_for(self, n_arms: int) -> Kernels:
-        """The kernels for so many arms; a policy may have others that are faster for many."""
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        """The kernels for so many arms and rounds (None: not known); a policy may have others that are faster for many."""
         return self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
@@ -224,7 +224,7 @@ class Policy:
         self._find_calls()
 
     def _find_calls(self) -> None:
-        self._calls = _calls(self.kernels_for(self.n_arms), self._state.__class__, self._rng is not None)
+        self._calls = _calls(self.kernels_for(self.n_arms, self.horizon), self._state.__class__, self._rng is not None)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_calls"}

@@ -231,9 +231,9 @@ class FewArms(Policy):
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         return self.replace(settings=self.inner().for_problem(problem, horizon).get_params())
 
-    def kernels_for(self, n_arms: int) -> Kernels:
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         inner = self.inner()
-        return _kernels(inner.kernels_for(1), inner.draws)  # those for one arm are right for any number
+        return _kernels(inner.kernels_for(self._few(n_arms, horizon), horizon), inner.draws)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         inner = self.inner()

@@ -163,7 +163,7 @@ class Runner:
         self.n_arms, self.horizon, self.record_at = problem.n_arms, horizon, record_at
         self.limits = problem.lengths if after_end == "stop" else None
         self.state = policy.new_state(problem.n_arms, horizon, horizon)
-        kernels = policy.kernels_for(problem.n_arms)
+        kernels = policy.kernels_for(problem.n_arms, horizon)
         self.loop = compiled_loop(kernels, self.state.__class__, self.arms.pull) if loop is None else loop
         self.at_start = {
             name: value.copy()

@@ -61,7 +61,7 @@ def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int,
 
 def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """A run in plain Python, every kernel included."""
-    slow = interpreted(loop, **policy.kernels_for(problem.n_arms)._asdict())
+    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict())
     runner = Runner(policy, problem, horizon, np.arange(1, horizon + 1), loop=slow)
     with np.errstate(all="ignore"):
         return runner.play(_sequence(seed))

@@ -61,7 +61,7 @@ class NoisePolicy(Policy):
         """The noise level, or 1 where the kernels multiply by the estimate."""
         return 1.0 if self.smooth else number(self.sigma)
 
-    def kernels_for(self, n_arms: int) -> Kernels:
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         return self.kernels_smooth if self.smooth else self.kernels
 
 

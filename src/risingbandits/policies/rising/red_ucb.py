@@ -326,9 +326,9 @@ class REdUCB(noise_estimate.NoisePolicy):
         )
         return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if self.smooth else state
 
-    def kernels_for(self, n_arms: int) -> Kernels:
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         if self.smooth or n_arms < pruning.PRUNING_FROM:  # "smooth" changes all lines at once: nothing to prune
-            return super().kernels_for(n_arms)
+            return super().kernels_for(n_arms, horizon)
         return self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
