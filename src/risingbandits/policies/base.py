@@ -138,7 +138,7 @@ class Policy:
         raise TypeError(f"{type(self).__name__} does not define new_state.")
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        """The kernels for so many arms and rounds (None: not known); a policy may have others that are faster for many."""
+        """The kernels for so many arms and rounds (None: not known); there may be others that are faster for many."""
         return self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
