@@ -11,6 +11,7 @@ from risingbandits.policies.registry import get_policy, policy_class, policy_nam
 
 # isort: split
 
+from risingbandits.policies.auto import Auto
 from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
 from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
@@ -49,6 +50,7 @@ __all__ = [
     "SWTS",
     "SWUCB",
     "UCB1",
+    "Auto",
     "BetaThompson",
     "CashElimination",
     "CommitEnsemble",

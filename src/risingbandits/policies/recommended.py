@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.policies.base import OBJECTIVES, Policy
-from risingbandits.policies.best_arm.asha import ASHA
-from risingbandits.policies.best_arm.rejects import SelectiveRace
-from risingbandits.policies.commit.open_arms import OpenArms
+from risingbandits.policies.auto import Auto
+from risingbandits.policies.base import OBJECTIVES
 
 _ENOUGH = 20  # rounds for each arm above which all are opened
 
@@ -26,11 +24,8 @@ def few_of(n_arms: int, horizon: int | None) -> int:
     return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
 
 
-def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Policy:
-    """The policy that the regret benchmark recommends for an objective.
-
-    To earn while learning, `OpenArms`: it opens arms one after another where pulls are few and is `CommitUCB` where
-    they abound. To find the arm to keep, `SelectiveRace`, or `ASHA` where the horizon is not known.
+def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Auto:
+    """The policy to take for an objective where nothing else is known: `Auto`.
 
     Parameters
     ----------
@@ -43,10 +38,9 @@ def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) 
 
     Examples
     --------
-    >>> recommended_policy("best-arm", n_arms=50, horizon=200)
-    SelectiveRace()
+    >>> policy = recommended_policy("best-arm", n_arms=50, horizon=200)
+    >>> policy, policy.chosen(50, 200)
+    (Auto(objective='best-arm'), SelectiveRace())
     """
     check_positive_int("n_arms", n_arms)
-    if check_choice("objective", objective, OBJECTIVES) == "cumulative":
-        return OpenArms()
-    return ASHA() if horizon is None else SelectiveRace()
+    return Auto(check_choice("objective", objective, OBJECTIVES))

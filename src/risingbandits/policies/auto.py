@@ -1,0 +1,129 @@
+"""Auto: the policy to take when nothing is known but what the pulls are for.
+
+No rule is good everywhere: where pulls are few one cannot look at all arms, where they abound it costs little to see
+whether a slow one overtakes, and the arm to keep is another question than what is earned on the way. Which of them a
+run is about follows from the objective and from how many arms and rounds there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from risingbandits._core.errors import check_choice, check_finite
+from risingbandits._core.jit import bound_kernel
+from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._kernels import sweeps
+from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
+from risingbandits.policies.best_arm.asha import ASHA
+from risingbandits.policies.best_arm.rejects import SelectiveRace
+from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
+from risingbandits.policies.commit.open_arms import OpenArms
+from risingbandits.policies.explanation import Explanation
+from risingbandits.policies.registry import register
+from risingbandits.policies.settings import one_of, setting
+
+FEW = 100  # rounds for each arm up to which pulls are few
+
+
+def _check_sigma(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    else:
+        check_finite(name, value, minimum=0.0)
+
+
+@register
+class Auto(Policy):
+    """The policy that is recommended where nothing is known: told the objective, it finds out all else.
+
+    A run is played by the policy that `chosen` names:
+
+    - to find the arm to keep, by `SelectiveRace`, or by `ASHA` where the horizon is not known;
+    - to earn while learning with up to 100 rounds for each arm, by `OpenArms`, which opens arms one after another;
+    - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
+
+    Noise is estimated from the rewards. The same seed gives the same decisions.
+
+    Parameters
+    ----------
+    objective : {"cumulative", "best-arm"}
+        Earn while learning, or find the arm to keep.
+    order : {"random", "given"}
+        In which order arms are opened where one cannot look at all: "given" if the most promising ones come first.
+    sigma : float or "auto"
+        Scale of the noise, if it is known.
+
+    Examples
+    --------
+    >>> Auto().chosen(n_arms=50, horizon=500)
+    OpenArms(sigma='auto')
+    >>> policy = Auto().reset(n_arms=2, horizon=1_000, seed=1)
+    >>> for _ in range(1_000):
+    ...     arm = policy.ask()
+    ...     n = policy.pulls[arm] + 1
+    ...     policy.tell(arm, [0.5, n / (n + 50)][arm])  # overtakes after 50 pulls
+    >>> policy.recommend()
+    1
+    """
+
+    name = "auto"
+    summary = "the recommended policy for the objective and the number of arms and rounds, told nothing else"
+    randomised = True
+
+    objective: str = one_of(*OBJECTIVES)  # type: ignore[misc]  # a tag of other policies, a setting of this one
+    order: str = one_of(*sweeps.ORDERS)
+    sigma: float | str = setting("auto", _check_sigma)
+
+    def chosen(self, n_arms: int, horizon: int | None = None) -> Policy:
+        """The policy that plays a run of so many arms and rounds (None: not known)."""
+        if self.objective == "best-arm":
+            return ASHA() if horizon is None else SelectiveRace()
+        if horizon is None or horizon <= FEW * n_arms:
+            return OpenArms(order=self.order, sigma=self.sigma)
+        return CommitEnsemble(sigma=self.sigma)
+
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        chosen = self.chosen(n_arms, horizon)
+        kernels = chosen.kernels_for(n_arms, horizon)
+        return kernels if chosen.draws else _without_generator(kernels)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.chosen(n_arms, horizon).new_state(n_arms, horizon, capacity)
+
+    def make_room(self, state: Any, capacity: int) -> None:
+        self._playing().make_room(state, capacity)
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        return self._playing().parts(state, t)
+
+    def explain(self) -> Explanation:
+        """Why the next arm is what it is: the policy that plays, and the parts of its index, arm by arm."""
+        return replace(super().explain(), policy=f"{self!r}, played by {self._playing()!r}")
+
+    def _playing(self) -> Policy:
+        """The policy that plays this run."""
+        chosen = self.chosen(self.n_arms, self.horizon)
+        chosen.n_arms, chosen.horizon = self.n_arms, self.horizon
+        return chosen
+
+
+# -- policies that draw nothing take a generator to mean that ties are random: they get none ---------------------------
+
+inner_select: Any = None
+inner_update: Any = None
+
+
+def _select(state: Any, t: int, available: Mask, rng: Rng) -> int:
+    return inner_select(state, t, available, None)
+
+
+def _update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    inner_update(state, t, arm, reward, None)
+
+
+@cache
+def _without_generator(kernels: Kernels) -> Kernels:
+    names = {"inner_select": kernels.select, "inner_update": kernels.update}
+    return kernels._replace(select=bound_kernel(_select, **names), update=bound_kernel(_update, **names))
