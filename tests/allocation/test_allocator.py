@@ -306,7 +306,7 @@ def test_a_refused_reward_changes_nothing(place: str) -> None:
 
 
 def test_arms_come_and_go() -> None:
-    allocator = Allocator(["a", "b"], 300)
+    allocator = Allocator(["a", "b"], 1_000)
     for _ in range(20):
         pull = asked(allocator)
         allocator.tell(pull, curve(pull))

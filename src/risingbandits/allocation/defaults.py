@@ -5,25 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
-from risingbandits.policies import CommitUCB, Policy, REdUCB, policy_class
+from risingbandits.policies import Policy, REdUCB, policy_class
 from risingbandits.policies.recommended import recommended_policy
 
 
-def default_policy(
-    objective: str, n_arms: int, horizon: int | None, reward_range: tuple[float, float] | None, sigma: Any
-) -> Policy:
+def default_policy(objective: str, reward_range: tuple[float, float] | None, sigma: Any) -> Policy:
     """The policy of an allocator that was given none.
 
-    What `recommended_policy` says; arms are opened in the given order. To earn in runs without a known end, CommitUCB,
-    which plans for them; while rewards have no known range, R-ed-UCB, which needs neither their scale nor a ceiling.
+    What `recommended_policy` says; but while rewards have no known range, R-ed-UCB to earn, which needs neither their
+    scale nor a ceiling.
     """
-    if objective == "best-arm":
-        return recommended_policy(objective, max(1, n_arms), horizon)
-    if reward_range is None:
+    if objective == "cumulative" and reward_range is None:
         return REdUCB(sigma=sigma)
-    if horizon is None:
-        return CommitUCB(sigma=sigma)
-    return recommended_policy(objective, max(1, n_arms), horizon).replace(order="given", sigma=sigma)
+    return recommended_policy(objective).replace(sigma=sigma)
 
 
 def check_sigma(name: str, value: Any) -> float | str:
@@ -37,8 +31,6 @@ def choose_policy(
     policy: str | Policy | None,
     *,
     objective: str,
-    n_arms: int,
-    horizon: int | None,
     reward_range: tuple[float, float] | None,
     sigma: Any,
 ) -> Policy:
@@ -56,7 +48,7 @@ def choose_policy(
             raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")
         chosen = type(policy)(**policy.get_params())
     elif policy is None:
-        chosen = default_policy(objective, n_arms, horizon, reward_range, sigma)
+        chosen = default_policy(objective, reward_range, sigma)
     else:
         chosen = _with_sigma(policy_class(policy)(), sigma)
     _check_range(chosen, reward_range, named=isinstance(policy, str))

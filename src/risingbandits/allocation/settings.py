@@ -172,7 +172,7 @@ class Settings:
         """Settings from the arguments of `Allocator`; those that are not given have their defaults.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        OpenArms(order='given', sigma='auto')
+        Auto()
         """
         values = _checked(given)
         horizon = values["budget"].pulls
@@ -181,7 +181,7 @@ class Settings:
                 raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {values["budget"]}.')
             values["max_arms"] = few_of(len(values["arms"]), horizon)
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        values["policy"] = choose_policy(values["policy"], n_arms=len(values["arms"]), horizon=horizon, **chosen)
+        values["policy"] = choose_policy(values["policy"], **chosen)
         return cls(**values)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------

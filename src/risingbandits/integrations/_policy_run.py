@@ -13,13 +13,11 @@ def begin(policy: str | Policy | None, n_arms: int, horizon: int | None = None, 
     """A run of a policy of one's own with the given settings, for rewards in [0, 1]; defaults as for `Allocator`.
 
     >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
-    (CommitUCB(sigma='auto'), RoundRobin())
+    (Auto(), RoundRobin())
     """
     if not (policy is None or isinstance(policy, str | Policy)):
         raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
-    chosen = choose_policy(
-        policy, objective="cumulative", n_arms=n_arms, horizon=horizon, reward_range=(0.0, 1.0), sigma="auto"
-    )
+    chosen = choose_policy(policy, objective="cumulative", reward_range=(0.0, 1.0), sigma="auto")
     return chosen.reset(n_arms, horizon, seed)
 
 

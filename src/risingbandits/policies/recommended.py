@@ -24,23 +24,23 @@ def few_of(n_arms: int, horizon: int | None) -> int:
     return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
 
 
-def recommended_policy(objective: str, n_arms: int, horizon: int | None = None) -> Auto:
+def recommended_policy(objective: str = "cumulative", n_arms: int | None = None, horizon: int | None = None) -> Auto:
     """The policy to take for an objective where nothing else is known: `Auto`.
 
     Parameters
     ----------
     objective : {"cumulative", "best-arm"}
         Earn while learning, or find the arm to keep.
-    n_arms : int
-        Number of arms.
-    horizon : int, optional
-        Number of pulls in all, if known.
+    n_arms, horizon : int, optional
+        Number of arms and of pulls in all. The policy learns of them when a run begins, so they need not be given.
 
     Examples
     --------
-    >>> policy = recommended_policy("best-arm", n_arms=50, horizon=200)
+    >>> policy = recommended_policy("best-arm")
     >>> policy, policy.chosen(50, 200)
     (Auto(objective='best-arm'), SelectiveRace())
     """
-    check_positive_int("n_arms", n_arms)
+    for name, value in (("n_arms", n_arms), ("horizon", horizon)):
+        if value is not None:
+            check_positive_int(name, value)
     return Auto(check_choice("objective", objective, OBJECTIVES))
