@@ -16,7 +16,7 @@ from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines
+from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines, _prediction
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
@@ -336,7 +336,9 @@ class CommitEnsemble(CommitFamily):
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line
         and by the posterior, ``expected`` what it should pay, ``straight`` the probability of an unbroken rise;
-        ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
+        ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round; ``final``,
+        ``final low`` and ``final high`` are the level that the posterior expects at the end and a band that holds it
+        with 90 %, ``chance`` is that of being the best arm then.
         """
         state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_commit_value.incumbent)(state.arms), remaining, None)
@@ -353,4 +355,5 @@ class CommitEnsemble(CommitFamily):
             "straight": column(state.arms["straight"]),
             "risk": column(state.arms["risk"]),
             "cost": column(state.arms["cost"] / remaining),
+            **_prediction.level_at_the_end(state, interpreted(_weigh)),
         }
