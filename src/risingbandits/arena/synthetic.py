@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from regret_bent import SHAPES, misspecified, plateau_instance
-from regret_curves import CurveTask, budgets_of, in_order, load_families
 from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits.arena.bent import SHAPES, misspecified, plateau_instance
+from risingbandits.arena.first_families import CurveTask, budgets_of, in_order, load_families
 from risingbandits.problems import (
     Bernoulli,
     Gaussian,

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from regret_cells import Cell, Row
-from regret_suite import GROUPS, Task
+from risingbandits.arena.cells import Cell, Row
+from risingbandits.arena.synthetic import GROUPS, Task
 
 __all__ = ["BASELINE", "LARGE", "YARDSTICKS", "Outcome", "Report", "Stats", "ratio_interval", "task_stats", "value_of"]
 

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import statistics
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-
-import regret
-import regret_cells
-from regret_cells import Cell, Cells, Row, files_below, stamp_of
-from regret_curves import noise_of, with_final
-from regret_report import Outcome, Report, ratio_interval, task_stats
-from regret_suite import GROUPS, Problem, Sizes, Task, suite
-from regret_yardstick import FewArmsGaussianUCB
 from risingbandits import Policy, RisingBandit, get_policy, get_problem, simulate
+from risingbandits.arena import cells as regret_cells
+from risingbandits.arena import regret
+from risingbandits.arena.cells import Cell, Cells, Row, files_below, stamp_of
+from risingbandits.arena.first_families import noise_of, with_final
+from risingbandits.arena.scores import Outcome, Report, ratio_interval, task_stats
+from risingbandits.arena.synthetic import GROUPS, Problem, Sizes, Task, suite
+from risingbandits.arena.yardstick import FewArmsGaussianUCB
 from risingbandits.policies import KLUCB, RSR, SWTS, REdUCB, RoundRobin
 from risingbandits.problems import NoNoise
 

@@ -1,9 +1,9 @@
 """How much regret: every policy over presets, learning-curve families, random and real problems, and hard cases.
 
-    python benchmarks/regret.py                          # everything; about half a minute a policy on two cores
-    python benchmarks/regret.py --quick                  # tiny sizes, to see that it works
-    python benchmarks/regret.py --policies "kl-ucb,red-ucb(eps=0.1)" --groups random,pairs --seed 7
-    python benchmarks/regret.py --groups misjudged-sigma --runs 400    # more runs where tails are heavy
+    python -m risingbandits.arena.regret  # everything; about half a minute a policy on two cores
+    python -m risingbandits.arena.regret --quick                  # tiny sizes, to see that it works
+    python -m risingbandits.arena.regret --policies "kl-ucb,red-ucb(eps=0.1)" --groups random,pairs --seed 7
+    python -m risingbandits.arena.regret --groups misjudged-sigma --runs 400    # more runs where tails are heavy
 
 Prints a table and writes results.csv, summary.md and summary.json to --out. Finished cells (one policy on one task) are
 kept there: a second call continues, and takes nothing that was made with other code, settings or seeds.
@@ -22,14 +22,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from regret_cells import Cell, Cells
-from regret_report import Outcome, Report
-from regret_suite import GROUPS, Sizes, suite
-from regret_tables import overall_table, paired_table, save
-from regret_yardstick import FewArmsGaussianUCB
 from risingbandits import Policy, policy_names
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._version import __version__
+from risingbandits.arena.cells import Cell, Cells
+from risingbandits.arena.scores import Outcome, Report
+from risingbandits.arena.synthetic import GROUPS, Sizes, suite
+from risingbandits.arena.tables import overall_table, paired_table, save
+from risingbandits.arena.yardstick import FewArmsGaussianUCB
 from risingbandits.policies.parsing import parse_policies
 
 __all__ = ["main"]

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regret_suite import Problem, Task
 from risingbandits import Policy, RisingBandit, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.jit import source_stamp
 from risingbandits._version import __version__
+from risingbandits.arena.synthetic import Problem, Task
 from risingbandits.policies.base import Kernels
 from risingbandits.problems import _sums
 from risingbandits.simulation import engine, run

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regret_cells import Row
-from regret_report import BASELINE, LARGE, YARDSTICKS, Report, Stats, value_of
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
+from risingbandits.arena.cells import Row
+from risingbandits.arena.scores import BASELINE, LARGE, YARDSTICKS, Report, Stats, value_of
 
 __all__ = ["overall_table", "paired_table", "save", "task_table"]
 
