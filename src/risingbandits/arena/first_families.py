@@ -1,83 +1,44 @@
-"""Real learning curves as bandit tasks: the replay protocol of the regret benchmark.
+"""The first six families of real curves: networks by epoch (three), Atari agents, LCDB, scikit-learn models.
 
-The folder ``curves`` of RISINGBANDITS_DATA holds curves of real training runs. An arm is a model, a pull reveals its
-next value, and after its end an arm goes on paying its final value, the mean of the last 5 % of its curve; where the
-arm to keep is looked for, it cannot be pulled beyond, and only budgets count that do not see every curve to its end.
-All draws come from one generator, in this order: epoch files by name, Atari, LCDB, scikit-learn.
+All draws come from one generator, in this order: epoch files by name, Atari, LCDB; scikit-learn needs none.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import zlib
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.types import Floats
+from risingbandits.arena.curve_tasks import (
+    CurveTask,
+    Features,
+    noise_of,
+    of_arms,
+    read_arrays,
+    seen_is_true,
+    with_final,
+)
 
-__all__ = ["CurveTask", "budgets_of", "in_order", "load_families", "noise_of", "with_final"]
-
-Floats = npt.NDArray[np.float64]
-
-_BUDGETS = (2, 5, 10, 20, 50)  # pulls for each arm
 _GROUP, _GROUPS = 50, 10
 _LEAST_SIZES = _LEAST_LEARNERS = 12
 _DATA_SETS, _SPLITS = 60, 2
 _MISSING = 65_535
-_LEAST_SIGMA = 0.001
 
 
-@dataclass(frozen=True)
-class CurveTask:
-    """Arms of one replay: the values that are seen and those that count, (K, L + 1), and the noise of a step."""
-
-    name: str
-    observed: Floats
-    truth: Floats
-    sigma: float
-
-
-def budgets_of(task: CurveTask, quick: bool = False, *, to_find: bool = False) -> tuple[int, ...]:
-    """Numbers of pulls that the task is played with; ``to_find`` the best arm fewer than all curves have."""
-    per_arm = _BUDGETS[:2] if quick else _BUDGETS
-    length = task.observed.shape[1] - 1
-    return tuple(pulls * len(task.observed) for pulls in per_arm if not to_find or pulls < length)
-
-
-def in_order(task: CurveTask, number: int) -> CurveTask:
-    """The task with its arms in another order, a random one of its own for every number; 0 is the order it has."""
-    if number == 0:
-        return task
-    order = np.random.default_rng([number, zlib.crc32(task.name.encode())]).permutation(len(task.observed))
-    return replace(task, observed=task.observed[order], truth=task.truth[order])
-
-
-def load_families(data: str | None) -> dict[str, list[CurveTask]]:
-    """The tasks of all families; an error in one sentence where the data are not there."""
-    if not data:
-        raise RisingBanditsError("set RISINGBANDITS_DATA to the folder that holds curves/.")
-    folder = Path(data) / "curves"
-    if not any(folder.glob("*.npz")):
-        raise RisingBanditsError("the folder that RISINGBANDITS_DATA names has no curves/*.npz.")
-    try:
-        return _load(folder)
-    except (OSError, KeyError, ValueError) as error:
-        raise RisingBanditsError(f"curves/ cannot be read ({type(error).__name__}: {error}).") from error
-
-
-@cache
-def _load(folder: Path) -> dict[str, list[CurveTask]]:
+def first_families(folder: Path) -> dict[str, list[CurveTask]]:
+    """The tasks of those families whose files are there."""
     rng = np.random.default_rng(0)
     families = {path.stem.removeprefix("epochs_"): _epochs(path, rng) for path in sorted(folder.glob("epochs_*.npz"))}
     if (folder / "atari.npz").is_file():
         families["atari"] = _atari(folder / "atari.npz", rng)
     if (folder / "samples_lcdb.npz").is_file():
-        families["lcdb"] = _lcdb(folder / "samples_lcdb.npz", rng)
+        families["lcdb"] = list(_lcdb(folder / "samples_lcdb.npz", rng))
     small = [task for path in sorted(folder.glob("sklearn_*.npz")) for task in _sklearn(path)]
     if small:
         families["scikit-learn"] = small
@@ -85,18 +46,30 @@ def _load(folder: Path) -> dict[str, list[CurveTask]]:
 
 
 def _epochs(path: Path, rng: np.random.Generator) -> list[CurveTask]:
-    curves = _read(path)["curves"].astype(np.float64)
+    """A random permutation of the models, in groups of fifty."""
+    arrays = read_arrays(path)
+    curves, features = arrays["curves"].astype(np.float64), _settings(arrays["arms"])
     if "ptb" in path.stem:  # perplexities
         curves = np.clip(1.0 - np.log(curves) / math.log(1_000), 0.0, 1.0)
     sigma = noise_of(curves)
     order = rng.permutation(len(curves))
-    groups = min(_GROUPS, len(curves) // _GROUP)
-    parts = [curves[order[_GROUP * group : _GROUP * (group + 1)]] for group in range(groups)]
-    return [_seen_is_true(f"group {number}", part, sigma) for number, part in enumerate(parts, start=1)]
+    tasks = []
+    for group in range(min(_GROUPS, len(curves) // _GROUP)):
+        part = order[_GROUP * group : _GROUP * (group + 1)]
+        name, family = f"group {group + 1}", path.stem.removeprefix("epochs_")
+        tasks.append(seen_is_true(name, family, curves[part], sigma, of_arms(features, part)))
+    return tasks
+
+
+def _settings(arms: npt.NDArray[Any]) -> Features:
+    """From a JSON text for each arm; settings that every arm has."""
+    each = [json.loads(text) for text in arms.tolist()]
+    return {name: np.array([one[name] for one in each]) for name in each[0] if all(name in one for one in each)}
 
 
 def _atari(path: Path, rng: np.random.Generator) -> list[CurveTask]:
-    arrays = _read(path)
+    """Two runs of each game, in units of one and a half times the range of its returns."""
+    arrays = read_arrays(path)
     tasks = []
     for game in (name for name in arrays if not name.endswith("__arms")):
         scores = arrays[game].astype(np.float64)  # agents, runs, steps
@@ -104,62 +77,46 @@ def _atari(path: Path, rng: np.random.Generator) -> list[CurveTask]:
         scores = (scores - low) / (1.5 * (high - low))
         sigma = noise_of(scores)
         for run in (0, 1):
-            tasks.append(_seen_is_true(f"{game} run {run}", scores[rng.permutation(len(scores)), run], sigma))
+            order = rng.permutation(len(scores))
+            features = {"agent": arrays[f"{game}__arms"][order]}
+            tasks.append(seen_is_true(f"{game} run {run}", "atari", scores[order, run], sigma, features))
     return tasks
 
 
-def _lcdb(path: Path, rng: np.random.Generator) -> list[CurveTask]:
+def _lcdb(path: Path, rng: np.random.Generator) -> Iterator[CurveTask]:
     """Data sets with enough sizes, enough learners without a gap and a split without missing validation values."""
-    arrays = _read(path)
-    tasks: list[CurveTask] = []
     used = 0
-    for name in (key.removesuffix("__valid") for key in arrays if key.endswith("__valid")):
-        valid, test = _accuracies(arrays[f"{name}__valid"]), _accuracies(arrays[f"{name}__test"])
-        whole = np.asarray(np.isfinite(test).any(axis=1)).all(axis=1)
-        if test.shape[2] < _LEAST_SIZES or whole.sum() < _LEAST_LEARNERS:
-            continue
-        splits = np.flatnonzero(np.isfinite(valid[whole]).all(axis=(0, 2)))
-        if not splits.size:
-            continue
-        truth = np.nanmean(test[whole], axis=1)
-        for split in rng.choice(splits, min(_SPLITS, splits.size), replace=False):
-            observed = valid[whole, split]
-            tasks.append(
-                CurveTask(f"{name} split {split}", with_final(observed), with_final(truth), noise_of(observed))
-            )
-        used += 1
-        if used == _DATA_SETS:
-            break
-    return tasks
+    with np.load(path, allow_pickle=False) as file:
+        for name in (key.removesuffix("__valid") for key in file.files if key.endswith("__valid")):
+            if len(file[f"{name}__sizes"]) < _LEAST_SIZES:
+                continue
+            test = _accuracies(file[f"{name}__test"])
+            whole = np.asarray(np.isfinite(test).any(axis=1)).all(axis=1)
+            if whole.sum() < _LEAST_LEARNERS:
+                continue
+            valid = _accuracies(file[f"{name}__valid"])[whole]
+            splits = np.flatnonzero(np.isfinite(valid).all(axis=(0, 2)))
+            if not splits.size:
+                continue
+            truth = with_final(np.nanmean(test[whole], axis=1))
+            features = {"learner": file[f"{name}__arms"][whole]}
+            for split in rng.choice(splits, min(_SPLITS, splits.size), replace=False):
+                seen = valid[:, split]
+                yield CurveTask(f"{name} split {split}", "lcdb", with_final(seen), truth, noise_of(seen), features)
+            used += 1
+            if used == _DATA_SETS:
+                return
 
 
 def _sklearn(path: Path) -> list[CurveTask]:
-    curves = _read(path)["curves"].astype(np.float64)
-    name = path.stem.removeprefix("sklearn_")
-    return [_seen_is_true(f"{name} seed {seed}", arms, noise_of(arms)) for seed, arms in enumerate(curves)]
-
-
-def _seen_is_true(name: str, curves: Floats, sigma: float) -> CurveTask:
-    values = with_final(curves)
-    return CurveTask(name, values, values, sigma)
-
-
-def with_final(curves: Floats) -> Floats:
-    """The curves with one more value, that of all later pulls: the mean of the last 5 %, at least of one value."""
-    last = max(1, int(0.05 * curves.shape[-1]))
-    return np.concatenate([curves, curves[..., -last:].mean(axis=-1, keepdims=True)], axis=-1)
-
-
-def noise_of(curves: Floats) -> float:
-    """Noise of a step: root mean square of the second differences over the last two thirds, divided by sqrt 6."""
-    later = curves[..., curves.shape[-1] // 3 :]
-    return max(_LEAST_SIGMA, math.sqrt(float((np.diff(later, 2, axis=-1) ** 2).mean()) / 6))
+    """Each seed of a file is a task."""
+    arrays = read_arrays(path)
+    name, features = path.stem.removeprefix("sklearn_"), {"model": arrays["arms"]}
+    return [
+        seen_is_true(f"{name} seed {seed}", "scikit-learn", arms, noise_of(arms), features)
+        for seed, arms in enumerate(arrays["curves"].astype(np.float64))
+    ]
 
 
 def _accuracies(stored: npt.NDArray[Any]) -> Floats:
     return np.where(stored == _MISSING, np.nan, stored / 10_000.0)
-
-
-def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}

@@ -1,103 +1,222 @@
-"""From the rows of the regret benchmark to its figures: means, intervals, ranks, worst cases, paired ratios."""
+"""From the runs of the arena to its figures: means with intervals, ranks, ratios to the best, large losses."""
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
-from risingbandits.arena.cells import Cell, Row
-from risingbandits.arena.synthetic import GROUPS, Task
+from risingbandits._core.types import Floats
+from risingbandits.arena.entrants import ORACLE
+from risingbandits.arena.intervals import interval, resampled_means
+from risingbandits.arena.outcome import CellsOfRow, Outcome, task_values
+from risingbandits.arena.rows import Played, Row
 
-__all__ = ["BASELINE", "LARGE", "YARDSTICKS", "Outcome", "Report", "Stats", "ratio_interval", "task_stats", "value_of"]
-
-BASELINE = "kl-ucb"
-YARDSTICKS = frozenset({"oracle"})  # shown, but not ranked: it has no regret by definition
-LARGE = 25.0  # % of J*
+BASELINE = "kl-ucb"  # of the paired comparison
+LARGE = 0.25  # of J*
 _LEVEL = 0.95
+_LEAST = {"share": 0.05, "percent": 0.5}  # below, figures count as this in ratios: nobody would mind
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean with its 95 % interval; ``draws`` are the resampled means behind it."""
+
+    mean: float
+    low: float
+    high: float
+    draws: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+
+    @staticmethod
+    def of(mean: float, draws: Floats) -> Figure:
+        return Figure(mean, *interval(draws), draws)
+
+    @staticmethod
+    def mean_of(figures: Sequence[Figure]) -> Figure:
+        """Of independent figures, which are all alike."""
+        return Figure.of(float(np.mean([one.mean for one in figures])), np.mean([one.draws for one in figures], axis=0))
 
 
 @dataclass(frozen=True)
 class Stats:
-    """A policy on a task. ``mean`` and ``half`` are in the task's measure, ``regret`` in rewards."""
+    """An entrant in a row: its figure in the row's measure, and in rewards, and how bad it can be."""
 
-    mean: float
-    half: float
-    count: int
-    median: float
-    worst: float
-    share_large: float
-    regret: float
-    regret_half: float
-    side: str = ""
-    sides: dict[str, float] = field(default_factory=dict)  # mean of each side, in rewards
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """All cells: by task, then by policy."""
-
-    tasks: Sequence[Task]
-    policies: Mapping[str, str]  # label -> settings
-    cells: Mapping[str, Mapping[str, Cell]]
-    left_out: Sequence[str] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    figure: Figure
+    tasks: int
+    runs: int
+    median: float  # of the tasks
+    worst: tuple[str, float]  # task
+    large: float  # share of runs that lose more than a quarter of J*
+    regret: float  # in rewards
+    side: str = ""  # of a pair: the one that counts
+    sides: dict[str, float] = field(default_factory=dict)  # regret of each, in rewards
 
 
-def task_stats(task: Task, rows: Sequence[Row]) -> Stats:
-    """Mean and interval over blocks; of several sides the one with the larger regret in rewards."""
-    by_side: dict[str, list[Row]] = {}
-    for row in rows:
-        by_side.setdefault(row.side, []).append(row)
-    stats = {side: _side_stats(task, side, members) for side, members in by_side.items()}
+def row_stats(row: Row, runs: Sequence[Played]) -> Stats:
+    """The figures of a row; of several sides those of the one with the larger regret in rewards."""
+    by_side: dict[str, list[Played]] = {}
+    for run in runs:
+        by_side.setdefault(run.side, []).append(run)
+    stats = {side: _side_stats(row, side, members) for side, members in by_side.items()}
     worse = max(stats.values(), key=lambda one: one.regret)
     if len(stats) == 1:
         return worse
     return Stats(**{**vars(worse), "sides": {side: one.regret for side, one in stats.items()}})
 
 
-def _side_stats(task: Task, side: str, rows: Sequence[Row]) -> Stats:
-    values = np.array(list(block_values(task, rows).values()))
-    regrets = np.array(list(_blocks(rows, [row.regret for row in rows]).values()))
-    singles = np.array([value_of(task, row) for row in rows])
-    mean, half = student(values)
-    regret, regret_half = student(regrets)
-    large = float((singles > LARGE).mean()) if task.in_percent else math.nan
+def _side_stats(row: Row, side: str, runs: Sequence[Played]) -> Stats:
+    values = task_values(row, runs)
+    means = {task: float(own.mean()) for task, own in values.items()}
+    key = zlib.crc32(f"{row.objective} {row.name}".encode())  # the same draws for every entrant
+    figure = Figure.of(float(np.mean(list(means.values()))), resampled_means(list(values.values()), [key]))
     return Stats(
-        mean, half, len(values), float(np.median(values)), float(values.max()), large, regret, regret_half, side
+        figure,
+        len(values),
+        len(runs),
+        float(np.median(list(means.values()))),
+        max(means.items(), key=lambda item: item[1]),
+        float(np.mean([run.regret > LARGE * run.best for run in runs])),
+        float(np.mean([run.regret for run in runs])),
+        side,
     )
 
 
-def block_values(task: Task, rows: Sequence[Row]) -> dict[str, float]:
-    """The task's measure of each block: of each run, instance or real task."""
-    return _blocks(rows, [value_of(task, row) for row in rows])
+@dataclass(frozen=True)
+class Line:
+    """The figures of one entrant over all rows of an objective."""
+
+    label: str
+    real: Figure | None  # mean over the families of real curves
+    synthetic: Figure | None  # mean over the regimes that are in % of J*
+    rank: float  # mean over families
+    worst_ratio: tuple[str, float]  # regime
+    large: float
+    regimes: dict[str, Figure]
+    failures: int
 
 
-def value_of(task: Task, row: Row) -> float:
-    """A run in the task's measure: % of J*, or a share of what a random arm loses."""
-    return (100.0 if task.in_percent else 1.0) * row.regret / row.scale
+class Board:
+    """The figures of one objective, for those who were told nothing or for those who were told, computed once."""
+
+    def __init__(self, outcome: Outcome, objective: str, told: bool = False) -> None:
+        cells = outcome.told if told else outcome.cells
+        self.objective = objective
+        self.rows = [row for row in outcome.rows if row.objective == objective]
+        self.labels = [label for label in outcome.settings if any(label in cells[row] for row in self.rows)]
+        self.stats: dict[Row, dict[str, Stats]] = {
+            row: {label: row_stats(row, cell.runs) for label, cell in cells[row].items() if cell.runs}
+            for row in self.rows
+        }
+        self.failures = [
+            (label, row.name, cell.failure)
+            for row in self.rows
+            for label, cell in cells[row].items()
+            if cell.failure and label in self.labels
+        ]
+        self.regimes: dict[str, list[Row]] = {}
+        for row in self.rows:
+            self.regimes.setdefault(row.regime, []).append(row)
+        self.figures = {regime: self._figures(rows) for regime, rows in self.regimes.items()}
+        ranks = self._ranks()
+        lines = [self._line(label, ranks.get(label, math.nan)) for label in self.labels]
+        self.lines = sorted(lines, key=_order)
+        self.paired = _paired(self.rows, cells, self.labels)
+
+    def kind(self, regime: str) -> str:
+        return self.regimes[regime][0].kind
+
+    def measure(self, regime: str) -> str:
+        return self.regimes[regime][0].measure
+
+    def best(self, regime: str) -> float:
+        """The lowest mean of the regime."""
+        return min((one.mean for label, one in self.figures[regime].items() if label != ORACLE), default=math.nan)
+
+    def ratio(self, regime: str, label: str) -> float:
+        """To the best entrant of the regime; what is as good as perfect counts as 0.05, or 0.5 % of J*."""
+        least = _LEAST[self.measure(regime)]
+        return max(self.figures[regime][label].mean, least) / max(self.best(regime), least)
+
+    def _figures(self, rows: Sequence[Row]) -> dict[str, Figure]:
+        """Of the entrants that have played all rows of a regime."""
+        labels = [label for label in self.labels if all(label in self.stats[row] for row in rows)]
+        return {label: Figure.mean_of([self.stats[row][label].figure for row in rows]) for label in labels}
+
+    def _line(self, label: str, rank: float) -> Line:
+        own = {regime: found[label] for regime, found in self.figures.items() if label in found}
+        compared = [regime for regime in own if self.kind(regime) != "misjudged"]
+        ratios = {regime: self.ratio(regime, label) for regime in compared}
+        large = [self.stats[row][label].large for regime in compared for row in self.regimes[regime]]
+        return Line(
+            label,
+            self._mean(own, [regime for regime in self.regimes if self.kind(regime) == "real"]),
+            self._mean(
+                own,
+                [r for r in self.regimes if self.kind(r) == "synthetic" and self.measure(r) == "percent"],
+            ),
+            rank,
+            max(ratios.items(), key=lambda item: item[1], default=("", math.nan)),
+            float(np.mean(large)) if large else math.nan,
+            own,
+            sum(failed == label for failed, _, _ in self.failures),
+        )
+
+    @staticmethod
+    def _mean(figures: Mapping[str, Figure], regimes: Sequence[str]) -> Figure | None:
+        """Over regimes, all of which the entrant must have played."""
+        if not regimes or any(regime not in figures for regime in regimes):
+            return None
+        return Figure.mean_of([figures[regime] for regime in regimes])
+
+    def _ranks(self) -> dict[str, float]:
+        """Mean rank over the families of real curves, or over all regimes where there are none; equals share a rank."""
+        real = [regime for regime in self.regimes if self.kind(regime) == "real"]
+        regimes = real or [regime for regime in self.regimes if self.kind(regime) != "misjudged"]
+        labels = [label for label in self.labels if label != ORACLE]
+        labels = [label for label in labels if all(label in self.figures[regime] for regime in regimes)]
+        ranks: list[npt.NDArray[np.float64]] = []
+        for regime in regimes:
+            means = np.array([self.figures[regime][label].mean for label in labels])
+            below = (means[:, None] > means[None, :]).sum(axis=1)
+            equal = (means[:, None] == means[None, :]).sum(axis=1)
+            ranks.append(below + (equal + 1) / 2)
+        return dict(zip(labels, np.mean(ranks, axis=0).tolist(), strict=True)) if ranks and labels else {}
 
 
-def _blocks(rows: Sequence[Row], values: Sequence[float]) -> dict[str, float]:
-    blocks: dict[str, list[float]] = {}
-    for row, value in zip(rows, values, strict=True):
-        blocks.setdefault(row.block or f"run {row.run}", []).append(value)
-    return {block: float(np.mean(members)) for block, members in blocks.items()}
+def _order(line: Line) -> tuple[float, float, str]:
+    real = math.inf if line.real is None else line.real.mean
+    return real, math.inf if line.synthetic is None else line.synthetic.mean, line.label
 
 
-def student(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Mean and half the width of its Student interval; NaN for one value."""
-    n = len(values)
-    half = math.nan if n < 2 else float(stdtrit(n - 1, 0.5 + _LEVEL / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
-    return float(values.mean()), half
+def _paired(rows: Sequence[Row], cells: Mapping[Row, CellsOfRow], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Every entrant against the baseline on the random instances, both on the same instances and seeds."""
+    found = []
+    for row in rows:
+        if row.regime != "random" or BASELINE not in cells[row] or not cells[row][BASELINE].runs:
+            continue
+        base = {task: own.mean() for task, own in task_values(row, cells[row][BASELINE].runs).items()}
+        against = np.array(list(base.values()))
+        of_row = []
+        for label, cell in cells[row].items():
+            if cell.runs and label in labels and label not in (BASELINE, ORACLE):
+                own = task_values(row, cell.runs)
+                values = np.array([own[task].mean() for task in base])
+                ratio, low, high = ratio_interval(values, against)
+                wins = float((values < against).mean())
+                of_row.append(
+                    {"row": row.name, "policy": label, "ratio": ratio, "low": low, "high": high, "wins": wins}
+                )
+        found += sorted(of_row, key=lambda one: (one["ratio"], one["policy"]))
+    return found
 
 
-def ratio_interval(values: npt.NDArray[np.float64], base: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+def ratio_interval(values: Floats, base: Floats) -> tuple[float, float, float]:
     """Ratio of the means of paired values, and its 95 % interval by the delta method (Student)."""
     n = len(values)
     ratio = float(values.mean() / base.mean())
@@ -106,151 +225,3 @@ def ratio_interval(values: npt.NDArray[np.float64], base: npt.NDArray[np.float64
     spread = float((values - ratio * base).std(ddof=1)) / (math.sqrt(n) * abs(float(base.mean())))
     half = float(stdtrit(n - 1, 0.5 + _LEVEL / 2)) * spread
     return ratio, ratio - half, ratio + half
-
-
-@dataclass(frozen=True)
-class Line:
-    """The figures of one policy over all tasks."""
-
-    policy: str
-    mean: float
-    half: float
-    rank: float
-    groups: dict[str, tuple[float, float]]
-    share_large: float
-    worst_task: tuple[str, float]
-    worst_single: tuple[str, float]
-    failures: int
-
-
-class Report:
-    """The figures of an outcome, computed once."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-        self.stats: dict[str, dict[str, Stats]] = {
-            task.name: {
-                label: task_stats(task, cell.rows) for label, cell in outcome.cells[task.name].items() if cell.rows
-            }
-            for task in outcome.tasks
-        }
-        self.failures = [
-            (label, task.name, cell.failure)
-            for task in outcome.tasks
-            for label, cell in outcome.cells[task.name].items()
-            if cell.failure
-        ]
-        self.groups = [group for group in GROUPS if any(task.group == group for task in outcome.tasks)]
-        ranks = self._ranks()
-        lines = [self._line(label, ranks[label]) for label in outcome.policies]
-        self.lines = sorted(lines, key=lambda line: (_last(line.mean), _last(line.rank), line.policy))
-        self.paired = self._paired()
-
-    def _line(self, label: str, rank: float) -> Line:
-        groups = {group: self._group(label, group) for group in self.groups}
-        counted = [groups[group] for group in self.groups if _counts(group) and not math.isnan(groups[group][0])]
-        tasks = [task for task in self.outcome.tasks if _counts(task.group) and label in self.stats[task.name]]
-        here = {task.name: self.stats[task.name][label] for task in tasks}
-        return Line(
-            label,
-            *_combined([mean for mean, _ in counted], [half for _, half in counted], [1.0] * len(counted)),
-            rank,
-            groups,
-            _mean([one.share_large for one in here.values()]),
-            _largest({name: one.mean for name, one in here.items()}),
-            _largest({name: one.worst for name, one in here.items()}),
-            sum(failed == label for failed, _, _ in self.failures),
-        )
-
-    def _group(self, label: str, group: str) -> tuple[float, float]:
-        tasks = [task for task in self.outcome.tasks if task.group == group and label in self.stats[task.name]]
-        found = [self.stats[task.name][label] for task in tasks]
-        return _combined([one.mean for one in found], [_normal(one) for one in found], [task.weight for task in tasks])
-
-    def _ranks(self) -> dict[str, float]:
-        """Mean rank of each policy that is played on all tasks but those of finding the best arm: over tasks by their
-        weights, then over groups.
-        """
-        ranked_tasks = [task for task in self.outcome.tasks if task.change is None and task.group != "real-best-arm"]
-        labels = [
-            label
-            for label in self.outcome.policies
-            if label not in YARDSTICKS
-            and not any(self.outcome.cells[task.name][label].skipped for task in ranked_tasks)
-        ]
-        by_group: dict[str, list[tuple[float, npt.NDArray[np.float64]]]] = {}
-        for task in ranked_tasks:
-            if labels:
-                found = self.stats[task.name]
-                means = np.array([found[label].mean if label in found else math.inf for label in labels])
-                below = (means[:, None] > means[None, :]).sum(axis=1)
-                equal = (means[:, None] == means[None, :]).sum(axis=1)
-                ranks = np.where(np.isinf(means), len(labels), below + (equal + 1) / 2)
-                by_group.setdefault(task.group, []).append((task.weight, ranks))
-        if not by_group:
-            return dict.fromkeys(self.outcome.policies, math.nan)
-        of_groups = [
-            np.average([ranks for _, ranks in members], axis=0, weights=[weight for weight, _ in members])
-            for members in by_group.values()
-        ]
-        ranked = dict(zip(labels, np.mean(of_groups, axis=0).tolist(), strict=True))
-        return {label: ranked.get(label, math.nan) for label in self.outcome.policies}
-
-    def _paired(self) -> list[dict[str, Any]]:
-        """Every policy against the baseline on the random instances, both on the same instances and seeds."""
-        found = []
-        for task in self.outcome.tasks:
-            cells = self.outcome.cells[task.name]
-            if task.group != "random" or BASELINE not in cells or not cells[BASELINE].rows:
-                continue
-            base = block_values(task, cells[BASELINE].rows)
-            for label, cell in cells.items():
-                if cell.rows and label != BASELINE and label not in YARDSTICKS:
-                    own = block_values(task, cell.rows)
-                    values, against = np.array([own[block] for block in base]), np.array(list(base.values()))
-                    ratio, low, high = ratio_interval(values, against)
-                    wins = float((values < against).mean())
-                    found.append(
-                        {"task": task.name, "policy": label, "ratio": ratio, "low": low, "high": high, "wins": wins}
-                    )
-        order = [task.name for task in self.outcome.tasks]
-        return sorted(found, key=lambda row: (order.index(row["task"]), row["ratio"], row["policy"]))
-
-    def notes(self) -> list[str]:
-        """What is missing and why."""
-        found = list(self.outcome.left_out)
-        found += [f"{label} failed on {task} (marked *): {sentence}" for label, task, sentence in self.failures]
-        if "random" in self.groups and not self.paired:
-            found.append(f"No paired comparison: it needs {BASELINE} and another policy.")
-        return found
-
-
-def _counts(group: str) -> bool:
-    """Whether the group belongs to the mean: in % of J* and open to all policies."""
-    return not group.startswith(("real", "misjudged"))
-
-
-def _normal(stats: Stats) -> float:
-    """The half width that a normal interval would have, from the Student one."""
-    if math.isnan(stats.half):
-        return 0.0
-    return stats.half * float(ndtri(0.5 + _LEVEL / 2)) / float(stdtrit(stats.count - 1, 0.5 + _LEVEL / 2))
-
-
-def _combined(means: Sequence[float], halves: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
-    if not means:
-        return math.nan, math.nan
-    share = np.array(weights) / sum(weights)
-    return float(share @ np.array(means)), float(np.sqrt(((share * np.array(halves)) ** 2).sum()))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else math.nan
-
-
-def _largest(values: Mapping[str, float]) -> tuple[str, float]:
-    return max(values.items(), key=lambda item: item[1], default=("", math.nan))
-
-
-def _last(value: float) -> float:
-    return math.inf if math.isnan(value) else value

@@ -1,20 +1,21 @@
-"""What policies for small budgets are measured by: Gaussian UCB on a few arms drawn at random, told the noise level."""
+"""What policies for small budgets are measured by: Gaussian UCB on a few arms drawn at random, told nothing."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
-from risingbandits import RisingBandit
 from risingbandits.policies.few_arms import FewArms
-
-__all__ = ["FewArmsGaussianUCB"]
 
 
 class FewArmsGaussianUCB(FewArms):
-    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, whatever their number."""
+    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, whatever their number; the noise is estimated.
 
-    name = "gaussian-ucb on sqrt(T)/3 arms"
+    >>> FewArmsGaussianUCB().new_state(50, 900, 900).inner_pulls.size
+    10
+    """
+
+    name = "few-arms-ucb"
     summary = "Gaussian UCB on a few arms, the yardstick for small budgets"
 
     def __init__(
@@ -23,9 +24,9 @@ class FewArmsGaussianUCB(FewArms):
         max_arms: int | str = "auto",
         order: str = "random",
         settings: Any = None,
-        sigma: float | str | None = None,
+        sigma: float | str | None = "smooth",
     ) -> None:
         super().__init__(policy, max_arms, order, settings, sigma)
 
-    def for_problem(self, instance: RisingBandit, horizon: int) -> Self:
-        return super().for_problem(instance, horizon).replace(max_arms=math.ceil(math.sqrt(horizon) / 3))
+    def _few(self, n_arms: int, horizon: int | None) -> int:
+        return n_arms if horizon is None else min(n_arms, math.ceil(math.sqrt(horizon) / 3))
