@@ -26,6 +26,7 @@ EXCEPT = re.compile(r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatc
 # How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
+    "risingbandits arena": "--quick --rows presets --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
     "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
