@@ -182,3 +182,16 @@ def test_a_folder_without_curves(tmp_path: Path) -> None:
     rows, left_out = suite(["real"], ["cumulative"], 0, Sizes(), str(tmp_path))
     assert not rows
     assert left_out == ["real curves left out: the folder that RISINGBANDITS_DATA names has no curves/*.npz."]
+
+
+def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told") == 0
+    page = (tmp_path / "arena.html").read_text()
+    assert "Earn while learning" in page
+    for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-synthetic-told", "cumulative-rows-1"):
+        assert f'id="{key}"' in page
+    assert page.count("as a table</summary>") == 1
+    written = (tmp_path / "arena.html").read_bytes()
+    arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told")
+    assert (tmp_path / "arena.html").read_bytes() == written

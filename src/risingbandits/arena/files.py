@@ -108,6 +108,7 @@ def board_summary(board: Board) -> dict[str, Any]:
             {
                 "policy": line.label,
                 "real": _figure(line.real),
+                "families": [regime for regime in line.regimes if board.kind(regime) == "real"],
                 "synthetic": _figure(line.synthetic),
                 "rank": line.rank,
                 "worst_ratio": {"row": line.worst_ratio[0], "ratio": line.worst_ratio[1]},

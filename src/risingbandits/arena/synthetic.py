@@ -148,7 +148,7 @@ def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
     """Ten rising arms and a thousand rounds, with noise: the same arms with each kind."""
     for name, noise in _SHORT_NOISES.items():
         build = partial(_drawn, random_problem, 10, 1_000, noise, "noisy short", seed)
-        label = f"noisy short runs, {name}"
+        label = f"noisy-short {name}"
         row = _many(label, label, build, sizes.instances, max(5, sizes.runs_per_instance), seed, objective)
         yield replace(row, measure="share")
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+
+if TYPE_CHECKING:
+    from risingbandits.arena.files import Boards
+    from risingbandits.arena.outcome import Outcome
 
 _EPILOG = """\
 Examples:
@@ -53,6 +57,7 @@ def arena(
     seed: Seed = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for results; a second call continues.")] = Path("arena"),
+    record: Annotated[Path | None, typer.Option(help="Keep the figures in this new JSON file too.")] = None,
     jobs: Jobs = None,
     backend: Backend = "local",
     address: Address = None,
@@ -60,7 +65,7 @@ def arena(
     """Judge policies on real learning curves and simulated problems; told nothing, families weighted alike."""
     if context.invoked_subcommand is not None:
         return
-    from risingbandits.arena import files, tables
+    from risingbandits.arena import files, records, tables
     from risingbandits.arena.contest import Contest
     from risingbandits.arena.entrants import parse_entrants, parse_tuned
     from risingbandits.arena.synthetic import Sizes
@@ -79,12 +84,17 @@ def arena(
         sizes=Sizes(runs=sizes[0], instances=sizes[1], orders=sizes[2], quick=quick),
         seed=seed,
     )
+    if record is not None and record.exists():
+        raise RisingBanditsError(f"record must be a new file, and {record} is there already.")
     if out.exists() and not out.is_dir():
         raise RisingBanditsError(f"out must be a folder, got the file {out}.")
     outcome, played = contest.play(out, backend, jobs, address, _bar)
     boards = files.boards_of(outcome)
-    command = given_command(context, "out")
+    command = given_command(context, "out", "record")
     files.save(outcome, boards, out, command)
+    page = _page(outcome, boards, out, command)
+    if record is not None:
+        records.write_record(records.record_of(outcome, boards, command), record)
     for board, with_more in boards.values():
         show(tables.overall_table(board, with_more))
         for kinds, name in files.PARTS:
@@ -95,9 +105,31 @@ def arena(
         show(tables.chosen_table(outcome, label))
     for sentence in files.notes(outcome, boards):
         typer.echo(sentence)
-    typer.echo(f"{played:,} runs played now. Tables: {out / 'arena.md'}")
+    typer.echo(f"{played:,} runs played now. {page}Tables: {out / 'arena.md'}")
     if any(each is not None and each.failures for pair in boards.values() for each in pair):
         raise typer.Exit(1)
+
+
+@commands.command("records")
+def show_records(
+    folder: Annotated[Path, typer.Argument(help="Folder of records that --record wrote.")] = Path("records"),
+) -> None:
+    """Print a leaderboard of the records in a folder."""
+    from risingbandits.arena.records import leaderboard
+
+    for table in leaderboard(folder):
+        show(table)
+
+
+def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
+    """Write the page where Plotly is there; what the last line of the command says of it."""
+    from risingbandits.arena.page import write_page
+
+    try:
+        write_page(outcome, boards, out / "arena.html", command)
+    except RisingBanditsError as error:
+        return f"No page: {error} "
+    return f"Page: {out / 'arena.html'} "
 
 
 @contextmanager
