@@ -26,6 +26,8 @@ EXCEPT = re.compile(r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatc
 # How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
+    "risingbandits arena records": "",
+    "risingbandits arena": "--quick --rows presets --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
     "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
@@ -91,6 +93,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
             allocator.tell(pull, 0.5)
     run(["risingbandits", "run", "plan.toml"], folder)
     run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
+    arena = ["arena", "--quick", "--rows", "stationary", "--policies", "kl-ucb", "--record", "records/quick.json"]
+    run(["risingbandits", *arena], folder)
     return folder
 
 
