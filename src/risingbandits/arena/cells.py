@@ -90,7 +90,7 @@ class Cells:
                 if policy is None:
                     return Cell(skipped=True)
                 policy.validate()
-                digest.update(f"{policy!r};{self.stamps.of(policy, problem.n_arms)};".encode())
+                digest.update(f"{policy!r};{self.stamps.of(policy, problem.n_arms, problem.horizon)};".encode())
         except Exception as error:
             return _failed(error)
         key = digest.hexdigest()

@@ -23,17 +23,17 @@ class Stamps:
     def __init__(self) -> None:
         self._known: dict[tuple[type[Policy], Kernels], str] = {}
 
-    def of(self, policy: Policy, n_arms: int) -> str:
-        kind = type(policy), policy.kernels_for(n_arms)
+    def of(self, policy: Policy, n_arms: int, horizon: int) -> str:
+        kind = type(policy), policy.kernels_for(n_arms, horizon)
         if kind not in self._known:
-            self._known[kind] = stamp_of(policy, n_arms)
+            self._known[kind] = stamp_of(policy, n_arms, horizon)
         return self._known[kind]
 
 
-def stamp_of(policy: Policy, n_arms: int) -> str:
-    """A hash of the code that decides how the policy plays ``n_arms`` arms: compiled kernels and Python files."""
+def stamp_of(policy: Policy, n_arms: int, horizon: int | None = None) -> str:
+    """A hash of the code that decides how the policy plays: compiled kernels and Python files."""
     digest = hashlib.sha256(f"{type(policy).__module__}.{type(policy).__qualname__};".encode())
-    for kernel in (*policy.kernels_for(n_arms), engine.loop, _sums.fill_sums):
+    for kernel in (*policy.kernels_for(n_arms, horizon), engine.loop, _sums.fill_sums):
         digest.update(f"{source_stamp(kernel)};".encode())
     files = {Path(str(engine.__file__))}
     for kind in type(policy).__mro__:
