@@ -8,7 +8,6 @@ run is about follows from the objective and from how many arms and rounds there 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
@@ -21,7 +20,6 @@ from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.rejects import SelectiveRace
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_arms import OpenArms
-from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
@@ -124,9 +122,8 @@ class Auto(Policy):
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
 
-    def explain(self) -> Explanation:
-        """Why the next arm is what it is: the policy that plays, and the parts of its index, arm by arm."""
-        return replace(super().explain(), policy=f"{self!r}, played by {self._playing()!r}")
+    def described(self) -> str:
+        return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"
 
     def _playing(self) -> Policy:
         """The policy that plays this run."""

@@ -289,8 +289,12 @@ class Policy:
         """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
         self._check_begun("explain")
         return Explanation(
-            repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
+            self.described(), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
         )
+
+    def described(self) -> str:
+        """The policy with its settings and, in a run, with what a reader should know of how it plays."""
+        return repr(self)
 
     def state_dict(self) -> dict[str, Any]:
         """The run as plain numbers and arrays, for `restore`; the settings are not in it."""
