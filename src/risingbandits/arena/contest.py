@@ -73,42 +73,41 @@ class Contest:
         rows, left_out = suite(self.rows, self.objectives, self.seed, self.sizes, data)
         if not rows:
             raise RisingBanditsError(" ".join(left_out) or "rows must leave at least one row, got none.")
-        entrants = {objective: self.entrants(objective) for objective in self.objectives}
+        entrants = {row: self.entrants(row.objective, row.kind) for row in rows}
         turns = (False, True) if self.told else (False,)
-        total = sum(row.runs * len(entrants[row.objective]) * len(turns) for row in rows)
+        total = sum(row.runs * len(entrants[row]) * len(turns) for row in rows)
         found: dict[bool, dict[Row, dict[str, Cell]]] = {told: {} for told in turns}
         with backend_for(backend, jobs, address) as players, (bar or _no_bar)(total) as advance:
             cells = Cells(folder, players)
             for row in rows:
                 cells.advance = lambda label, runs, name=row.name: advance(f"{name}: {label}", runs)  # type: ignore[misc]
                 for told in turns:
-                    asked = [Entrant(label, policy, told) for label, policy in entrants[row.objective].items()]
+                    asked = [Entrant(label, policy, told) for label, policy in entrants[row].items()]
                     found[told][row] = {entrant.label: cell for entrant, cell in cells.of(row, asked).items()}
-        return self._outcome(rows, found, entrants, left_out), cells.played
+        return self._outcome(rows, found, left_out), cells.played
 
-    def entrants(self, objective: str) -> dict[str, Policy | None]:
-        """Everybody who plays for an objective, candidates of tuned labels too."""
-        own = self._asked(objective)
+    def entrants(self, objective: str, kind: str) -> dict[str, Policy | None]:
+        """Everybody who plays rows of a kind for an objective, candidates of tuned labels too."""
+        own = self._asked(objective, kind)
         for tuned in self.tuned:
             if tuned.label in own or tuned.label in tuned.candidates:
                 raise RisingBanditsError(f"tune must give a label of its own, got {tuned.label!r}.")
             own |= {label: policy for label, policy in tuned.candidates.items() if label not in own}
         return own
 
-    def _asked(self, objective: str) -> dict[str, Policy | None]:
-        return default_entrants(objective, self.sizes.quick) if self.policies is None else dict(self.policies)
+    def _asked(self, objective: str, kind: str) -> dict[str, Policy | None]:
+        return default_entrants(objective, kind, self.sizes.quick) if self.policies is None else dict(self.policies)
 
     def _outcome(
         self,
         rows: Sequence[Row],
         found: dict[bool, dict[Row, dict[str, Cell]]],
-        entrants: Mapping[str, Mapping[str, Policy | None]],
         left_out: Sequence[str],
     ) -> Outcome:
         shown = {
             label: Entrant(label, policy).settings
-            for objective in self.objectives
-            for label, policy in self._asked(objective).items()
+            for row in rows
+            for label, policy in self._asked(row.objective, row.kind).items()
         }
         chosen = {}
         for tuned in self.tuned:
