@@ -12,7 +12,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.arena.cells import Cell
 from risingbandits.arena.files import boards_of
 from risingbandits.arena.outcome import Outcome
-from risingbandits.arena.records import leaderboard, read_record, record_of, write_record
+from risingbandits.arena.records import families_tables, leaderboard, read_record, record_of, write_record
 from risingbandits.arena.rows import Played, Row
 from risingbandits.cli.app import run
 
@@ -51,6 +51,9 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, capsys: pytest.Captu
     ]
     with pytest.raises(RisingBanditsError, match="is there already"):
         write_record(made({"a": 0.1}), tmp_path / "one.json")
+    (by_family,) = families_tables(read_record(tmp_path / "one.json"))
+    assert by_family.header == ("row", "b", "a")
+    assert by_family.rows == [("family", "0.25", "0.50")]
     assert run(["arena", "records", str(tmp_path)]) == 0
     assert "2030-01-02" in capsys.readouterr().out
 

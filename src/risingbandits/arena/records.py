@@ -27,7 +27,7 @@ from risingbandits.arena.tables import title as objective_title
 from risingbandits.policies.base import OBJECTIVES
 
 FORMAT = 1
-_KEYS = ("format", "command", "date", "versions", "parameters", "policies", "chosen", "objectives")
+_KEYS = ("format", "command", "date", "versions", "parameters", "policies", "chosen", "measures", "objectives")
 _VERSIONS = ("risingbandits", "python", "numpy", "numba")
 
 
@@ -53,6 +53,7 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
             "parameters": {key: value for key, value in outcome.parameters.items() if key != "version"},
             "policies": dict(outcome.settings),
             "chosen": outcome.chosen,
+            "measures": {regime: board.measure(regime) for board, _ in boards.values() for regime in board.regimes},
             "objectives": objectives,
         }
     )
@@ -93,8 +94,10 @@ def _wrong(record: Any) -> str:
         if objective not in OBJECTIVES or "told nothing" not in boards:
             return f"objectives must be some of {', '.join(OBJECTIVES)}, with figures of those told nothing"
         for line in (line for lines in boards.values() for line in lines):
-            if line.get("policy") not in record["policies"] or not isinstance(line.get("regimes"), dict):
-                return f"a line of {objective} has no policy of the record, or no regimes"
+            if line.get("policy") not in record["policies"] or not set(line.get("regimes", ())) <= set(
+                record["measures"]
+            ):
+                return f"a line of {objective} has no policy of the record, or rows without a measure"
     return ""
 
 
@@ -131,6 +134,29 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
     ]
     header = ("policy", "real curves", "families", "rank", "worst ratio", "orders", "record", "version, date")
     return TextTable(header, rows, frozenset({1, 2, 3, 5}), objective_title(objective))
+
+
+def families_tables(record: Mapping[str, Any]) -> list[TextTable]:
+    """The rows of a record, policy by policy: for each objective, told nothing and told."""
+    found = []
+    for objective, boards in record["objectives"].items():
+        for told, lines in boards.items():
+            regimes = list(dict.fromkeys(regime for line in lines for regime in line["regimes"]))
+            measures = record["measures"]
+            rows = [
+                (regime, *(_cell(line["regimes"].get(regime), measures[regime]) for line in lines))
+                for regime in regimes
+            ]
+            header = ("row", *(line["policy"] for line in lines))
+            title = f"{objective_title(objective)}, {told}"
+            found.append(TextTable(header, rows, frozenset(range(1, len(header))), title))
+    return found
+
+
+def _cell(figure: Mapping[str, float] | None, measure: str) -> str:
+    if figure is None:
+        return "-"
+    return f"{number(figure['mean'], 1)} %" if measure == "percent" else number(figure["mean"], 2)
 
 
 def _families(line: Mapping[str, Any], record: Mapping[str, Any]) -> str:

@@ -190,8 +190,9 @@ class Board:
 
 
 def _order(line: Line) -> tuple[float, float, str]:
+    """By the mean over families; where there is none by the rank."""
     real = math.inf if line.real is None else line.real.mean
-    return real, math.inf if line.synthetic is None else line.synthetic.mean, line.label
+    return real, math.inf if math.isnan(line.rank) else line.rank, line.label
 
 
 def _paired(rows: Sequence[Row], cells: Mapping[Row, CellsOfRow], labels: Sequence[str]) -> list[dict[str, Any]]:

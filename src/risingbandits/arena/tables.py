@@ -54,9 +54,10 @@ def overall_table(board: Board, told: Board | None = None) -> TextTable:
             other = of_told.get(line.label)
             cells.insert(2, figure(None if other is None else other.real))
         rows.append(tuple(cells))
-    texts = {header.index("policy"), header.index("in")}
-    numeric = frozenset(range(len(header))) - texts
-    return TextTable(tuple(header), rows, numeric, title(board.objective))
+    kept = [at for at in range(len(header)) if any(row[at] != "-" for row in rows)]  # no column without a figure
+    numeric = frozenset(place for place, at in enumerate(kept) if header[at] not in ("policy", "in"))
+    shown = [tuple(row[at] for at in kept) for row in rows]
+    return TextTable(tuple(header[at] for at in kept), shown, numeric, title(board.objective))
 
 
 def regimes_table(board: Board, kinds: tuple[str, ...], name: str, intervals: bool = True) -> TextTable:

@@ -121,6 +121,34 @@ def show_records(
         show(table)
 
 
+@commands.command()
+def data(
+    family: Annotated[str | None, typer.Argument(help="Make this one: lcdb, scikit-learn or tdmpc2.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="What is read: database-accuracy.csv (lcdb), the folder results (tdmpc2)."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the files; by default curves/ of RISINGBANDITS_DATA.")
+    ] = None,
+) -> None:
+    """Tell which files of real curves are there and where they are from, or make those of a family."""
+    import os
+
+    from risingbandits.arena.rebuild.sources import rebuild, sources_table
+
+    if out is None:
+        named = os.environ.get("RISINGBANDITS_DATA")
+        if not named and family is not None:
+            raise RisingBanditsError("give --out, the folder to write to, or set RISINGBANDITS_DATA.")
+        out = Path(named or ".") / "curves"
+    if family is None:
+        show(sources_table(out))
+        return
+    for name, state in rebuild(family, out, source).items():
+        typer.echo(f"{out / name}: {state}")
+
+
 def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
     """Write the page where Plotly is there; what the last line of the command says of it."""
     from risingbandits.arena.page import write_page
