@@ -16,8 +16,7 @@ from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
-from risingbandits.policies.best_arm.asha import ASHA
-from risingbandits.policies.best_arm.rejects import SelectiveRace
+from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_arms import OpenArms
 from risingbandits.policies.registry import register
@@ -39,7 +38,7 @@ class Auto(Policy):
 
     A run is played by the policy that `chosen` names:
 
-    - to find the arm to keep, by `SelectiveRace`, or by `ASHA` where the horizon is not known;
+    - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
     - to earn while learning with up to 100 rounds for each arm, by `OpenArms`, which opens arms one after another;
     - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
@@ -79,7 +78,7 @@ class Auto(Policy):
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
         if self.objective == "best-arm":
-            return ASHA() if horizon is None else SelectiveRace()
+            return ScoutedHalving(order=self.order)
         if (rounds < FEW * n_arms) if horizon is None else (horizon <= FEW * n_arms):
             return OpenArms(order=self.order, sigma=self.sigma)
         return CommitEnsemble(sigma=self.sigma)
