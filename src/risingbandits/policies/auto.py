@@ -17,6 +17,7 @@ from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+from risingbandits.policies.commit import commit_ensemble
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_arms import OpenArms
 from risingbandits.policies.registry import register
@@ -120,6 +121,11 @@ class Auto(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
+
+    def remark(self, state: Any) -> str | None:
+        if not isinstance(state, commit_ensemble.State):  # of a simulation, too, which begins no run
+            return None
+        return CommitEnsemble(sigma=self.sigma).remark(state)
 
     def described(self) -> str:
         return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"
