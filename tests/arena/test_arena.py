@@ -240,5 +240,6 @@ def test_real_rows_told_and_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[
         told = {line["policy"]: line for line in found["told"]["lines"]}
         assert told["red-ucb"]["real"] != lines["red-ucb"]["real"]  # it has a sigma
     assert json.loads(record.read_text())["chosen"] == summary["chosen"]
+    assert "--tune 'mine = round-robin, successive-halving' --rows real,made" in summary["command"]
     assert arena(tmp_path / "out", *arguments, "--record", str(record)) == 2
     assert "is there already" in capsys.readouterr().err
