@@ -19,13 +19,19 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
 
-# What a test cannot run: programs that need a cluster or a registry, `make test` itself, and what other tests run:
-# `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without make.
-EXCEPT = re.compile(r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatch|srun|kubectl|ssh) .*)$")
+# What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, and what
+# other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without
+# make.
+EXCEPT = re.compile(
+    r"(make (test|test-all|docs|demo|bench|clean)|(pip|ray|sbatch|srun|kubectl|ssh) .*|risingbandits arena data .+)$"
+)
 
 # How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
+    "risingbandits arena records": "",
+    "risingbandits arena data": "",
+    "risingbandits arena": "--quick --rows presets --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
     "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
@@ -91,6 +97,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
             allocator.tell(pull, 0.5)
     run(["risingbandits", "run", "plan.toml"], folder)
     run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
+    arena = ["arena", "--quick", "--rows", "stationary", "--policies", "kl-ucb", "--record", "records/quick.json"]
+    run(["risingbandits", *arena], folder)
     return folder
 
 

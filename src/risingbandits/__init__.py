@@ -18,7 +18,7 @@ and an `Allocator` decides for real, one pull at a time:
 'large'
 
 Everything else has a room of its own, loaded when it is first used: ``rb.policies``, ``rb.problems`` (curves, noise),
-``rb.theory``, ``rb.allocation``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``.
+``rb.theory``, ``rb.allocation``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``, ``rb.arena``.
 """
 
 import importlib
@@ -27,7 +27,18 @@ from typing import TYPE_CHECKING, Any
 from risingbandits._version import __version__
 
 if TYPE_CHECKING:
-    from risingbandits import allocation, integrations, paper, policies, problems, reports, simulation, testing, theory
+    from risingbandits import (
+        allocation,
+        arena,
+        integrations,
+        paper,
+        policies,
+        problems,
+        reports,
+        simulation,
+        testing,
+        theory,
+    )
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
     from risingbandits.policies import Policy, get_policy, policy_names, recommended_policy
@@ -46,6 +57,7 @@ __all__ = [
     "RisingBanditsError",
     "__version__",
     "allocation",
+    "arena",
     "get_policy",
     "get_problem",
     "integrations",
@@ -64,7 +76,18 @@ __all__ = [
     "theory",
 ]
 
-_ROOMS = ("allocation", "integrations", "paper", "policies", "problems", "reports", "simulation", "testing", "theory")
+_ROOMS = (
+    "allocation",
+    "arena",
+    "integrations",
+    "paper",
+    "policies",
+    "problems",
+    "reports",
+    "simulation",
+    "testing",
+    "theory",
+)
 _MODULES = {
     "_core.errors": ("RisingBanditsError",),
     "allocation": ("Allocator", "Budget", "NoArmFree", "Pull"),

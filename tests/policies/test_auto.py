@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from risingbandits import RisingBanditsError, get_problem, recommended_policy
+from risingbandits import Policy, RisingBanditsError, get_problem, recommended_policy
 from risingbandits.policies import Auto
+from risingbandits.policies.auto import FEW
 from risingbandits.problems import Bernoulli, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes, play_by_hand
 
@@ -34,6 +38,51 @@ def test_a_run_is_that_of_the_chosen_policy(objective: str, horizon: int) -> Non
 def test_kinds_of_runs_are_played_by_different_policies() -> None:
     played = {type(Auto(objective).chosen(8, horizon)) for objective, horizon in KINDS}
     assert len(played) == len(KINDS)
+
+
+def curve(arm: int, n: int) -> float:
+    return [0.5, 0.9 * n / (n + 40), 0.3][arm]
+
+
+def play(policy: Policy, rounds: int) -> list[int]:
+    asked = []
+    for _ in range(rounds):
+        arm = policy.ask()
+        policy.tell(arm, curve(arm, int(policy.pulls[arm]) + 1))
+        asked.append(arm)
+    return asked
+
+
+def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen() -> None:
+    """By hand: the first policy for 100 rounds an arm, then the second, told the same rewards arm by arm."""
+    n_arms, rounds = 3, 3 * FEW
+    first = Auto().chosen(n_arms, None).reset(n_arms, seed=5)
+    before = play(first, rounds)
+    second = Auto().chosen(n_arms, None, rounds).reset(n_arms)
+    assert type(second) is not type(first)
+    for arm in first._state.order:
+        total = 0.0
+        for n in range(1, int(first.pulls[arm]) + 1):  # rewards as they follow from sums, to the last bit
+            after = total + curve(arm, n)
+            second.tell(arm, after - total)
+            total = after
+    after_switch = play(second, 200)
+    assert len(set(after_switch)) > 1
+    auto = Auto().reset(n_arms, seed=5)
+    assert play(auto, rounds + 200) == before + after_switch
+    assert auto.pulls.sum() == rounds + 200
+    assert auto.recommend() == second.recommend() == 1
+    assert repr(second) in auto.explain().policy
+
+
+@pytest.mark.parametrize("rounds", [3 * FEW - 1, 3 * FEW, 3 * FEW + 50])
+def test_copies_go_on_alike_around_the_take_over(rounds: int, tmp_path: Path) -> None:
+    policy = Auto().reset(3, seed=5)
+    play(policy, rounds)
+    copies = [policy.clone(), Policy.load(policy.save(tmp_path / "run.npz")), pickle.loads(pickle.dumps(policy))]
+    expected = play(policy, 60)
+    for copy in copies:
+        assert play(copy, 60) == expected
 
 
 @pytest.mark.parametrize("objective", ["cumulative", "best-arm"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,19 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
 def test_many_arms_are_the_same_in_all_modes() -> None:
     problem = random_problem(150, horizon=1_500, seed=2)
     check_same_in_all_modes(REdUCB(sigma=0.05), problem, 1_500, seed=1)
+
+
+def test_a_pickled_run_can_grow() -> None:
+    """Arrays from a pickle may not own their memory; 500 pulls are more than the copy has room for."""
+    policy = REdUCB().reset(3)
+    for n in range(100):
+        policy.tell(n % 3, 0.01 * n)
+    copy = pickle.loads(pickle.dumps(policy))
+    for one in (policy, copy):
+        for n in range(500):
+            one.tell(n % 3, 0.5)
+    assert copy.pulls.tolist() == policy.pulls.tolist()
+    assert str(copy.explain()) == str(policy.explain())
 
 
 # -- check_policy finds what is wrong -----------------------------------------------------------------------------

@@ -54,7 +54,9 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     explanation = ledger.policy.explain()
     following = _next_arm(ledger)
     rows = [_row(ledger, arm, explanation, following) for arm in ledger.arms]
-    return AllocationTable(f"{ledger.policy!r}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight", rows)
+    return AllocationTable(
+        f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight", rows
+    )
 
 
 def arms_table(ledger: Ledger) -> TextTable:

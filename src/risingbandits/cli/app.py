@@ -18,7 +18,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import curve_commands, paper, report_commands, run_plan, store_commands, worker
+from risingbandits.cli import arena_commands, curve_commands, paper, report_commands, run_plan, store_commands, worker
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
@@ -245,4 +245,5 @@ def _present(
 
 for module in (curve_commands, run_plan, worker, store_commands, report_commands):
     app.add_typer(module.commands)
+app.add_typer(arena_commands.commands, name="arena")
 app.add_typer(paper.commands, name="paper")

@@ -19,6 +19,7 @@ from risingbandits.policies.best_arm.halving import SequentialHalving, Successiv
 from risingbandits.policies.best_arm.hyperband import Hyperband
 from risingbandits.policies.best_arm.r_ucbe import RUCBE
 from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
+from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
 from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
 from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
@@ -76,6 +77,7 @@ __all__ = [
     "RLessUCB",
     "Rexp3",
     "RoundRobin",
+    "ScoutedHalving",
     "SelectiveRace",
     "SequentialHalving",
     "Ser4",

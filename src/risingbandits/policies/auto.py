@@ -7,20 +7,18 @@ run is about follows from the objective and from how many arms and rounds there 
 
 from __future__ import annotations
 
-from dataclasses import replace
+import itertools
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
-from risingbandits.policies.best_arm.asha import ASHA
-from risingbandits.policies.best_arm.rejects import SelectiveRace
+from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_arms import OpenArms
-from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
@@ -40,11 +38,12 @@ class Auto(Policy):
 
     A run is played by the policy that `chosen` names:
 
-    - to find the arm to keep, by `SelectiveRace`, or by `ASHA` where the horizon is not known;
+    - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
     - to earn while learning with up to 100 rounds for each arm, by `OpenArms`, which opens arms one after another;
     - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
-    Noise is estimated from the rewards. The same seed gives the same decisions.
+    Where the number of rounds is not known, the second takes over from the first after 100 rounds for each arm, with
+    all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
     ----------
@@ -76,21 +75,45 @@ class Auto(Policy):
     order: str = one_of(*sweeps.ORDERS)
     sigma: float | str = setting("auto", _check_sigma)
 
-    def chosen(self, n_arms: int, horizon: int | None = None) -> Policy:
-        """The policy that plays a run of so many arms and rounds (None: not known)."""
+    def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
+        """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
         if self.objective == "best-arm":
-            return ASHA() if horizon is None else SelectiveRace()
-        if horizon is None or horizon <= FEW * n_arms:
+            return ScoutedHalving(order=self.order)
+        if (rounds < FEW * n_arms) if horizon is None else (horizon <= FEW * n_arms):
             return OpenArms(order=self.order, sigma=self.sigma)
         return CommitEnsemble(sigma=self.sigma)
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        chosen = self.chosen(n_arms, horizon)
+        chosen = self.chosen(n_arms, horizon, getattr(self, "rounds", 0))
         kernels = chosen.kernels_for(n_arms, horizon)
         return kernels if chosen.draws else _without_generator(kernels)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return self.chosen(n_arms, horizon).new_state(n_arms, horizon, capacity)
+
+    def tell(self, arm: int, reward: float) -> None:
+        """Report the reward of one pull of ``arm``, whether it was asked for or not."""
+        super().tell(arm, reward)
+        if self.horizon is None and self.rounds == FEW * self.n_arms and self.objective == "cumulative":
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Go on with the policy for many rounds, told what was seen, arm by arm."""
+        few = self._state
+        successor = self._playing().reset(self.n_arms)
+        for arm in few.order:
+            start = few.places[arm, 0]
+            sums = [0.0, *few.pool[start + 1 : start + 1 + few.counts[arm]]]
+            for before, after in itertools.pairwise(sums):
+                successor.tell(arm, after - before)
+        self._begin(self.n_arms, None, successor._state, successor._capacity, successor._pulls, self._rng)
+
+    def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
+        self.reset(n_arms, horizon)
+        if horizon is None and self.objective == "cumulative" and rounds >= FEW * n_arms:
+            state = self.chosen(n_arms, horizon, rounds).new_state(n_arms, horizon, self._capacity)
+            self._begin(n_arms, horizon, state, self._capacity, [rounds, *[0] * (n_arms - 1)], self._rng)
+        return self
 
     def make_room(self, state: Any, capacity: int) -> None:
         self._playing().make_room(state, capacity)
@@ -98,13 +121,12 @@ class Auto(Policy):
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
 
-    def explain(self) -> Explanation:
-        """Why the next arm is what it is: the policy that plays, and the parts of its index, arm by arm."""
-        return replace(super().explain(), policy=f"{self!r}, played by {self._playing()!r}")
+    def described(self) -> str:
+        return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"
 
     def _playing(self) -> Policy:
         """The policy that plays this run."""
-        chosen = self.chosen(self.n_arms, self.horizon)
+        chosen = self.chosen(self.n_arms, self.horizon, self.rounds)
         chosen.n_arms, chosen.horizon = self.n_arms, self.horizon
         return chosen
 

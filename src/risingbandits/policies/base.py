@@ -217,6 +217,10 @@ class Policy:
         self._begin(n_arms, horizon, state, _FIRST_CAPACITY, [0] * n_arms, rng)
         return self
 
+    def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
+        """Begin a run whose state has the form that it has after so many rounds, for `restore`; return self."""
+        return self.reset(n_arms, horizon)
+
     def _begin(self, n_arms: int, horizon: int | None, state: Any, capacity: int, pulls: list[int], rng: Rng) -> None:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
@@ -231,7 +235,10 @@ class Policy:
 
     def __setstate__(self, stored: dict[str, Any]) -> None:
         self.__dict__.update(stored)
-        if self._state is not None:
+        if self._state is not None:  # arrays that were pickled may not own their memory, and then cannot grow
+            owned = (value.copy() if isinstance(value, np.ndarray) else value for value in self._state)
+            self._state = type(self._state)(*owned)
+            self._fields = tuple(self._state)
             self._find_calls()
 
     def ask(self, available: Sequence[bool] | Mask = None) -> int:
@@ -282,8 +289,12 @@ class Policy:
         """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
         self._check_begun("explain")
         return Explanation(
-            repr(self), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
+            self.described(), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
         )
+
+    def described(self) -> str:
+        """The policy with its settings and, in a run, with what a reader should know of how it plays."""
+        return repr(self)
 
     def state_dict(self) -> dict[str, Any]:
         """The run as plain numbers and arrays, for `restore`; the settings are not in it."""

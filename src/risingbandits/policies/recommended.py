@@ -38,7 +38,7 @@ def recommended_policy(objective: str = "cumulative", n_arms: int | None = None,
     --------
     >>> policy = recommended_policy("best-arm")
     >>> policy, policy.chosen(50, 200)
-    (Auto(objective='best-arm'), SelectiveRace())
+    (Auto(objective='best-arm'), ScoutedHalving())
     """
     for name, value in (("n_arms", n_arms), ("horizon", horizon)):
         if value is not None:

@@ -45,7 +45,7 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
     """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
     if len(run["pulls"]) != run["n_arms"]:  # before anything is made for so many arms
         raise ValueError("pulls")
-    begun = policy.replace().reset(run["n_arms"], run["horizon"])
+    begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(map(int, run["pulls"])))
     expected = state_dict(begun)
     # Numbers follow from the settings: a file from before a setting was made lacks them.
     if set(run["arrays"]) != set(expected["arrays"]) or not set(run["numbers"]) <= set(expected["numbers"]):

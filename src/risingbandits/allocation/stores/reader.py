@@ -63,7 +63,7 @@ def open_reader(store: str | Path | Store) -> StoreReader:
     >>> import tempfile
     >>> from risingbandits.allocation import Allocator, open_reader
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Allocator(["a", "b"], budget=2, store=f"{folder}/run.db") as allocator:
+    ...     with Allocator(["a", "b"], budget=2, policy="round-robin", store=f"{folder}/run.db") as allocator:
     ...         for pull in allocator:
     ...             _ = allocator.tell(pull, 0.5)
     ...     with open_reader(f"{folder}/run.db") as reader:

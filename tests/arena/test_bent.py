@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-
-from regret_bent import SHAPES, misspecified, plateau_instance
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.arena.bent import SHAPES, misspecified, plateau_instance
 from risingbandits.problems import Bernoulli, Gaussian, get_problem, random_problem
 
 FORMULAS = {

@@ -1,0 +1,172 @@
+"""The group arena: every policy over real learning curves, made and simulated problems, judged alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli.command_line import given_command
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+
+if TYPE_CHECKING:
+    from risingbandits.arena.files import Boards
+    from risingbandits.arena.outcome import Outcome
+
+_EPILOG = """\
+Examples:
+
+risingbandits arena --quick
+
+risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real --told
+
+risingbandits arena --tune "mine = commit-ucb(sigma='auto'), commit-ucb(sigma='smooth')" --rows real,made
+
+Real curves are read from the folder curves/ of RISINGBANDITS_DATA; without it the other rows are played.
+"""
+_FULL, _QUICK = (50, 100, 10), (4, 6, 2)  # runs, instances, orders
+
+commands = typer.Typer(invoke_without_command=True)
+
+
+@commands.callback(epilog=_EPILOG)
+def arena(
+    context: typer.Context,
+    policies: Annotated[
+        str | None,
+        typer.Option(help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection."),
+    ] = None,
+    tune: Annotated[
+        list[str] | None,
+        typer.Option(help='"LABEL = POLICY, POLICY": for each family the one that is best on the others.'),
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; all by default.")
+    ] = None,
+    objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
+    told: Annotated[
+        bool, typer.Option("--told", help="Play once more, told the noise and the length of curves.")
+    ] = False,
+    orders: Annotated[int | None, typer.Option(help="Orders of the arms of a real task (10).")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of a simulated problem at its own horizon (50).")] = None,
+    instances: Annotated[int | None, typer.Option(help="Fresh random instances (100).")] = None,
+    seed: Seed = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results; a second call continues.")] = Path("arena"),
+    record: Annotated[Path | None, typer.Option(help="Keep the figures in this new JSON file too.")] = None,
+    jobs: Jobs = None,
+    backend: Backend = "local",
+    address: Address = None,
+) -> None:
+    """Judge policies on real learning curves and simulated problems; told nothing, families weighted alike."""
+    if context.invoked_subcommand is not None:
+        return
+    from risingbandits.arena import files, records, tables
+    from risingbandits.arena.contest import Contest
+    from risingbandits.arena.entrants import parse_entrants, parse_tuned
+    from risingbandits.arena.synthetic import Sizes
+    from risingbandits.policies.base import OBJECTIVES
+
+    sizes = [
+        usual if given is None else given
+        for given, usual in zip((runs, instances, orders), _QUICK if quick else _FULL, strict=True)
+    ]
+    contest = Contest(
+        policies=None if policies is None else parse_entrants(policies),
+        tuned=[parse_tuned(text) for text in tune or []],
+        rows=None if rows is None else [part.strip() for part in rows.split(",")],
+        objectives=OBJECTIVES if objective == "both" else (objective,),
+        told=told,
+        sizes=Sizes(runs=sizes[0], instances=sizes[1], orders=sizes[2], quick=quick),
+        seed=seed,
+    )
+    if record is not None and record.exists():
+        raise RisingBanditsError(f"record must be a new file, and {record} is there already.")
+    if out.exists() and not out.is_dir():
+        raise RisingBanditsError(f"out must be a folder, got the file {out}.")
+    outcome, played = contest.play(out, backend, jobs, address, _bar)
+    boards = files.boards_of(outcome)
+    command = given_command(context, "out", "record")
+    files.save(outcome, boards, out, command)
+    page = _page(outcome, boards, out, command)
+    if record is not None:
+        records.write_record(records.record_of(outcome, boards, command), record)
+    for board, with_more in boards.values():
+        show(tables.overall_table(board, with_more))
+        for kinds, name in files.PARTS:
+            table = tables.regimes_table(board, kinds, name, intervals=False)
+            if table.rows:
+                show(table)
+    for label in outcome.chosen:
+        show(tables.chosen_table(outcome, label))
+    for sentence in files.notes(outcome, boards):
+        typer.echo(sentence)
+    typer.echo(f"{played:,} runs played now. {page}Tables: {out / 'arena.md'}")
+    if any(each is not None and each.failures for pair in boards.values() for each in pair):
+        raise typer.Exit(1)
+
+
+@commands.command("records")
+def show_records(
+    folder: Annotated[Path, typer.Argument(help="Folder of records that --record wrote.")] = Path("records"),
+) -> None:
+    """Print a leaderboard of the records in a folder."""
+    from risingbandits.arena.records import leaderboard
+
+    for table in leaderboard(folder):
+        show(table)
+
+
+@commands.command()
+def data(
+    family: Annotated[str | None, typer.Argument(help="Make this one: lcdb, scikit-learn or tdmpc2.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="What is read: database-accuracy.csv (lcdb), the folder results (tdmpc2)."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the files; by default curves/ of RISINGBANDITS_DATA.")
+    ] = None,
+) -> None:
+    """Tell which files of real curves are there and where they are from, or make those of a family."""
+    import os
+
+    from risingbandits.arena.rebuild.sources import rebuild, sources_table
+
+    if out is None:
+        named = os.environ.get("RISINGBANDITS_DATA")
+        if not named and family is not None:
+            raise RisingBanditsError("give --out, the folder to write to, or set RISINGBANDITS_DATA.")
+        out = Path(named or ".") / "curves"
+    if family is None:
+        show(sources_table(out))
+        return
+    for name, state in rebuild(family, out, source).items():
+        typer.echo(f"{out / name}: {state}")
+
+
+def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
+    """Write the page where Plotly is there; what the last line of the command says of it."""
+    from risingbandits.arena.page import write_page
+
+    try:
+        write_page(outcome, boards, out / "arena.html", command)
+    except RisingBanditsError as error:
+        return f"No page: {error} "
+    return f"Page: {out / 'arena.html'} "
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[str, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda what, runs: bar.update(task, advance=runs, description=what)

@@ -1,0 +1,197 @@
+"""The arena end to end: files and tables, resuming, equal bytes, failures, missing data, arguments."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingbandits.arena import cells as arena_cells
+from risingbandits.arena.cells import Cell, Cells
+from risingbandits.arena.entrants import Entrant
+from risingbandits.arena.rows import Played, Row
+from risingbandits.arena.suite import suite
+from risingbandits.arena.synthetic import Sizes
+from risingbandits.cli.app import run
+from risingbandits.policies import RoundRobin
+from risingbandits.simulation.backends.base import Threads
+
+FILES = ("tasks.csv", "arena.json", "arena.md")
+POLICIES = ["--policies", "kl-ucb,round-robin,red-ucb"]
+DATA = os.environ.get("RISINGBANDITS_DATA")
+TINY = Sizes(runs=2, instances=2, orders=2, quick=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RISINGBANDITS_DATA", raising=False)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Row and policy of everything that the arena plays."""
+    made: list[tuple[str, str]] = []
+    begin = arena_cells._begin
+
+    def counted(row: Row, entrants: dict[str, Entrant], key: str) -> Callable[[int], Played]:
+        made.append((row.name, entrants[key].label))
+        return begin(row, entrants, key)
+
+    monkeypatch.setattr(arena_cells, "_begin", counted)
+    return made
+
+
+def arena(folder: Path, *arguments: str) -> int:
+    return run(["arena", "--quick", "--jobs", "1", "--out", str(folder), *arguments])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_all_rows_without_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert arena(tmp_path, *POLICIES) == 0
+    printed = capsys.readouterr()
+    assert "kl-ucb" in printed.out
+    assert "real curves left out: set RISINGBANDITS_DATA" in printed.out
+    summary = json.loads((tmp_path / "arena.json").read_text())
+    told_nothing = summary["objectives"]["cumulative"]["told nothing"]
+    regimes = {row["regime"] for row in told_nothing["rows"]}
+    assert {"presets", "families", "random", "misspecified", "pairs", "stationary", "many-arms"} <= regimes
+    assert {row["kind"] for row in told_nothing["rows"]} == {"synthetic", "misjudged"}
+    assert "NaN" not in (tmp_path / "arena.json").read_text()
+    page = (tmp_path / "arena.md").read_text()
+    assert "| kl-ucb |" in page
+    assert "Paired with kl-ucb" in page
+    assert "real curves left out" in page
+    by_policy = {line["policy"]: line for line in told_nothing["lines"]}
+    for row in csv.DictReader((tmp_path / "tasks.csv").read_text().splitlines()):
+        if row["row"].startswith("stationary") and row["policy"] == "kl-ucb" and row["task"] == "instance 1":
+            assert float(row["value"]) > 0
+    assert by_policy["round-robin"]["worst_ratio"]["ratio"] > 1
+    # Only policies with the setting are told a wrong one.
+    told = [set(row["policies"]) for row in told_nothing["rows"] if row["regime"] == "misjudged-sigma"]
+    assert told
+    assert all(policies == {"red-ucb"} for policies in told)
+
+
+def test_second_call_plays_nothing(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    arguments = [*POLICIES, "--rows", "random,pairs"]
+    arena(tmp_path, *arguments)
+    assert played
+    written = contents(tmp_path)
+    times = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
+    played.clear()
+    arena(tmp_path, *arguments)
+    assert not played
+    assert contents(tmp_path) == written
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()} == times
+
+
+def test_only_what_changed_is_played(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    def labels(*arguments: str) -> set[str]:
+        played.clear()
+        arena(tmp_path, "--rows", "pairs", *arguments)
+        return {label for _, label in played}
+
+    assert labels("--policies", "kl-ucb,red-ucb") == {"kl-ucb", "red-ucb"}
+    assert labels("--policies", "kl-ucb,red-ucb,red-ucb(eps=0.1)") == {"red-ucb(eps=0.1)"}
+    assert labels("--policies", "kl-ucb", "--seed", "1") == {"kl-ucb"}
+    assert labels("--policies", "kl-ucb", "--runs", "5") == {"kl-ucb"}
+    damaged = min((tmp_path / "cells").iterdir())
+    damaged.write_text("{")
+    for more in (("--seed", "1"), ("--runs", "5"), ()):
+        labels("--policies", "kl-ucb,red-ucb,red-ucb(eps=0.1)", *more)
+    assert json.loads(damaged.read_text())["format"] == 2
+
+
+def test_a_policy_under_two_labels_is_played_once(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    rows, _ = suite(["pairs"], ["cumulative"], 0, TINY, None)
+    entrants = [Entrant("one", RoundRobin()), Entrant("two", RoundRobin())]
+    found = Cells(tmp_path, Threads(1)).of(rows[0], entrants)
+    assert {label for _, label in played} == {"one"}
+    assert found[entrants[0]] == found[entrants[1]]
+
+
+def test_equal_bytes_whatever_the_threads_and_the_history(tmp_path: Path) -> None:
+    arguments = ["--rows", "random,families", "--policies"]
+    arena(tmp_path / "a", *arguments, "sw-ts,kl-ucb")
+    arena(tmp_path / "b", *arguments, "kl-ucb", "--jobs", "2")
+    arena(tmp_path / "b", *arguments, "sw-ts,kl-ucb", "--jobs", "2")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    arena(tmp_path / "a", *arguments, "sw-ts,kl-ucb", "--seed", "3")
+    assert contents(tmp_path / "a") != contents(tmp_path / "b")
+
+
+class Broken(RoundRobin):
+    """Round robin that cannot play more than two arms."""
+
+    name = "broken"
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        if n_arms > 2:
+            raise RuntimeError("more than two\narms.")
+        return super().new_state(n_arms, horizon, capacity)
+
+
+def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    rows, _ = suite(["presets"], ["cumulative"], 0, TINY, None)
+    many, few = (next(row for row in rows if row.name.startswith(name)) for name in ("paper-15", "paper-2"))
+    broken, sound = Entrant("broken", Broken()), Entrant("round-robin", RoundRobin())
+    found = {row: Cells(tmp_path, Threads(1)).of(row, [broken, sound]) for row in (many, few)}
+    assert found[many][broken] == Cell(failure="RuntimeError: more than two arms.")
+    assert found[many][sound].runs
+    assert found[few][broken].runs == found[few][sound].runs
+    played.clear()
+    Cells(tmp_path, Threads(1)).of(many, [broken, sound])  # failures are not kept
+    assert {label for _, label in played} == {"broken"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--objective", "best"], "objective must be one of cumulative, best-arm"),
+        (["--rows", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
+        (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
+        (["--runs", "0"], "runs must be an integer >= 1, got 0."),
+        (["--tune", "mine"], "tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got 'mine'."),
+        (["--tune", "mine = kl-ucb"], "tune must give at least two policies for 'mine', got 'kl-ucb'."),
+        (["--tune", "mine = kl-ucb, ucb1", "--rows", "pairs"], "tune needs two families of real curves"),
+    ],
+)
+def test_arguments_that_cannot_be_used(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert arena(tmp_path, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
+def test_unknown_rows_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.environ["RISINGBANDITS_DATA"] = str(DATA)
+    assert arena(tmp_path, "--rows", "taskse") == 2
+    assert "did you mean 'taskset'?" in capsys.readouterr().err
+
+
+def test_a_folder_without_curves(tmp_path: Path) -> None:
+    rows, left_out = suite(["real"], ["cumulative"], 0, Sizes(), str(tmp_path))
+    assert not rows
+    assert left_out == ["real curves left out: the folder that RISINGBANDITS_DATA names has no curves/*.npz."]
+
+
+def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told") == 0
+    page = (tmp_path / "arena.html").read_text()
+    assert "Earn while learning" in page
+    for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-synthetic-told", "cumulative-rows-1"):
+        assert f'id="{key}"' in page
+    assert page.count("as a table</summary>") == 1
+    written = (tmp_path / "arena.html").read_bytes()
+    arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told")
+    assert (tmp_path / "arena.html").read_bytes() == written
