@@ -32,6 +32,7 @@ from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.commit.open_arms import OpenArms
+from risingbandits.policies.commit.open_by_value import OpenByValue
 from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
@@ -69,6 +70,7 @@ __all__ = [
     "ImprovingElimination",
     "Kernels",
     "OpenArms",
+    "OpenByValue",
     "OracleConstant",
     "Policy",
     "REdUCB",

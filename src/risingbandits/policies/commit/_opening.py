@@ -102,7 +102,7 @@ def _instead(state: Any, available: Mask) -> int:
     An arm that was never opened counts as one that is behind by what arms are on average.
     """
     b = state.plan["incumbent"][0]
-    closed = _first_closed(state, available)
+    closed = first_closed(state, available)
     if closed >= 0 and (state.plan["next"][0] == OPEN or b == NOBODY):
         return closed
     if b != NOBODY and available[b]:  # type: ignore[index]
@@ -120,7 +120,7 @@ def _instead(state: Any, available: Mask) -> int:
 
 
 @kernel
-def _first_closed(state: Any, available: Mask) -> int:
+def first_closed(state: Any, available: Mask) -> int:
     """The first available arm that was not opened, -1 if there is none."""
     for place in range(state.plan["opened"][0], state.order.shape[0]):
         if available[state.order[place]]:  # type: ignore[index]
@@ -136,7 +136,7 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
     start = histories.append(state.pool, state.places, arm, n, earned + reward)
     plan = state.plan
     if n == 1:
-        _enter(state.order, plan, arm)
+        enter(state.order, plan, arm)
     elif n > 2:
         _measure_noise(state, start, n)
     if plan["next"][0] != OPEN and plan["next"][0] != arm:  # not as planned: look at all arms again
@@ -149,7 +149,7 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
 
 
 @rare_kernel
-def _enter(order: Ints, plan: Records, arm: int) -> None:
+def enter(order: Ints, plan: Records, arm: int) -> None:
     """The arm is the next one of those that are open."""
     place = plan["opened"][0]
     while order[place] != arm:

@@ -1,0 +1,176 @@
+"""OpenByValue: for small budgets, give the next pulls to the arm whose trial is worth most more than it costs.
+
+Like `OpenArms` it plays an incumbent, compares others with it at equal age and opens arms one after another. Both
+sides of every decision are amounts of reward: what a trial may bring in the rounds left, and what it loses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._core.errors import check_choice, check_finite
+from risingbandits._core.jit import interpreted, kernel
+from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies._kernels import histories, sweeps
+from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.commit import _trials
+from risingbandits.policies.registry import register
+from risingbandits.policies.settings import number, one_of, setting
+
+_COLUMNS = ("level", "ahead", "expected", "band", "chance", "trial", "value", "price", "gain")
+_ESTIMATED = -1.0
+
+
+class State(NamedTuple):
+    horizon: float  # 0: not known
+    hold: float  # pulls of the first incumbent before a third arm is tried
+    spread: float
+    sigma: float  # below 0: estimated
+    pool: np.ndarray  # sums of rewards of all arms (histories)
+    places: np.ndarray
+    order: np.ndarray  # (K,) the arms that were opened, then the others
+    counts: np.ndarray  # (K,) pulls
+    plan: np.ndarray  # _trials
+
+
+@kernel
+def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    return _trials.select(state, available, rng)
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    _trials.update(state, t, arm, reward)
+
+
+@kernel
+def recommend(state: State, t: int, pulls: Ints) -> int:
+    return _trials.surest(state) if state.plan["opened"][0] > 0 else 0
+
+
+def _check_sigma(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    else:
+        check_finite(name, value, minimum=0.0)
+
+
+@register
+class OpenByValue(Policy):
+    r"""Open arms one after another, and try each only while the trial is worth more than it costs.
+
+    Two arms are pulled once; the better one is the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it is
+    known how an arm learns here; for twice as many if no arm has moved by then. From then on every decision compares
+    trials of k more pulls, for all open arms and for one more arm. Levels are means of the last quarter of an arm's
+    pulls, of more where the noise asks for it.
+
+    - **Spread** s: the root mean square of how far open arms are from the incumbent at equal age, less what noise
+      explains; begun with ``spread``, weight one arm.
+    - **Belief.** An arm that is ahead by d at equal age (below 0: behind) is believed to end ahead by a normal
+      distribution: its mean is d, drawn towards -0.6 s by as much as d is noise; its variance has a part for the noise
+      and :math:`(s / 2n)^2` for what may still change after n pulls. Of a closed arm it is believed that it
+      ends behind by 0.6 s, give or take 0.8 s.
+    - **Value** of a trial: the mean of :math:`\max(0, (R - k) X - c)`, where X is what will be believed after it, R the
+      rounds left and c what is then still lost until the arm is as old as the incumbent. With m arms open, that of one
+      more counts 1/(3 m).
+    - **Price**: what an arm that learns like the incumbent loses in k pulls, against the level that the incumbent will
+      have at the end: today's plus as much as it has risen since half its age. While no arm has moved at all, some
+      rise is still to come. An arm that is believed to end behind loses half of that distance in every pull besides.
+
+    The arm whose best trial gains most plays, if it gains anything; else the incumbent, the arm with the highest level
+    that is sure. It is decided again when the arm's pulls have grown by 5 %, so a trial that disappoints ends early.
+
+    Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
+    Nothing has to be known of noise or ceiling. No rate is proved. Late bloomers that lie behind at every age are not
+    found: where pulls abound take `CommitUCB` or `CommitEnsemble`, or `Auto`, which knows when.
+
+    Parameters
+    ----------
+    order : {"random", "given"}
+        In which order arms are opened: "given" if the most promising ones come first.
+    spread : float
+        How far arms are believed to lie apart before any is seen, with the weight of one arm; for rewards in [0, 1].
+    sigma : float or "auto"
+        Scale of the noise, if it is known. "auto": from second differences of all curves.
+
+    Examples
+    --------
+    >>> policy = OpenByValue(order="given").reset(n_arms=500, horizon=1_000)
+    >>> for _ in range(1_000):
+    ...     arm = policy.ask()
+    ...     n = policy.pulls[arm] + 1
+    ...     policy.tell(arm, (1 + arm % 7) / 10 * n / (n + 5))
+    >>> bool((policy.pulls > 0).sum() < 50), policy.recommend() % 7 >= 5
+    (True, True)
+    """
+
+    name = "open-by-value"
+    summary = "try the arm, open or new, whose trial is worth most more than it costs (small budgets)"
+    randomised = True
+    kernels = Kernels(select=select, update=update, recommend=recommend)
+    scratch = frozenset({"pool"})
+
+    order: str = one_of(*sweeps.ORDERS)
+    spread: float = number(0.15, above=0.0)
+    sigma: float | str = setting("auto", _check_sigma)
+
+    @property
+    def draws(self) -> bool:
+        return self.order == "random"
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        plan = np.zeros(1, _trials.PLAN)
+        plan["next"], plan["incumbent"] = _trials.OPEN, _trials.NOBODY
+        plan["spread"] = self.spread
+        return State(
+            horizon=0.0 if horizon is None else float(horizon),
+            hold=_trials.FIRST_HOLD if horizon is None else max(2.0, _trials.HOLD * horizon ** (1 / 3)),
+            spread=float(self.spread),
+            sigma=_ESTIMATED if isinstance(self.sigma, str) else float(self.sigma),
+            pool=np.empty(histories.places_for(n_arms, capacity)),
+            places=histories.new_places(n_arms),
+            order=np.arange(n_arms),
+            counts=np.zeros(n_arms, dtype=np.int64),
+            plan=plan,
+        )
+
+    def make_room(self, state: State, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
+
+    def parts(self, state: State, t: int) -> dict[str, Floats]:
+        """Columns: ``level``; ``ahead`` of the incumbent at equal age; how far the arm is ``expected`` to end ahead,
+        the ``band`` of that (one deviation) and the ``chance`` that it is above 0; the best ``trial`` in pulls (0: the
+        arm is hopeless), its ``value``, its ``price`` and the ``gain``, value minus price.
+
+        In units of reward: the arm with the largest gain above 0 is tried, else the incumbent plays; that one plays
+        also while too little is known of how arms learn. Arms that were never opened have the same numbers, those of
+        one more arm.
+        """
+        columns = {name: np.full(state.order.size, np.nan) for name in _COLUMNS}
+        opened, b = int(state.plan["opened"][0]), int(state.plan["incumbent"][0])
+        for arm in state.order[:opened]:
+            columns["level"][arm] = interpreted(_trials.level)(state, arm, state.counts[arm])
+        if b == _trials.NOBODY:
+            return columns
+        columns["ahead"][b] = columns["gain"][b] = 0.0
+        for arm in state.order[:opened]:
+            if arm != b:
+                columns["ahead"][arm] = interpreted(_trials.ahead)(state, arm)
+                self._fill(columns, state, arm, int(arm))
+        if opened < state.order.size:
+            self._fill(columns, state, state.order[opened:], _trials.NOBODY)
+        return columns
+
+    def _fill(self, columns: dict[str, Floats], state: State, rows: Any, arm: int) -> None:
+        """What is believed of an arm, or of all closed ones, and what trying it is worth."""
+        pulls = 0 if arm == _trials.NOBODY else state.counts[arm]
+        mean = interpreted(_trials.expected)(state, arm)
+        band = math.sqrt(interpreted(_trials.variance)(state, pulls))
+        trial, value, price = interpreted(_trials.best_trial)(state, arm)
+        chance = interpreted(_trials.chance_above)(mean, band)
+        found = zip(_COLUMNS[2:], (mean, band, chance, trial, value, price, value - price), strict=True)
+        for name, number_of_arm in found:
+            columns[name][rows] = number_of_arm
