@@ -1,32 +1,51 @@
-"""Write the generated part of docs/policies.md, or with --check only say whether it is current."""
+"""Write the generated parts of policies.md and arena.md in docs, or with --check only say whether they are current."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from risingbandits.arena.records import families_tables, leaderboard, read_record
 from risingbandits.reports.tables import policies_table
 
 _BEGIN, _END = "<!-- written by make docs -->\n", "<!-- end -->\n"
+_RECORDS = Path(__file__).parents[1] / "records"
 
 
-def with_current_table(text: str) -> str:
-    """The page with the table of the registered policies between its two marks."""
+def with_current(text: str, part: str) -> str:
+    """The page with the generated part between its two marks."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{policies_table().markdown()}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n{part}\n{_END}{after}"
+
+
+def arena_tables() -> str:
+    """The leaderboard of the records, and every record by family."""
+    tables = [f"**{table.title}**\n\n{table.markdown()}" for table in leaderboard(_RECORDS)]
+    for path in sorted(_RECORDS.glob("*.json")):
+        record = read_record(path)
+        tables.append(f"`{path.name}`: `{record['command']}`\n")
+        tables += [f"{table.title}\n\n{table.markdown()}" for table in families_tables(record)]
+    return "\n".join(tables)
+
+
+_PARTS: dict[str, Callable[[], str]] = {"policies.md": lambda: policies_table().markdown(), "arena.md": arena_tables}
 
 
 def main() -> int:
     """Return the exit code."""
-    page = Path(__file__).parent / "policies.md"
-    old = page.read_text()
-    new = with_current_table(old)
-    if "--check" in sys.argv[1:]:
-        print("docs/policies.md is current." if new == old else "docs/policies.md is old: run make docs.")
-        return int(new != old)
-    page.write_text(new)
-    return 0
+    code = 0
+    for name, part in _PARTS.items():
+        page = Path(__file__).parent / name
+        old = page.read_text()
+        new = with_current(old, part())
+        if "--check" in sys.argv[1:]:
+            print(f"docs/{name} is current." if new == old else f"docs/{name} is old: run make docs.")
+            code |= int(new != old)
+        else:
+            page.write_text(new)
+    return code
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from risingbandits.arena import cells as arena_cells
@@ -195,3 +197,49 @@ def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
     written = (tmp_path / "arena.html").read_bytes()
     arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told")
     assert (tmp_path / "arena.html").read_bytes() == written
+
+
+@pytest.fixture
+def two_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data folder with two small families, of the form of the real ones."""
+    folder = tmp_path / "data" / "curves"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+
+    def curves(*shape: int) -> npt.NDArray[np.float32]:
+        limits, rates = rng.uniform(0.2, 0.9, (*shape, 1)), rng.uniform(0.05, 0.5, (*shape, 1))
+        values: npt.NDArray[np.float32] = (limits * (1 - np.exp(-rates * np.arange(1, 31)))).astype(np.float32)
+        return values
+
+    np.savez(folder / "sklearn_toy.npz", curves=curves(2, 6), arms=np.array(list("abcdef")))
+    np.savez(folder / "atari.npz", pong=1000 * curves(6, 2), pong__arms=np.array(list("abcdef")))
+    monkeypatch.setenv("RISINGBANDITS_DATA", str(tmp_path / "data"))
+
+
+@pytest.mark.usefixtures("two_families")
+def test_real_rows_told_and_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two candidates, both objectives: each family is reported with what is best on the other one."""
+    arguments = ["--rows", "real,made", "--told", "--policies", "recommended,red-ucb", "--orders", "3"]
+    record = tmp_path / "records" / "one.json"
+    tune = ["--tune", "mine = round-robin, successive-halving", "--record", str(record)]
+    assert arena(tmp_path / "out", *arguments, *tune) == 0
+    assert "told" in capsys.readouterr().out
+    summary = json.loads((tmp_path / "out" / "arena.json").read_text())
+    for objective in ("cumulative", "best-arm"):
+        found = summary["objectives"][objective]
+        rows = {row["row"]: row for row in found["told nothing"]["rows"]}
+        assert {"atari", "scikit-learn", "flat-starts", "sorted-worst-first"} <= set(rows)
+        for family, other in (("atari", "scikit-learn"), ("scikit-learn", "atari")):
+            label = summary["chosen"]["mine"][objective][family]
+            rivals = rows[other]["policies"]
+            assert rivals[label]["mean"] == min(rivals[name]["mean"] for name in ("round-robin", "successive-halving"))
+            assert rows[family]["policies"]["mine"]["mean"] == rows[family]["policies"][label]["mean"]
+        lines = {line["policy"]: line for line in found["told nothing"]["lines"]}
+        assert set(lines) == {"recommended", "red-ucb", "mine"}
+        assert set(lines["mine"]["families"]) == {"atari", "scikit-learn"}
+        told = {line["policy"]: line for line in found["told"]["lines"]}
+        assert told["red-ucb"]["real"] != lines["red-ucb"]["real"]  # it has a sigma
+    assert json.loads(record.read_text())["chosen"] == summary["chosen"]
+    assert "--tune 'mine = round-robin, successive-halving' --rows real,made" in summary["command"]
+    assert arena(tmp_path / "out", *arguments, "--record", str(record)) == 2
+    assert "is there already" in capsys.readouterr().err

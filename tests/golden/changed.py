@@ -15,7 +15,7 @@ _LINES = "lines that hold under the paper's assumptions alone, exact commit valu
 CHANGED = {
     "commit-ucb": _LINES,
     "open-arms": f"CommitUCB where pulls abound: {_LINES}",
-    "commit-ensemble": _LINES,
+    "commit-ensemble": f"{_LINES}; noise pooled over arms, one straight rival protected, second chances by line",
 }
 _SINCE: dict[str, dict[str, Any]] = load("changed.json")
 
@@ -43,4 +43,4 @@ def all_changed(part: str) -> set[str]:
 
 def without_new_settings(text: str) -> str:
     """Exported settings without those that 0.1.0 did not know."""
-    return re.sub(r',\s*"confidence": null', "", text)
+    return re.sub(r',\s*"(confidence": null|protect": "best")', "", text)

@@ -57,8 +57,9 @@ def changed_policies(folder: Path) -> dict[str, Any]:
     for name, expected in files["files"].items():
         case = Case(*expected["case"])
         policy = Policy.load(unpack("policies.zip", name, folder))
+        shown = repr(policy)  # without the settings that are defaults, which may have changed
         asked = encode(case.play(policy, files["rounds"]), case.n_arms)
-        if change := differing(expected, {"asked": asked, "recommended": policy.recommend()}):
+        if change := differing(expected, {"repr": shown, "asked": asked, "recommended": policy.recommend()}):
             assert concerned(case.policy, case.params), case
             found[name] = change
     return found

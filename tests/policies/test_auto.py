@@ -116,7 +116,7 @@ def test_recommended_is_auto_for_either_objective() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [({"objective": "most"}, "objective"), ({"order": "any"}, "order"), ({"sigma": "smooth"}, "sigma")],
+    [({"objective": "most"}, "objective"), ({"order": "any"}, "order"), ({"sigma": "half"}, "sigma")],
 )
 def test_settings_that_are_not_allowed(settings: dict[str, str], words: str) -> None:
     with pytest.raises(RisingBanditsError, match=f"^{words} must be"):

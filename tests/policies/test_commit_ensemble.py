@@ -17,7 +17,7 @@ from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import CommitEnsemble
 from risingbandits.policies.commit import _curve_shapes, _ensemble_members
-from risingbandits.problems import Bernoulli, Gaussian, Tabulated
+from risingbandits.problems import Bernoulli, Gaussian, Noise, Tabulated
 from risingbandits.testing import check_policy
 
 FAMILIES = range(_curve_shapes.FAMILIES)
@@ -129,6 +129,43 @@ def test_decisions_are_those_of_the_definition(name: str, horizon: int) -> None:
     problem = get_problem(name).with_noise(Gaussian(0.1))
     expected = ref.EnsembleReference(problem.n_arms, horizon, 0.1, None).play(problem, 1)
     assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.0), problem, horizon, 1) == expected
+
+
+@pytest.mark.parametrize("noise", [Gaussian(0.1), Bernoulli()], ids=repr)
+def test_decisions_told_nothing_are_those_of_the_definition(noise: Noise) -> None:
+    """Long enough for the lines to take the estimate: more than 50 pairs."""
+    problem = get_problem("mussi-5arms").with_noise(noise)
+    reference = ref.EnsembleReference(5, 115, 0.5, None, recheck=0.03, guess=True)
+    expected = reference.play(problem, 1)
+    assert reference.variance(0)[1] == (noise != Bernoulli())
+    assert play_policy(CommitEnsemble(sigma="estimate", widths="gaussian"), problem, 115, 1) == expected
+    assert play_policy(CommitEnsemble(widths="gaussian"), problem, 115, 1) == expected
+
+
+def test_decisions_after_a_contradiction_are_those_of_the_definition() -> None:
+    """A tenth of the truth is told: all batches are weighed anew and all lines drawn anew when that is noticed."""
+    problem = get_problem("paper-2arms").with_noise(Gaussian(0.2))
+    reference = ref.EnsembleReference(2, 110, 0.02, None, recheck=0.03)
+    expected = reference.play(problem, 3)
+    assert reference.guess
+    assert reference.contradicted_at < 100
+    with pytest.warns(UserWarning, match=r"commit-ensemble: sigma=0.02 is contradicted by the rewards") as said:
+        assert play_policy(CommitEnsemble(sigma=0.02), problem, 110, 3) == expected
+    assert len(said) == 1
+    assert expected != play_policy(CommitEnsemble(sigma="estimate"), problem, 110, 3)
+
+
+def test_protection_and_second_chances_are_those_of_the_definition() -> None:
+    """In a run where it matters which straight rivals are protected, and that idle arms get second chances."""
+    problem = RisingBandit([Tabulated([0.5]), Tabulated([0.1]), Tabulated([0.45])], noise=Gaussian(0.05), horizon=100)
+    runs = []
+    for protect, recheck in (("best", 0.03), ("all", 0.03), ("best", 0.0)):
+        reference = ref.EnsembleReference(3, 100, 0.05, None, recheck=recheck, protect=protect)
+        runs.append(reference.play(problem, 2))
+        assert bool(reference.chances) == (recheck > 0)
+        policy = CommitEnsemble(sigma=0.05, recheck=recheck, protect=protect)
+        assert play_policy(policy, problem, 100, 2) == runs[-1]
+    assert runs[0] not in runs[1:]
 
 
 def test_bounds_and_recommendations_are_those_of_the_definition() -> None:
@@ -250,6 +287,7 @@ def test_many_arms_fit_in_memory() -> None:
         ({"sunk": math.inf}, "sunk"),
         ({"drift": -0.1}, "drift"),
         ({"straight": 0.0}, "straight"),
+        ({"protect": "none"}, "protect"),
         ({"lookahead": 1.0}, "lookahead"),
     ],
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from risingbandits.policies import CommitEnsemble
+from risingbandits.policies.commit import _ensemble_bounds
 from risingbandits.policies.commit import _ensemble_members as members
-from risingbandits.policies.commit import commit_ensemble
 
 
 def played(sigma: float, rounds: int = 300) -> CommitEnsemble:
@@ -52,7 +52,7 @@ def test_band_and_chance_are_those_of_the_mixture() -> None:
     cdfs = []
     for arm in range(4):
         n = float(policy.pulls[arm])
-        count = commit_ensemble._weigh(state, arm, n, 2_000.0 - n, True)
+        count = _ensemble_bounds.weigh(state, arm, n, 2_000.0 - n, True)
         share, mean, spread = (state.work[row, :count].copy() for row in (members.SHARE, members.MEAN, members.SPREAD))
         # 1,000 draws: an empirical quantile lies at another probability by no more than 0.025, 3.6 standard deviations
         between = [members.upper_quantile(state.work, count, tail) for tail in (0.975, 0.925, 0.075, 0.025)]

@@ -176,6 +176,10 @@ class Reference:
                 eligible[i] = values[i] - odds * lost / remaining
         return (max(eligible, key=lambda i: (eligible[i], -i)) if eligible else b), b
 
+    def deserves(self, idle: int, incumbent: int, remaining: int) -> bool:
+        """Whether an idle arm may have a second chance."""
+        return True
+
     def play(self, problem: RisingBandit, seed: int) -> list[int]:
         """All arms of a run with the noise of the engine's run ``seed``."""
         noise = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
@@ -204,9 +208,11 @@ class Reference:
             remaining = self.horizon - self.rounds
             arm, b = self.choose(remaining)
             if arm == b and self.recheck > 0 and remaining > self.horizon / 4 and not second_chance:
-                idle = min(range(self.n_arms), key=lambda i: self.last_pull[i])
-                if self.last_pull[idle] < (self.rounds + 1) / 2:
-                    pull(idle, next_point(idle))
+                idle = [i for i in range(self.n_arms) if self.last_pull[i] < (self.rounds + 1) / 2]
+                worthy = [i for i in idle if self.deserves(i, b, remaining)]
+                if worthy:
+                    arm = min(worthy, key=lambda i: self.last_pull[i])
+                    pull(arm, next_point(arm))
                     second_chance = True
                     continue
             second_chance = False

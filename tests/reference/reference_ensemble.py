@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
 from reference_commit import Reference, commit_value
+from reference_noise import Guard, arm_variance, pairs, pooled_variance
 
 Floats = npt.NDArray[np.float64]
 FAMILIES = ("exponential", "hyperbolic", "square root", "fourth root", "broken line")
@@ -119,33 +120,70 @@ def upper_quantile(weights: Floats, means: Floats, spreads: Floats, tail: float)
 class EnsembleReference(Reference):
     """One run with the fixed prior; the loop, the lines and second chances are those of CommitUCB's reference."""
 
-    tail: float = 0.002
+    tail: float = 0.005
     sunk: float = 3.0
     drift: float = 0.005
     straight: float = 0.5
+    protect: str = "best"
+    guess: bool = False  # nothing is told; then sigma is 1/2
     blocks: dict[int, list[tuple[float, float, float]]] = field(default_factory=dict)
-    known: dict[int, int] = field(default_factory=dict)
-    bounds: dict[int, tuple[float, float, float]] = field(default_factory=dict)  # U, rounds left then, straight
+    batches: dict[int, list[int]] = field(default_factory=dict)  # pulls after each batch, 0 first
+    bounds: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)  # U, rounds left, straight, E
+    chances: list[int] = field(default_factory=list)  # idle arms that deserved one
+    contradicted_at: int = -1
 
-    def variance(self, arm: int) -> tuple[float, int]:
-        """Noise of a reward from pairs of neighbours, and the number of pairs."""
-        r = self.histories[arm]
-        pairs = [(r[i] - r[i - 1]) ** 2 / 2 for i in range(1, len(r), 2)]
-        return max(1e-12, min(self.sigma**2, (sum(pairs) + 4 * self.sigma**2) / (len(pairs) + 4))), len(pairs)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.guard = Guard(self.sigma)
+
+    def variance(self, arm: int) -> tuple[float, bool]:
+        """Noise of a reward, and whether the line takes it."""
+        own = pairs(self.histories[arm])
+        if self.guess:
+            prior = pooled_variance(self.histories)
+            found, count = arm_variance(self.histories, arm)
+            mixed = any(r not in (0.0, 1.0) for rewards in self.histories for r in rewards)
+            enough = len(own) > 50 or (mixed and sum(len(pairs(rewards)) for rewards in self.histories) > 50)
+        else:
+            prior, count = self.sigma**2, float(len(own))
+            found, enough = (sum(own) + 4 * prior) / (count + 4), len(own) > 50
+        if count <= 50:
+            found = max(found, prior)
+        return max(1e-12, min(self.sigma**2, found)), enough
 
     def line(self, arm: int, remaining: int) -> tuple[float, float, float]:
         """Called at the end of each batch: take it in as a block, bound the future, draw the line."""
-        r = self.histories[arm]
-        n, n0 = len(r), self.known.get(arm, 0)
-        variance, pairs = self.variance(arm)
-        if n > n0:
-            x = n0 + (n - n0 + 1) / 2
-            weight = (n - n0) / (variance + self.drift**2 * x)
-            self.blocks.setdefault(arm, []).append((x, sum(r[n0:]) / (n - n0), weight))
-            self.known[arm] = n
+        n, batches = len(self.histories[arm]), self.batches.setdefault(arm, [0])
+        if n > batches[-1]:
+            for last in range(batches[-1] + 1, n + 1):
+                if last % 5 == 0 and last > 5 and not self.guess and self.sigma > 0:
+                    self.guard.look(self.histories[arm][last - 5 : last])
+                    if self.guard.contradicted:
+                        self.sigma, self.guess = 0.5, True
+                        self.contradicted_at = self.rounds
+            batches.append(n)
+            self.add_block(arm, len(batches) - 1)
+        line = self.draw(arm, remaining)
+        if self.contradicted_at == self.rounds:
+            for other in self.lines:
+                self.blocks[other] = []
+                for batch in range(1, len(self.batches[other])):
+                    self.add_block(other, batch)
+                self.lines[other] = self.draw(other, remaining)
+            line = self.draw(arm, remaining)
+        return line
+
+    def add_block(self, arm: int, batch: int) -> None:
+        n0, n = self.batches[arm][batch - 1 : batch + 1]
+        x = n0 + (n - n0 + 1) / 2
+        weight = (n - n0) / (self.variance(arm)[0] + self.drift**2 * x)
+        self.blocks.setdefault(arm, []).append((x, sum(self.histories[arm][n0:n]) / (n - n0), weight))
+
+    def draw(self, arm: int, remaining: int) -> tuple[float, float, float]:
         self.bound(arm, remaining)
+        variance, enough = self.variance(arm)
         told = self.sigma
-        self.sigma = math.sqrt(variance) if pairs > 50 else told
+        self.sigma = 1.1 * (math.sqrt(variance) if enough else told)
         line = super().line(arm, remaining)
         self.sigma = told
         return line
@@ -154,7 +192,16 @@ class EnsembleReference(Reference):
         n = len(self.histories[arm])
         weights, means, spreads, taus = mixture(components(self.blocks[arm], self.horizon, n, remaining))
         u = upper_quantile(weights, means, spreads, min(self.tail, n / remaining))
-        self.bounds[arm] = u, remaining, float(weights[taus >= 2 * n].sum())
+        expected = float(weights @ means / weights.sum())
+        self.bounds[arm] = u, remaining, float(weights[taus >= 2 * n].sum()), expected
+
+    def deserves(self, idle: int, incumbent: int, remaining: int) -> bool:
+        """From a twentieth of the rounds on, an arm whose line promises more than the incumbent should bring."""
+        value = commit_value(self.lines[idle][0], self.lines[idle][1], self.cap, remaining)
+        worthy = self.rounds + 1 >= self.horizon / 20 and value > self.bounds[incumbent][3]
+        if worthy:
+            self.chances.append(idle)
+        return worthy
 
     def choose(self, remaining: int) -> tuple[int, int]:
         while True:
@@ -177,13 +224,17 @@ class EnsembleReference(Reference):
             lower = min(line_value(i), self.bounds[i][0])
             return lower if lower < self.cap else self.cap + 1e-9 * min(self.lines[i][0], self.bounds[i][0])
 
+        protected = [i for i in arms if i != b and self.bounds[i][2] >= self.straight]
+        if protected and self.protect == "best":
+            protected = [max(protected, key=lambda i: (self.bounds[i][3], -i))]
+
         def index(i: int) -> float:
             if i == b:
                 return value(b)
             u, s, _ = self.lines[i]
             k0 = 0.0 if u >= v else min(remaining, (v - u) / s) if s > 0 else remaining
             risk = min(self.odds, k0 / len(self.histories[i])) * (max(0.0, v - u) * k0 - s * k0**2 / 2)
-            if self.bounds[i][2] < self.straight:
+            if i not in protected:
                 return value(i) - (risk + self.sunk * spent) / remaining
             lead = line_value(i) - (risk + spent) / remaining - line_value(b)
             return max(line_value(i) - (risk + self.sunk * spent) / remaining, value(b) + lead)

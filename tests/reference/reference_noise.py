@@ -1,7 +1,8 @@
-"""Slow and obvious: the noise level from second differences."""
+"""Slow and obvious: the noise level from differences of neighbouring rewards, and what contradicts a told one."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -36,3 +37,52 @@ class Median:
         self.value = float(np.median([variance(own) for own in rewards if len(own) >= 3]))
         self.due = seen + 1 + seen // 8
         return True
+
+
+# -- the one model ----------------------------------------------------------------------------------------------------
+
+
+def pairs(rewards: list[float]) -> list[float]:
+    """Variances by rewards 1 and 2, 3 and 4, ..."""
+    return [(rewards[i] - rewards[i - 1]) ** 2 / 2 for i in range(1, len(rewards), 2)]
+
+
+def triples(rewards: list[float]) -> list[float]:
+    """Variances by every three neighbours."""
+    return [float(bend) ** 2 / 6 for bend in np.diff(rewards, 2)] if len(rewards) > 2 else []
+
+
+def kinds(rewards: list[list[float]]) -> tuple[float, float]:
+    """The mean variance over all arms by pairs and by triples, of which each counts half; 1/4 counts for one pair."""
+    two = [v for own in rewards for v in pairs(own)]
+    three = [v for own in rewards for v in triples(own)]
+    return (sum(two) + 0.25) / (len(two) + 1), (sum(three) / 2 + 0.25) / (len(three) / 2 + 1)
+
+
+def pooled_variance(rewards: list[list[float]]) -> float:
+    if all(min(abs(r), abs(r - 1)) < 1e-6 for own in rewards for r in own):
+        return 0.25
+    steps = [abs(b - a) for own in rewards for a, b in itertools.pairwise(own) if abs(b - a) > 1e-6]
+    return min(0.25, max(min(kinds(rewards)), min(steps) ** 2 / 4 if steps else 0.0))
+
+
+def arm_variance(rewards: list[list[float]], arm: int) -> tuple[float, float]:
+    """The variance of an arm, at most 1/4, and how many pairs that rests on: those of all arms count for four."""
+    two, three = kinds(rewards)
+    own = [v / 2 for v in triples(rewards[arm])] if three < two else pairs(rewards[arm])
+    count = len(own) / 2 if three < two else len(own)
+    return min(0.25, (sum(own) + 4 * pooled_variance(rewards)) / (count + 4)), count
+
+
+class Guard:
+    """Evidence against a told sigma, from blocks of five rewards after each arm's first."""
+
+    def __init__(self, sigma: float) -> None:
+        self.sigma = sigma
+        self.evidence = 0.0
+        self.contradicted = False
+
+    def look(self, five: list[float]) -> None:
+        x2 = float(np.diff(five, 4)[0]) ** 2 / (70 * self.sigma**2)
+        self.evidence = max(-20.0, self.evidence + 3 / 8 * min(16.0, x2) - math.log(2))
+        self.contradicted |= self.evidence >= 20

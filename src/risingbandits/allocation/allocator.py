@@ -113,7 +113,7 @@ class Allocator:
             if store is None:
                 ledger: Ledger | None = Ledger(settings)
             else:
-                settings, ledger = _make_or_join(opened, settings, any_policy=policy is None and sigma == "auto")
+                settings, ledger = _make_or_join(opened, settings, any_policy=policy is None)
             self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod

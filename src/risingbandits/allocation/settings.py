@@ -242,15 +242,23 @@ class Settings:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
 
     def difference(self, stored: Settings, any_policy: bool) -> str | None:
-        """One sentence about the first setting that differs from the ``stored`` ones, None if all agree."""
+        """One sentence about the first setting that differs from the ``stored`` ones, None if all agree.
+
+        With ``any_policy``, of the policy only a sigma that was given counts: another version had another default.
+        """
         mine, theirs = self.to_dict(), stored.to_dict()
         for name, key in _KEYS.items():
-            if SETTINGS[name].may_change or (name == "policy" and any_policy):
+            if SETTINGS[name].may_change or (name == "policy" and any_policy and self._has_sigma_of(stored)):
                 continue
             here, there = mine[key], theirs[key]
             if json.dumps(here, sort_keys=True, default=str) != json.dumps(there, sort_keys=True, default=str):
                 return f"{name} is {shown(there)} in the store, got {shown(here)}"
         return None
+
+    def _has_sigma_of(self, stored: Settings) -> bool:
+        """Whether the policies have the same sigma, or none was given."""
+        params = [settings.policy.get_params() for settings in (self, stored)]
+        return self.sigma == "auto" or params[0].get("sigma") == params[1].get("sigma")
 
 
 SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}

@@ -27,6 +27,7 @@ def given_command(context: typer.Context, *without: str, **settled: Any) -> str:
         elif isinstance(value, bool):
             if value != parameter.default:
                 words.append((parameter.opts if value else parameter.secondary_opts)[0])
-        else:
-            words += [parameter.opts[0], str(value)]
+        else:  # an option that may be given several times has several values
+            for one in value if isinstance(value, list | tuple) else [value]:
+                words += [parameter.opts[0], str(one)]
     return shlex.join(words)

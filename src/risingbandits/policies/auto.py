@@ -17,17 +17,19 @@ from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+from risingbandits.policies.commit import commit_ensemble
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
-from risingbandits.policies.commit.open_arms import OpenArms
+from risingbandits.policies.commit.open_by_value import OpenByValue
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
+_ESTIMATED = ("auto", "estimate", "smooth")  # all policies that play estimate the noise alike, whatever the word
 FEW = 100  # rounds for each arm up to which pulls are few
 
 
 def _check_sigma(name: str, value: Any) -> None:
     if isinstance(value, str):
-        check_choice(name, value, ("auto",))
+        check_choice(name, value, _ESTIMATED)
     else:
         check_finite(name, value, minimum=0.0)
 
@@ -39,7 +41,7 @@ class Auto(Policy):
     A run is played by the policy that `chosen` names:
 
     - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
-    - to earn while learning with up to 100 rounds for each arm, by `OpenArms`, which opens arms one after another;
+    - to earn while learning with up to 100 rounds for each arm, by `OpenByValue`, which opens arms one after another;
     - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
     Where the number of rounds is not known, the second takes over from the first after 100 rounds for each arm, with
@@ -51,13 +53,13 @@ class Auto(Policy):
         Earn while learning, or find the arm to keep.
     order : {"random", "given"}
         In which order arms are opened where one cannot look at all: "given" if the most promising ones come first.
-    sigma : float or "auto"
-        Scale of the noise, if it is known.
+    sigma : float, "auto", "estimate" or "smooth"
+        Scale of the noise, if it is known; any of the words stands for an estimate.
 
     Examples
     --------
     >>> Auto().chosen(n_arms=50, horizon=500)
-    OpenArms(sigma='auto')
+    OpenByValue()
     >>> policy = Auto().reset(n_arms=2, horizon=1_000, seed=1)
     >>> for _ in range(1_000):
     ...     arm = policy.ask()
@@ -80,8 +82,11 @@ class Auto(Policy):
         if self.objective == "best-arm":
             return ScoutedHalving(order=self.order)
         if (rounds < FEW * n_arms) if horizon is None else (horizon <= FEW * n_arms):
-            return OpenArms(order=self.order, sigma=self.sigma)
-        return CommitEnsemble(sigma=self.sigma)
+            return OpenByValue(order=self.order, sigma=self._sigma())
+        return CommitEnsemble(sigma=self._sigma())
+
+    def _sigma(self) -> float | str:
+        return "auto" if isinstance(self.sigma, str) else self.sigma
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         chosen = self.chosen(n_arms, horizon, getattr(self, "rounds", 0))
@@ -120,6 +125,11 @@ class Auto(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
+
+    def remark(self, state: Any) -> str | None:
+        if not isinstance(state, commit_ensemble.State):  # of a simulation, too, which begins no run
+            return None
+        return CommitEnsemble(sigma=self._sigma()).remark(state)
 
     def described(self) -> str:
         return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
 _GROWTH = 1.25
+_LISTEN = 63  # it is looked for a remark every 64 rounds
 
 
 @kernel
@@ -101,11 +103,12 @@ class Policy:
       ``make_room(state, capacity)`` where arrays grow with the pulls;
     - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
       simulation may know;
-    - ``parts(state, t)``, the columns of `explain`;
+    - ``parts(state, t)``, the columns of `explain`, and ``remark(state)``, what the user should know of the run;
     - ``draws``, a property, where settings other than ``ties`` decide whether the generator is used, and
       ``draws_on_tell`` where ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
-    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation.
+    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, and ``later``,
+      the arrays that files of earlier versions lack.
     """
 
     name: ClassVar[str]
@@ -121,8 +124,11 @@ class Policy:
     batched: ClassVar[bool] = False
     objective: ClassVar[str] = "cumulative"
 
+    later: ClassVar[frozenset[str]] = frozenset()  # arrays of the state that files of earlier versions lack
+
     _state: Any = None
     _rng: Rng = None
+    _remarked = False
 
     def __init__(self) -> None:
         """A policy without settings."""
@@ -157,6 +163,10 @@ class Policy:
         params = self.get_params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.replace(**told) if told else self
+
+    def remark(self, state: Any) -> str | None:
+        """What the user should know of the run: a sentence, said once as a warning, or None."""
+        return None
 
     @property
     def scratch(self) -> frozenset[str]:
@@ -225,6 +235,7 @@ class Policy:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
+        self._remarked = False
         self._find_calls()
 
     def _find_calls(self) -> None:
@@ -273,6 +284,15 @@ class Policy:
         self.rounds += 1
         self._pulls[arm] += 1
         self._calls.tell.call(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
+        if not self.rounds & _LISTEN and not self._remarked:
+            self._say()
+
+    def _say(self) -> None:
+        """Warn of what the run has to say, once."""
+        remark = self.remark(self._state)
+        if remark is not None:
+            self._remarked = True
+            warnings.warn(f"{self.name}: {remark}", stacklevel=3)
 
     @property
     def pulls(self) -> Ints:

@@ -48,6 +48,8 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
     begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(map(int, run["pulls"])))
     expected = state_dict(begun)
     # Numbers follow from the settings: a file from before a setting was made lacks them.
+    added = {name: array for name, array in expected["arrays"].items() if name in policy.later}
+    run = {**run, "arrays": {**added, **run["arrays"]}}
     if set(run["arrays"]) != set(expected["arrays"]) or not set(run["numbers"]) <= set(expected["numbers"]):
         raise KeyError("fields")
     fields = begun._state._asdict()

@@ -133,12 +133,16 @@ def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any])
 
 
 class Run(NamedTuple):
-    """What one run leaves: the gain at each record point, the pulls of each arm, the recommended arm, the rewards."""
+    """What one run leaves: the gain at each record point, the pulls of each arm, the recommended arm, the rewards.
+
+    And what the policy has to say of it.
+    """
 
     gained: Floats
     pulls: Ints
     recommended: int
     earned: Floats | None = None
+    remark: str | None = None
 
 
 class Runner:
@@ -196,4 +200,4 @@ class Runner:
             None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
             self.limits,
         )
-        return Run(gained, pulls, int(recommended), earned)
+        return Run(gained, pulls, int(recommended), earned, self.policy.remark(self.state))

@@ -108,6 +108,7 @@ def simulate(
         if progress is True:
             progress = stack.enter_context(progress_bar("", runs * len(labelled)))
         outcome = players.play_all(begin, list(labelled), range(runs), progress or None)
+    _warn_of_remarks(outcome)
     best = problem.oracle_prefix(rounds, horizon)
     return Result(
         problem=problem.name or repr(problem),
@@ -136,6 +137,14 @@ def _warn_of_falling(problem: RisingBandit, horizon: int) -> None:
             f"({best:,.6g}), and may be negative, because up to {most:,.6g} can be had.",
             stacklevel=3,
         )
+
+
+def _warn_of_remarks(outcome: dict[str, list[Run]]) -> None:
+    """What policies have to say of their runs: for each the first remark, and in how many runs there was one."""
+    for label, played in outcome.items():
+        remarks = [run.remark for run in played if run.remark is not None]
+        if remarks:
+            warnings.warn(f"{label}: {remarks[0]} (in {len(remarks)} of {len(played)} runs)", stacklevel=3)
 
 
 def _begin(

@@ -40,8 +40,7 @@ def _check_new(plan: Plan, settings: Settings) -> None:
 
 
 def _check_going_on(plan: Plan, settings: Settings, stored: Settings, store: Store) -> None:
-    any_policy = plan.settings.get("policy") is None and plan.settings.get("sigma", "auto") == "auto"
-    difference = settings.difference(stored, any_policy)
+    difference = settings.difference(stored, any_policy=plan.settings.get("policy") is None)
     if difference is not None:
         raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
     check_commands(load_ledger(store, stored), plan)

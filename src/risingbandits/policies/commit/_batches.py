@@ -79,9 +79,9 @@ def errors(n_arms: int, horizon: float, growth: float, confidence: float) -> flo
 
 
 @kernel
-def most_sunk(state: Any) -> float:
+def most_sunk(state: Any, sigma: float) -> float:
     """The ceiling of what past exploration may count for."""
-    return _commit_value.most_sunk(state.arms.shape[0], state.sigma, state.cap, state.run["horizon"][0])
+    return _commit_value.most_sunk(state.arms.shape[0], sigma, state.cap, state.run["horizon"][0])
 
 
 @kernel
@@ -111,11 +111,11 @@ def fill(state: Any, remaining: float) -> None:
 
 
 @kernel
-def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int) -> int:
+def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int, promised: float) -> int:
     """Begin the batch of ``arm``; if that is the incumbent, an idle arm may get a second chance first."""
     run = state.run
     if arm == incumbent and run["second_chance"][0] == 0:
-        idle = second_chance(state, t, remaining)
+        idle = second_chance(state, t, remaining, promised)
         if idle >= 0:
             run["arm"][0] = idle
             run["second_chance"][0] = 1
@@ -126,8 +126,8 @@ def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int) -> int
 
 
 @kernel
-def second_chance(state: Any, t: int, remaining: float) -> int:
-    """The longest idle arm, if it deserves another look now; -1: none.
+def second_chance(state: Any, t: int, remaining: float, promised: float) -> int:
+    """The longest idle arm that could bring more than is ``promised``, if it deserves another look now; -1: none.
 
     Its batch ends where any other would, at the next grid point: there alone lines are drawn.
     """
@@ -137,7 +137,7 @@ def second_chance(state: Any, t: int, remaining: float) -> int:
     idle = -1
     since = 0.5 * t
     for arm in range(last.shape[0]):
-        if last[arm] < since:
+        if last[arm] < since and state.arms["value"][arm] > promised:
             since = float(last[arm])
             idle = arm
     return idle

@@ -14,24 +14,31 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, records
+from risingbandits.policies._kernels import histories, noise_estimate, records
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _commit_value, _curve_shapes, _ensemble_members, _lines, _prediction
+from risingbandits.policies.commit import (
+    _batches,
+    _commit_value,
+    _curve_shapes,
+    _ensemble_bounds,
+    _ensemble_members,
+    _ensemble_noise,
+    _lines,
+    _prediction,
+)
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
-# What is known of each arm beside what the whole family knows: the sums of its members, sum and number of squared
-# differences of neighbouring rewards, the bound on the commit value and the rounds left when it was taken, the expected
-# commit value, and the probability that the arm still rises as steeply as ever.
+# What is known of each arm beside what the whole family knows: the sums of its members, its pairs (noise_estimate), the
+# bound on the commit value and the rounds left when it was taken, the expected commit value, and the probability that
+# the arm still rises as steeply as ever; its triples.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
-_ARMS = records.record_type({**_batches.ARM, "sums": _SUMS})
+_ARMS = records.record_type({**_batches.ARM, "sums": _SUMS, "bent": (np.float64, "bends triples")})
 
 _FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
 _TIE = 1e-9
-_PRIOR_PAIRS = 4.0  # sigma counts for so many pairs in the estimate of an arm's noise
-_ENOUGH_PAIRS = 50.0  # from here on the line takes the estimate, too
-_POOLED_WEIGHT = 8.0  # what the uniform prior over shapes counts against the other arms, in arms
+_FIRST_CHANCE = 0.05  # of the rounds: before, second chances cost more than they rescue
 
 
 class State(NamedTuple):
@@ -48,9 +55,11 @@ class State(NamedTuple):
     sunk: float
     drift: float
     straight: float
+    all_protected: bool  # every straight rival, or the one that promises most
     confidence: float  # 0: not set
     arms: np.ndarray  # (K,) records, see above
     run: np.ndarray  # (1,) record of _batches
+    noise: np.ndarray  # (1,) record of noise_estimate: all arms together
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
@@ -81,9 +90,12 @@ def _decide(state: State, t: int, available: Mask) -> int:
     arm = _choose(state, b, remaining, available)
     # Bounds fall as the rounds run out, so an old bound is too high at worst: only that of the winner has to be fresh.
     while remaining <= _FRESH * state.arms["left"][arm]:
-        _take_bound(state, arm, remaining)
+        _ensemble_bounds.take_bound(state, arm, remaining)
         arm = _choose(state, b, remaining, available)
-    return _batches.begin(state, t, remaining, arm, b) if available is None else arm
+    if available is not None:
+        return arm
+    early = t < _FIRST_CHANCE * state.run["horizon"][0]
+    return _batches.begin(state, t, remaining, arm, b, math.inf if early else state.arms["expected"][b])
 
 
 @kernel
@@ -96,18 +108,39 @@ def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
         state.arms["cost"][arm] = cost
         state.arms["risk"][arm] = 0.0
         spent += cost
-    spent = min(spent, _batches.most_sunk(state))
+    spent = min(spent, _batches.most_sunk(state, _ensemble_noise.told(state)))
+    protected = -1 if state.all_protected else _best_straight(state, b, available)
     chosen = -1
     best = -math.inf
     for arm in range(state.arms.shape[0]):
         if available is None or available[arm]:
             value = _value(state, arm)
             if arm != b:
-                value = _rival_index(state, arm, b, value, level, spent, remaining)
+                straight = arm == protected or (state.all_protected and _is_straight(state, arm))
+                value = _rival_index(state, arm, b, value, level, spent, remaining, straight)
             if value > best or chosen < 0:
                 best = value
                 chosen = arm
     return chosen
+
+
+@kernel
+def _is_straight(state: State, arm: int) -> bool:
+    return state.arms["straight"][arm] >= state.straight
+
+
+@kernel
+def _best_straight(state: State, b: int, available: Mask) -> int:
+    """The straight rival with the highest expected commit value, the lowest number where several have it; -1: none."""
+    best = -1
+    highest = -math.inf
+    for arm in range(state.arms.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        if arm != b and _is_straight(state, arm) and state.arms["expected"][arm] > highest:
+            highest = state.arms["expected"][arm]
+            best = arm
+    return best
 
 
 @kernel
@@ -119,15 +152,18 @@ def _value(state: State, arm: int) -> float:
 
 
 @kernel
-def _rival_index(state: State, arm: int, b: int, value: float, level: float, spent: float, remaining: float) -> float:
+def _rival_index(
+    state: State, arm: int, b: int, value: float, level: float, spent: float, remaining: float, straight: bool
+) -> float:
     """The value less what climbing to the incumbent may lose and what exploring has cost.
 
-    A rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines alone.
+    A protected rival that rises as steeply as ever is judged by its line, and preferred at least as long as by lines
+    alone.
     """
     k0, lost = _commit_value.climb(state.arms["u"][arm], state.arms["s"][arm], level, remaining)
     risk = min(state.max_odds, k0 / state.arms["n"][arm]) * lost
     state.arms["risk"][arm] = risk / remaining
-    if state.arms["straight"][arm] < state.straight:
+    if not straight:
         return value - (risk + state.sunk * spent) / remaining
     line = state.arms["value"][arm]
     lead = line - (risk + spent) / remaining - state.arms["value"][b]
@@ -145,81 +181,35 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @rare_kernel
 def _close_batch(state: State, t: int, arm: int) -> None:
-    _learn(state, t, arm)
+    contradicted = _learn(state, t, arm)
     _batches.end(state, arm)
-    if _batches.stretch_horizon(state, t):
+    stretched = _batches.stretch_horizon(state, t)
+    if stretched or contradicted:
         for other in range(state.arms.shape[0]):
             if state.arms["pulls"][other] > 0:
-                _batches.redraw_line(state, t, other, _noise(state, other))
-                _take_bound(state, other, _batches.remaining_rounds(state, t + 1))
+                if contradicted:
+                    _ensemble_bounds.learn_anew(state, other)
+                _batches.redraw_line(state, t, other, _ensemble_noise.of_line(state, other))
+                _ensemble_bounds.take_bound(state, other, _batches.remaining_rounds(state, t + 1))
 
 
 @rare_kernel
-def _learn(state: State, t: int, arm: int) -> None:
-    """Take in the pulls since the line was drawn; draw it again and take the bound."""
+def _learn(state: State, t: int, arm: int) -> bool:
+    """Take in the pulls since the line was drawn; draw it again and take the bound.
+
+    Whether it has turned out that the noise is larger than what was told.
+    """
     n = state.arms["pulls"][arm]
     known = state.arms["drawn"][arm]
     start = state.places[arm, 0]
-    for last in range(known + 1 + (known + 1) % 2, n + 1, 2):  # pairs of pulls 1 and 2, 3 and 4, ...
-        before = _lines.prefix(state.pool, start, last - 1)
-        difference = (_lines.prefix(state.pool, start, last) - before) - (
-            before - _lines.prefix(state.pool, start, last - 2)
-        )
-        state.arms["squares"][arm] += 0.5 * difference * difference
-        state.arms["pairs"][arm] += 1.0
-    pulls = float(n - known)
-    x = known + 0.5 * (pulls + 1.0)
-    y = (_lines.prefix(state.pool, start, n) - _lines.prefix(state.pool, start, known)) / pulls
-    w = pulls / (_variance(state, arm) + state.drift * state.drift * x)
-    _ensemble_members.add_block(state.moments, state.arms, state.taus, arm, x, y, w)
-    _batches.draw_line(state, t, arm, _noise(state, arm))
-    _take_bound(state, arm, _batches.remaining_rounds(state, t + 1))
-
-
-@kernel
-def _noise(state: State, arm: int) -> float:
-    """The noise of one reward for the arm's line: what was told until enough is known."""
-    return math.sqrt(_variance(state, arm)) if state.arms["pairs"][arm] > _ENOUGH_PAIRS else state.sigma
-
-
-@kernel
-def _variance(state: State, arm: int) -> float:
-    """The noise of one reward of the arm, at most what was told."""
-    told = state.sigma * state.sigma
-    pairs = state.arms["pairs"][arm]
-    return max(1e-12, min(told, (state.arms["squares"][arm] + _PRIOR_PAIRS * told) / (pairs + _PRIOR_PAIRS)))
-
-
-@rare_kernel
-def _take_bound(state: State, arm: int, remaining: float) -> None:
-    """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
-    n = float(state.arms["pulls"][arm])
-    count = _weigh(state, arm, n, remaining, False)
-    state.arms["bound"][arm] = _ensemble_members.upper_quantile(state.work, count, min(state.tail, n / remaining))
-    state.arms["left"][arm] = remaining
-    state.arms["expected"][arm] = _ensemble_members.expectation(state.work, count)
-    state.arms["straight"][arm] = _ensemble_members.slower_than(state.work, count, 2.0 * n)
-
-
-@kernel
-def _weigh(state: State, arm: int, n: float, remaining: float, final: bool) -> int:
-    """Fill ``work`` with the arm's posterior, the likely components first; return their number."""
-    pooled = state.shares.shape[0] > 0
-    last = state.shares.shape[0] - 1
-    if pooled:  # what the other arms look like
-        for c in range(state.log_prior.shape[0]):
-            others = state.shares[last, c] - state.shares[arm, c]
-            state.log_prior[c] = math.log(_POOLED_WEIGHT / state.log_prior.shape[0] + max(0.0, others))
-    top = _ensemble_members.posterior(
-        state.moments, state.arms, state.taus, state.log_prior, state.cap, state.work, arm, n, remaining, final
-    )
-    _ensemble_members.shares(state.work, top)
-    if pooled and not final:  # asking for a recommendation changes nothing
-        for c in range(state.log_prior.shape[0]):
-            share = state.work[_ensemble_members.SHARE, c]
-            state.shares[last, c] += share - state.shares[arm, c]
-            state.shares[arm, c] = share
-    return _ensemble_members.drop_unlikely(state.work)
+    contradicted = False
+    for last in range(known + 1, n + 1):
+        if _ensemble_noise.compare(state, arm, start, last):
+            contradicted = True
+    _ensemble_bounds.add_block(state, arm, known, n)
+    _batches.draw_line(state, t, arm, _ensemble_noise.of_line(state, arm))
+    _ensemble_bounds.take_bound(state, arm, _batches.remaining_rounds(state, t + 1))
+    return contradicted
 
 
 @rare_kernel
@@ -230,7 +220,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     for arm in range(state.arms.shape[0]):
         n = float(state.arms["pulls"][arm])
         if n > 0.0:
-            count = _weigh(state, arm, n, max(0.0, state.run["horizon"][0] - n), True)
+            count = _ensemble_bounds.weigh(state, arm, n, max(0.0, state.run["horizon"][0] - n), True)
             level = _ensemble_members.expectation(state.work, count)
             if level > highest:
                 highest = level
@@ -247,9 +237,13 @@ class CommitEnsemble(CommitFamily):
     :math:`a + b\,g(n/\tau)`: five families g, paces tau from half a pull to four horizons, with and without a start a.
     The quantile leaves a chance of n / R, at most ``tail``: the chance that would pay for playing the arm as long
     again. Rivals of the incumbent (the arm with the highest sure level) pay for the climb to it and, ``sunk`` times,
-    for what exploring has cost. An arm that, with probability ``straight`` or more, still rises as steeply as ever is
-    judged by the line alone, and never dropped before `CommitUCB` would drop it: a posterior cannot tell a late bloomer
-    from a bad arm before it bends.
+    for what exploring has cost. Of the rivals that, with probability ``straight`` or more, still rise as steeply as
+    ever the one that promises most is judged by its line alone, and never dropped before `CommitUCB` would drop it: a
+    posterior cannot tell a late bloomer from a bad arm before it bends. From a twentieth of the horizon on an idle arm
+    gets a second chance if its line promises more than the incumbent is expected to bring.
+
+    It needs to be told nothing: on the paper's problems it does about as well with an estimated noise level as with the
+    true one.
 
     Use it where curves look like learning curves and late bloomers matter, for the sum of the rewards or, through
     `recommend`, to find the arm to keep: it names the arm with the best predicted level at the end. Its bound may fail
@@ -260,16 +254,17 @@ class CommitEnsemble(CommitFamily):
     prior : {"fixed", "pooled"}
         Prior over the shapes: the same for all, or learnt from the other arms of the run (empirical Bayes), which helps
         where many arms are alike.
-    sigma : float, "auto" or None
-        Sub-Gaussian scale of the noise, of which each arm's own estimate takes over where it is lower. None takes the
-        problem's in `simulate` and 1/2, right for any reward in [0, 1], elsewhere; "auto" is 1/2.
+    sigma : float, "estimate", "auto" or None
+        Sub-Gaussian scale of the noise, of which each arm's own estimate takes over where it is lower; rewards that
+        contradict it are noticed, said once, and estimated from then on. "estimate", or "auto", finds it out, for
+        rewards in [0, 1]. None takes the problem's in `simulate` and the estimate elsewhere.
     widths : {"auto", "gaussian", "kl"}
         Confidence widths of the lines. "auto": "kl" in `simulate` where the problem's rewards lie in [0, 1],
         "gaussian" elsewhere.
     cap : float
         What no mean exceeds; the prior is in units of it.
     recheck : float
-        Second chances, as in `CommitUCB`.
+        Second chances; 0 turns them off, any other number on.
     growth : float
         An arm is played until its pulls have grown by this factor.
     max_odds : float
@@ -282,11 +277,13 @@ class CommitEnsemble(CommitFamily):
         How far real curves stray from the shapes: the variance of a batch of m pulls around pull n is taken to be
         (sigma^2 + drift^2 n) / m.
     straight : float
-        From which probability of an unbroken rise on an arm is judged by its line alone; above 1 turns it off.
+        From which probability of an unbroken rise on an arm may be judged by its line alone; above 1 turns it off.
     lookahead : float
         Where the horizon is not known: plan for this many times the rounds so far, at least.
     confidence : float or None
         Probability with which a line may fail, as in `CommitUCB`.
+    protect : {"best", "all"}
+        Which of these rivals are: the one with the highest expected commit value, or all.
 
     Examples
     --------
@@ -301,37 +298,51 @@ class CommitEnsemble(CommitFamily):
     arm_type = _ARMS
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
+    later = frozenset({"bent", "all_arms", "kinds"})
+    estimates = (noise_estimate.ESTIMATE, "auto")
 
     prior: str = one_of("fixed", "pooled")
     sigma: float | str | None = None
     widths: str = "auto"
     cap: float = number(1.0, above=0.0)
-    recheck: float = number(0.0, minimum=0.0, maximum=1.0)
+    recheck: float = number(0.03, minimum=0.0, maximum=1.0)
     growth: float = number(1.05, minimum=1.0)
     max_odds: float = number(8.0, minimum=0.0)
-    tail: float = number(0.002, above=0.0, below=0.5)
+    tail: float = number(0.005, above=0.0, below=0.5)
     sunk: float = number(3.0, minimum=0.0)
     drift: float = number(0.005, minimum=0.0)
     straight: float = number(0.5, above=0.0)
     lookahead: float = number(4.0, above=1.0)
     confidence: float | None = number(None, above=0.0, below=1.0)
+    protect: str = one_of("best", "all")
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _curve_shapes.paces(horizon)
         shapes = _curve_shapes.FAMILIES * taus.size
         components = _ensemble_members.MODES * shapes
+        shared = self.shared_state(n_arms, horizon, capacity)
+        if self.sigma is None or isinstance(self.sigma, str):
+            shared["sigma"] = _ensemble_noise.NOTHING
         return State(
             tail=float(self.tail),
             sunk=float(self.sunk),
             drift=float(self.drift * self.cap),
             straight=float(self.straight),
+            all_protected=self.protect == "all",
+            noise=noise_estimate.new_noise(),
             taus=taus,
             moments=np.zeros((n_arms, shapes, 3)),
             log_prior=np.full(components, -math.log(components)),
             shares=np.zeros((n_arms + 1 if self.prior == "pooled" else 0, components)),
             work=np.zeros((_ensemble_members.ROWS, components)),
-            **self.shared_state(n_arms, horizon, capacity),
+            **shared,
         )
+
+    def remark(self, state: Any) -> str | None:
+        if not state.noise["contradicted"][0]:
+            return None
+        found = math.sqrt(interpreted(noise_estimate.pooled)(state.noise))
+        return noise_estimate.contradiction(self.sigma, found)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line
@@ -355,5 +366,5 @@ class CommitEnsemble(CommitFamily):
             "straight": column(state.arms["straight"]),
             "risk": column(state.arms["risk"]),
             "cost": column(state.arms["cost"] / remaining),
-            **_prediction.level_at_the_end(state, interpreted(_weigh)),
+            **_prediction.level_at_the_end(state, interpreted(_ensemble_bounds.weigh)),
         }

@@ -7,6 +7,7 @@ played in batches that grow with their pulls, which changes little and makes swi
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -65,11 +66,11 @@ def _decide(state: State, t: int, available: Mask) -> int:
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
     b = _commit_value.incumbent(state.arms)
-    most = _batches.most_sunk(state)
+    most = _batches.most_sunk(state, state.sigma)
     arm = _commit_value.choose(
         state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, available
     )
-    return _batches.begin(state, t, remaining, arm, b) if available is None else arm
+    return _batches.begin(state, t, remaining, arm, b, -math.inf) if available is None else arm
 
 
 @kernel
@@ -260,7 +261,7 @@ class CommitUCB(CommitFamily):
             remaining,
             state.max_odds,
             state.share,
-            interpreted(_batches.most_sunk)(state),
+            interpreted(_batches.most_sunk)(state, state.sigma),
             None,
         )
         known = state.arms["pulls"] > 0
