@@ -14,7 +14,7 @@ from risingbandits.arena.cells import Cells
 from risingbandits.arena.curve_tasks import CurveTask, noise_of, with_final
 from risingbandits.arena.entrants import Entrant
 from risingbandits.arena.made_families import blooms_late, flat_start, made_families
-from risingbandits.arena.suite import load_tasks, replayed_row, suite
+from risingbandits.arena.suite import _OF_DATA, load_tasks, replayed_row, suite
 from risingbandits.arena.synthetic import Sizes
 from risingbandits.policies import RSR, SWTS, REdUCB, RoundRobin, SuccessiveHalving
 from risingbandits.problems import NoNoise, RisingBandit
@@ -140,6 +140,7 @@ def test_thirteen_families() -> None:
         for family, tasks in real.items()
     }
     assert found == FAMILIES
+    assert {*real, *made} == set(_OF_DATA)
     for tasks in (*real.values(), *made.values()):
         assert len({task.name for task in tasks}) == len(tasks)
         for task in tasks:

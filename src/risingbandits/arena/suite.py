@@ -19,6 +19,13 @@ from risingbandits.policies.base import OBJECTIVES
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
 _MANY_ARMS, _MANY_BUDGETS = 200, BUDGETS[:3]  # from so many arms on, fewer pulls for each
 
+_OF_DATA = (  # rows that need files; known also where these are missing
+    *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
+    *("algoperf-fastmri", "algoperf-librispeech", "algoperf-ogbg", "tdmpc2", "dmc-proprio", "dmc-vision"),
+    *("flat-starts", "late-bloomers", "sorted-worst-first", "sorted-best-first", "sorted-by-setting"),
+    "many-arms-real",
+)
+
 _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "presets": synthetic.presets,
     "families": synthetic.families,
@@ -51,8 +58,8 @@ def suite(
     except RisingBanditsError as error:
         real, made = {}, {}
         left_out.append(f"real curves left out: {error}")
-    known = [*KINDS, *real, *made, *_SYNTHETIC]
-    wanted = [check_choice("rows", name, known) for name in _without_missing(names, known, left_out)]
+    known = dict.fromkeys([*KINDS, *_SYNTHETIC, *_OF_DATA, *real, *made])
+    wanted = [check_choice("rows", name, known) for name in names or KINDS]
     rows: list[Row] = []
     for objective in OBJECTIVES:
         if objective not in objectives:
@@ -66,13 +73,6 @@ def suite(
             if {_kind(regime), regime} & set(wanted):
                 rows.extend(maker(seed, sizes))
     return [row for row in rows if row.problems], left_out
-
-
-def _without_missing(names: Sequence[str] | None, known: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """The names that are wanted. Without the data nobody knows which families there would be."""
-    if names is None:
-        return list(KINDS)
-    return [name for name in names if name in known or not left_out] or ["real"]
 
 
 def _kind(regime: str) -> str:
