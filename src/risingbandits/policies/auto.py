@@ -24,7 +24,7 @@ from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
 _ESTIMATED = ("auto", "estimate", "smooth")  # all policies that play estimate the noise alike, whatever the word
-FEW = 100  # rounds for each arm up to which pulls are few
+FEW = 200  # rounds for each arm up to which pulls are few: real curves would have more, long late bloomers fewer
 
 
 def _check_sigma(name: str, value: Any) -> None:
@@ -41,10 +41,10 @@ class Auto(Policy):
     A run is played by the policy that `chosen` names:
 
     - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
-    - to earn while learning with up to 100 rounds for each arm, by `OpenByValue`, which opens arms one after another;
+    - to earn while learning with up to 200 rounds for each arm, by `OpenByValue`, which opens arms one after another;
     - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
-    Where the number of rounds is not known, the second takes over from the first after 100 rounds for each arm, with
+    Where the number of rounds is not known, the second takes over from the first after 200 rounds for each arm, with
     all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
