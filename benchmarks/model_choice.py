@@ -32,7 +32,7 @@ from risingbandits.reports.style import look, new_axes, styled, tidy
 
 __all__ = ["as_csv", "as_markdown", "from_csv", "main", "measure"]
 
-COMPARED = "commit-ucb"  # whose distance the tables show
+COMPARED = "auto"  # whose distance the tables show
 QUICK = Sizes(stream=300, pulls=40)
 
 

@@ -37,9 +37,11 @@ HELD_OUT = 0.2  # of the rows
 BATCH = 16  # rows of digits that one pull trains
 
 CONTENDERS = (
+    "auto",
     "commit-ucb",
     "kl-ucb",
     "red-ucb",
+    "scouted-halving",
     "r-sr",
     "selective-race",
     "River UCB",
