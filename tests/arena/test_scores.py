@@ -129,7 +129,9 @@ def test_ranks_ratios_and_means() -> None:
     assert [lines[label].rank for label in "abc"] == [1.75, 1.25, 3.0]
     assert [lines[label].worst_ratio[0] for label in "abc"] == ["y", "group", "x"]
     assert [lines[label].worst_ratio[1] for label in "abc"] == pytest.approx([2.0, 2.0, 4.0])
-    assert lines["a"].large == pytest.approx(1 / 4)  # rows of settings told wrong do not count
+    assert lines["a"].large == pytest.approx(
+        1 / 6
+    )  # one row of two in one regime of three; settings told wrong do not count
     assert board.figures["wrong"]["a"].mean == 90.0
 
 

@@ -62,9 +62,8 @@ def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
                     parts += [f"### {table.title}\n", table.markdown()]
         if board.paired:
             parts += [f"### {tables.paired_table(board).title}\n", tables.paired_table(board).markdown()]
-        for regime, rows in board.regimes.items():
-            if len(rows) > 1:
-                parts += [f"### Rows of {regime}\n", tables.rows_table(board, regime).markdown()]
+        for regime in tables.regimes_in_detail(board):
+            parts += [f"### Rows of {regime}\n", tables.rows_table(board, regime).markdown()]
     parts += [part for label in outcome.chosen for part in _chosen(outcome, label)]
     settings = [f"- {label}: `{what}`" for label, what in outcome.settings.items()]
     return "\n".join([*parts, "## Policies\n", "\n".join(settings) + "\n"])

@@ -70,11 +70,9 @@ def _section(board: Board, told: Board | None) -> Section:
             blocks.append(Table(f"{key}-{kinds[0]}-told", tables.regimes_table(told, kinds, f"{name}, told")))
     if board.paired:
         blocks.append(Table(f"{key}-paired", tables.paired_table(board)))
-    for number, (regime, rows) in enumerate(board.regimes.items(), 1):
-        if len(rows) > 1:
-            blocks.append(
-                Table(f"{key}-rows-{number}", _untitled(tables.rows_table(board, regime), f"Rows of {regime}"))
-            )
+    for number, regime in enumerate(tables.regimes_in_detail(board), 1):
+        detail = _untitled(tables.rows_table(board, regime), f"Rows of {regime}")
+        blocks.append(Table(f"{key}-rows-{number}", detail))
     return Section(key, tables.title(key), blocks)
 
 
@@ -105,7 +103,8 @@ def _means(board: Board, told: Board | None) -> list[Block]:
 def _rows(board: Board, kind: str, table: TextTable) -> Block:
     """Regimes of a kind with the best policies; percentages of J* as ratios to the best, to be seen on one axis."""
     regimes = [regime for regime in board.regimes if board.kind(regime) == kind]
-    labels = [line.label for line in board.lines][:_SHOWN]
+    played = [line.label for line in board.lines if any(line.label in board.figures[regime] for regime in regimes)]
+    labels = played[:_SHOWN]
     if kind == "synthetic":
         unit, caption = (
             "ratio to the best policy of the row",
@@ -116,7 +115,7 @@ def _rows(board: Board, kind: str, table: TextTable) -> Block:
         unit, caption = _UNITS[board.objective], _MEASURED
         figures = board.figures
         rows = [_dots(label, n, [figures[regime].get(label) for regime in regimes]) for n, label in enumerate(labels)]
-    if len(board.lines) > _SHOWN:
+    if len(played) > _SHOWN:
         caption += f" The {_SHOWN} best policies; the others are in the table."
     return dots_figure(f"{board.objective}-{kind}", table.title, caption, regimes, rows, unit, table)
 

@@ -96,7 +96,7 @@ class Line:
     synthetic: Figure | None  # mean over the regimes that are in % of J*
     rank: float  # mean over families
     worst_ratio: tuple[str, float]  # regime
-    large: float
+    large: float  # share of runs that lose more than a quarter of J*, regimes alike
     regimes: dict[str, Figure]
     failures: int
 
@@ -152,7 +152,7 @@ class Board:
         own = {regime: found[label] for regime, found in self.figures.items() if label in found}
         compared = [regime for regime in own if self.kind(regime) != "misjudged"]
         ratios = {regime: self.ratio(regime, label) for regime in compared}
-        large = [self.stats[row][label].large for regime in compared for row in self.regimes[regime]]
+        large = [np.mean([self.stats[row][label].large for row in self.regimes[regime]]) for regime in compared]
         return Line(
             label,
             self._mean(own, [regime for regime in self.regimes if self.kind(regime) == "real"]),

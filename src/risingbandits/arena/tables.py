@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from risingbandits._core.tables import TextTable
@@ -62,12 +62,12 @@ def overall_table(board: Board, told: Board | None = None) -> TextTable:
 
 def regimes_table(board: Board, kinds: tuple[str, ...], name: str, intervals: bool = True) -> TextTable:
     """Regimes in rows, policies in columns, the best ones first; where all are wanted they need a wide page."""
-    labels = [line.label for line in board.lines][:_COLUMNS]
+    regimes = [regime for regime in board.figures if board.kind(regime) in kinds]
+    labels = _played(board, [board.figures[regime] for regime in regimes])
     form = figure if intervals else _mean
     rows = []
-    for regime, found in board.figures.items():
-        if board.kind(regime) not in kinds:
-            continue
+    for regime in regimes:
+        found = board.figures[regime]
         percent = board.measure(regime) == "percent"
         own = {label: form(one, 1 if percent else 2) + (" %" if percent else "") for label, one in found.items()}
         several = len(board.regimes[regime])
@@ -78,8 +78,8 @@ def regimes_table(board: Board, kinds: tuple[str, ...], name: str, intervals: bo
 
 
 def rows_table(board: Board, regime: str) -> TextTable:
-    """The rows of a regime that has several; value, the side of a pair that counts, and regret in rewards."""
-    labels = [line.label for line in board.lines][:_COLUMNS]
+    """The rows of a regime: value, the side of a pair that counts, and regret in rewards."""
+    labels = _played(board, [board.stats[row] for row in board.regimes[regime]])
     rows = []
     for row in board.regimes[regime]:
         found = board.stats[row]
@@ -87,6 +87,16 @@ def rows_table(board: Board, regime: str) -> TextTable:
         runs = max((one.runs for one in found.values()), default=0)
         rows.append((row.name, f"{runs:,}", *cells))
     return TextTable(("row", "runs", *labels), rows, frozenset(range(1, 2 + len(labels))), regime)
+
+
+def _played(board: Board, found: Sequence[Container[str]]) -> list[str]:
+    """The policies that have a figure in some row, the best first; as many as fit side by side."""
+    return [line.label for line in board.lines if any(line.label in row for row in found)][:_COLUMNS]
+
+
+def regimes_in_detail(board: Board) -> list[str]:
+    """Regimes of several rows, or whose regret in rewards is of interest."""
+    return [regime for regime, rows in board.regimes.items() if len(rows) > 1 or rows[0].measure == "percent"]
 
 
 def paired_table(board: Board) -> TextTable:
