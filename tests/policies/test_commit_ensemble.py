@@ -201,7 +201,12 @@ def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [CommitEnsemble(), CommitEnsemble(prior="pooled", sigma=0.1), CommitEnsemble(sigma="auto", growth=1.0, cap=0.8)],
+    [
+        CommitEnsemble(),
+        CommitEnsemble(sigma="estimate"),
+        CommitEnsemble(prior="pooled", sigma=0.1),
+        CommitEnsemble(sigma="auto", growth=1.0, cap=0.8),
+    ],
     ids=repr,
 )
 def test_settings_keep_the_contract(policy: Policy) -> None:

@@ -74,6 +74,13 @@ def arm_variance(rewards: list[list[float]], arm: int) -> tuple[float, float]:
     return min(0.25, (sum(own) + 4 * pooled_variance(rewards)) / (count + 4)), count
 
 
+def index_variance(rewards: list[list[float]], arm: int) -> float:
+    """The variance that index policies take: an arm's own is by triples, and up to 50 pairs at least the pooled one."""
+    own, prior = triples(rewards[arm]), pooled_variance(rewards)
+    variance = (sum(own) / 2 + 4 * prior) / (len(own) / 2 + 4)
+    return min(0.25, variance if len(own) / 2 > 50 else max(variance, prior))
+
+
 class Guard:
     """Evidence against a told sigma, from blocks of five rewards after each arm's first."""
 

@@ -124,8 +124,6 @@ class Policy:
     batched: ClassVar[bool] = False
     objective: ClassVar[str] = "cumulative"
 
-    later: ClassVar[frozenset[str]] = frozenset()  # arrays of the state that files of earlier versions lack
-
     _state: Any = None
     _rng: Rng = None
     _remarked = False
@@ -171,6 +169,11 @@ class Policy:
     @property
     def scratch(self) -> frozenset[str]:
         """Fields of the state that a run never reads before it has written them, or that are constants."""
+        return frozenset()
+
+    @property
+    def later(self) -> frozenset[str]:
+        """Arrays of saved runs that files of earlier versions lack: they are then as at the beginning of a run."""
         return frozenset()
 
     def requires_horizon(self) -> bool:

@@ -1,31 +1,19 @@
-"""The noise level of rewards: one model for all policies (``sigma="estimate"``), and an older one ("smooth").
+"""The noise level of each arm as a policy goes along: ``sigma="estimate"``, and ``sigma="smooth"``, an older one.
 
-The model. Two neighbouring rewards of an arm give (r - r')^2 / 2, three give (r - 2 r' + r'')^2 / 6: both are sigma^2
-on average, and more where the curve rises or bends between the pulls. Summed over all arms, the kind with the smaller
-mean is nearer to the truth, and its mean is what one arm is believed to have before it is known better: the pooled
-variance, which counts for 4 pairs in the estimate of each arm. Before any reward the variance is 1/4, the largest that
-rewards in [0, 1] can have; that counts for one pair.
+"estimate" is the model of `noise_model`, with second differences for what an arm has of its own. Of "smooth" an arm's
+own estimate is the mean of its squared second differences divided by 6; it is taken to be no less than the median over
+the arms that have three rewards or more, because few differences may be small by chance, and the noise level no more
+than 1/2, which is right for any reward in [0, 1]. Before any arm has three rewards it is 1/2. As long as all rewards
+are 0 or 1, of which second differences say little, "smooth" is "estimate".
 
-Few discrete rewards may be equal by chance, whatever their noise. As long as all rewards are 0 or 1 the pooled variance
-is 1/4, so that an arm with n equal rewards has about 2/n; with other steps it is at least a quarter of the square of
-the smallest difference between neighbouring rewards, which is next to nothing where rewards are continuous.
+What all arms share, the pooled variance or the median, changes with every reward. The levels of all arms follow it
+whenever the second differences seen have grown by an eighth.
 
-The guard. A told sigma says that x^2 of a standardised fourth difference of five rewards is 1 on average or less;
-curves that bend slowly hardly touch it. For noise that is sigma-sub-Gaussian E exp(3/8 x^2) <= 2, so that the sum of
-3/8 x^2 - log 2 reaches 20 with probability e^-20 at most. Where it does, what was told is wrong.
-
-The older estimate.
-
-Where a curve bends little from one pull to the next, its second differences r(n) - 2 r(n-1) + r(n-2) are nearly noise
-alone, of variance 6 sigma^2. An arm's own estimate is the mean of their squares divided by 6; it is taken to be no less
-than the median over the arms that have three rewards or more, because few differences may be small by chance, and the
-noise level no more than 1/2, which is right for any reward in [0, 1]. Before any arm has three rewards it is 1/2.
-
-The median costs a pass over all arms. It is taken again whenever the second differences seen have grown by an eighth.
-
-``smooth`` is one array, so that compiled code takes one argument more: a row for each arm with its last two rewards,
-the sum of squared second differences, the number of rewards, the noise level, working space, and columns for the
-policy's own use; then a row with the median, how many second differences there were, and at how many it is due again.
+A state with estimates has three more fields. ``smooth`` is one array, so that compiled code takes one argument more: a
+row for each arm with its last two rewards, the sum of squared second differences, the number of rewards, the noise
+level, working space, and columns for the policy's own use; then a row with the median, how many second differences
+there were, and at how many it is due again. ``noise`` is the record of `noise_model`, ``pooled`` whether its model
+counts whatever the rewards are.
 """
 
 from __future__ import annotations
@@ -38,12 +26,12 @@ import numpy as np
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Records
-from risingbandits.policies._kernels import records
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels import noise_model
 from risingbandits.policies._kernels.pruning import nth_largest
 from risingbandits.policies.base import Kernels, Policy
 
-SMOOTH = "smooth"
+SMOOTH, ESTIMATE = "smooth", "estimate"
 SIGMA, OWN = 4, 6  # columns: the noise level, and the first of the policy's own
 _LAST, _BEFORE, _SQUARES, _COUNT, _WORK = 0, 1, 2, 3, 5
 _MEDIAN, _SEEN, _DUE = 0, 1, 2  # places in the last row
@@ -51,9 +39,9 @@ _CEILING = 0.5
 
 
 def check_sigma(name: str, sigma: Any) -> None:
-    """Refuse what is neither a number from 0 on nor "smooth"."""
+    """Refuse what is neither a number from 0 on nor a way to estimate it."""
     if isinstance(sigma, str):
-        check_choice(name, sigma, (SMOOTH,))
+        check_choice(name, sigma, (ESTIMATE, SMOOTH))
     else:
         check_finite(name, sigma, minimum=0.0)
 
@@ -64,15 +52,16 @@ def number(sigma: Any) -> float:
 
 
 class NoisePolicy(Policy):
-    """Base of policies whose ``sigma`` may be "smooth": they have other kernels then, and a longer state."""
+    """Base of policies whose ``sigma`` may be estimated: they have other kernels then, and a longer state."""
 
     kernels_smooth: ClassVar[Kernels]
+    later = frozenset({"all_arms", "kinds"})
     sigma: float | str | None
 
     @property
     def smooth(self) -> bool:
-        """Whether the noise level is estimated from second differences."""
-        return self.sigma == SMOOTH
+        """Whether the noise level is estimated as the policy goes along."""
+        return self.sigma in (SMOOTH, ESTIMATE)
 
     def unit_sigma(self) -> float:
         """The noise level, or 1 where the kernels multiply by the estimate."""
@@ -83,12 +72,16 @@ class NoisePolicy(Policy):
 
 
 def extended(state_class: Any, module: str) -> Any:
-    """The state with the field ``smooth`` at the end, a class that its module must keep as ``SmoothState``."""
-    return namedtuple("SmoothState", (*state_class._fields, SMOOTH), module=module)
+    """The state with the fields of an estimate at the end, a class that its module must keep as ``SmoothState``."""
+    return namedtuple("SmoothState", (*state_class._fields, "smooth", "noise", "pooled"), module=module)
 
 
-def new_smooth(n_arms: int, own: int = 0) -> Floats:
-    """The array before the first reward, with ``own`` columns for the policy."""
+def new_fields(sigma: Any, n_arms: int, own: int = 0) -> dict[str, Any]:
+    """The fields of an estimate before the first reward, with ``own`` columns for the policy."""
+    return {"smooth": _new_smooth(n_arms, own), "noise": noise_model.new_noise(), "pooled": sigma == ESTIMATE}
+
+
+def _new_smooth(n_arms: int, own: int) -> Floats:
     smooth = np.zeros((n_arms + 1, OWN + own))
     smooth[:, SIGMA] = _CEILING
     smooth[n_arms, :] = 0.0
@@ -98,138 +91,79 @@ def new_smooth(n_arms: int, own: int = 0) -> Floats:
 
 
 @kernel
-def add(smooth: Floats, arm: int, reward: float) -> bool:
+def add(state: Any, arm: int, reward: float) -> bool:
     """One more reward of the arm. True when the noise levels of all arms may have changed, else only its own has."""
+    smooth = state.smooth
+    noise = state.noise
     marks = smooth.shape[0] - 1
-    if smooth[arm, _COUNT] >= 2.0:
-        bend = reward - 2.0 * smooth[arm, _LAST] + smooth[arm, _BEFORE]
-        smooth[arm, _SQUARES] += bend * bend
-        smooth[marks, _SEEN] += 1.0
+    discrete = noise["mixed"][0] == 0
+    noise_model.note(noise, reward)
+    known = smooth[arm, _COUNT]
+    if known >= 1.0:
+        difference = reward - smooth[arm, _LAST]
+        noise_model.note_step(noise, difference)
+        if known % 2.0 == 1.0:  # pairs of pulls 1 and 2, 3 and 4, ...
+            noise["squares"][0] += 0.5 * difference * difference
+            noise["pairs"][0] += 1.0
+        if known >= 2.0:
+            bend = reward - 2.0 * smooth[arm, _LAST] + smooth[arm, _BEFORE]
+            smooth[arm, _SQUARES] += bend * bend
+            smooth[marks, _SEEN] += 1.0
+            noise["bends"][0] += bend * bend / 12.0
+            noise["triples"][0] += 0.5
     smooth[arm, _BEFORE] = smooth[arm, _LAST]
     smooth[arm, _LAST] = reward
-    smooth[arm, _COUNT] += 1.0
+    smooth[arm, _COUNT] = known + 1.0
     if smooth[marks, _SEEN] >= smooth[marks, _DUE]:
-        _take_median(smooth)
+        smooth[marks, _DUE] = smooth[marks, _SEEN] + 1.0 + math.floor(smooth[marks, _SEEN] / 8.0)
+        if not state.pooled:
+            smooth[marks, _MEDIAN] = _median(smooth)
+        _take_levels(state)
         return True
-    smooth[arm, SIGMA] = _level(smooth, arm)
+    if discrete and noise["mixed"][0] != 0:  # the first reward that is neither 0 nor 1
+        return _take_levels(state)
+    smooth[arm, SIGMA] = _level(state, arm)
     return False
 
 
 @kernel
-def _level(smooth: Floats, arm: int) -> float:
-    """The larger of the arm's own estimate and the median, at most 1/2."""
-    variance = smooth[smooth.shape[0] - 1, _MEDIAN]
-    if smooth[arm, _COUNT] > 2.0:
-        variance = max(variance, smooth[arm, _SQUARES] / (6.0 * (smooth[arm, _COUNT] - 2.0)))
+def _level(state: Any, arm: int) -> float:
+    """The arm's noise level, at most 1/2."""
+    smooth = state.smooth
+    squares = smooth[arm, _SQUARES]
+    count = smooth[arm, _COUNT] - 2.0  # of second differences
+    if state.pooled or state.noise["mixed"][0] == 0:
+        prior = noise_model.pooled(state.noise)
+        return min(_CEILING, math.sqrt(noise_model.believed(squares / 12.0, 0.5 * max(0.0, count), prior)))
+    variance = smooth[smooth.shape[0] - 1, _MEDIAN]  # "smooth": the larger one of the arm's own and the median
+    if count > 0.0:
+        variance = max(variance, squares / (6.0 * count))
     return min(_CEILING, math.sqrt(variance))
 
 
 @rare_kernel
-def _take_median(smooth: Floats) -> None:
-    """The median over the arms with second differences, of which there is one, and the noise levels of all arms."""
-    marks = smooth.shape[0] - 1
+def _take_levels(state: Any) -> bool:
+    """The noise levels of all arms; whether one has changed."""
+    changed = False
+    for arm in range(state.smooth.shape[0] - 1):
+        level = _level(state, arm)
+        if level != state.smooth[arm, SIGMA]:
+            changed = True
+        state.smooth[arm, SIGMA] = level
+    return changed
+
+
+@rare_kernel
+def _median(smooth: Floats) -> float:
+    """Over the arms with second differences, of which there is one."""
     known = 0
-    for arm in range(marks):
+    for arm in range(smooth.shape[0] - 1):
         if smooth[arm, _COUNT] > 2.0:
             smooth[known, _WORK] = smooth[arm, _SQUARES] / (6.0 * (smooth[arm, _COUNT] - 2.0))
             known += 1
     values = smooth[:known, _WORK]
     upper = nth_largest(values, (known + 1) // 2)
-    smooth[marks, _MEDIAN] = 0.5 * (upper + nth_largest(values, known // 2 + 1))
-    smooth[marks, _DUE] = smooth[marks, _SEEN] + 1.0 + math.floor(smooth[marks, _SEEN] / 8.0)
-    for arm in range(marks):
-        smooth[arm, SIGMA] = _level(smooth, arm)
-
-
-# -- one model for all: pooled over arms, shrunk, with a floor for discrete rewards -----------------------------------
-
-# All arms together: sums and numbers of squared differences of two and of three neighbours (three overlap, so they
-# count half), the smallest step between neighbours; what the guard has summed up; whether a reward was neither 0 nor
-# 1, and whether what was told is contradicted.
-NOISE = records.record_type(
-    {"all_arms": (np.float64, "squares pairs bends triples step evidence"), "kinds": (np.int64, "mixed contradicted")},
-    single=True,
-)
-ESTIMATE = "estimate"
-_LARGEST = 0.25  # variance of rewards in [0, 1]
-_FIRST_WEIGHT = 1.0  # of that, in pairs, among what all arms have shown
-_POOLED_WEIGHT = 4.0  # of what all arms have shown, in pairs, in the estimate of one
-_NO_STEP = 1e-6  # differences that are smaller are none: sums of rewards are rounded
-_SURE = 20.0
-_MOST = 16.0  # x^2 of one block counts for so much at most: a curve may jump
-_LOG_2 = math.log(2.0)
-
-
-def new_noise() -> np.ndarray:
-    """The record before the first reward."""
-    noise = np.zeros(1, NOISE)
-    noise["step"] = math.inf
-    return noise
-
-
-def contradiction(sigma: Any, found: float) -> str:
-    """What to say of a told sigma that cannot be right."""
-    return (
-        f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}: it is estimated from now on."
-    )
-
-
-@kernel
-def note(noise: Records, reward: float) -> None:
-    """Whether the reward is neither 0 nor 1."""
-    if abs(reward) > _NO_STEP and abs(reward - 1.0) > _NO_STEP:
-        noise["mixed"][0] = 1
-
-
-@kernel
-def note_step(noise: Records, difference: float) -> None:
-    """Whether two neighbouring rewards are nearer to each other than any before, and not equal."""
-    step = abs(difference)
-    if _NO_STEP < step < noise["step"][0]:
-        noise["step"][0] = step
-
-
-@kernel
-def _mean(squares: float, count: float) -> float:
-    return (squares + _FIRST_WEIGHT * _LARGEST) / (count + _FIRST_WEIGHT)
-
-
-@kernel
-def by_bends(noise: Records) -> bool:
-    """Whether differences of three neighbours are nearer to the noise than those of two."""
-    return _mean(noise["bends"][0], noise["triples"][0]) < _mean(noise["squares"][0], noise["pairs"][0])
-
-
-@kernel
-def pooled(noise: Records) -> float:
-    """The variance of a reward of an arm of which nothing is known."""
-    if noise["mixed"][0] == 0:
-        return _LARGEST
-    variance = min(_mean(noise["bends"][0], noise["triples"][0]), _mean(noise["squares"][0], noise["pairs"][0]))
-    step = noise["step"][0]
-    if step < math.inf:
-        variance = max(variance, 0.25 * step * step)
-    return min(_LARGEST, variance)
-
-
-@kernel
-def shrunk(squares: float, count: float, prior: float) -> float:
-    """The variance of an arm with ``count`` squared differences of its own."""
-    return (squares + _POOLED_WEIGHT * prior) / (count + _POOLED_WEIGHT)
-
-
-@kernel
-def contradict(noise: Records, sigma: float, difference: float) -> bool:
-    """Take in a fourth difference of five rewards; whether it is now sure that sigma > 0 is too small.
-
-    Evidence in favour of sigma is kept up to 20 only, so that noise which grows later is noticed as well.
-    """
-    x2 = min(_MOST, difference * difference / (70.0 * sigma * sigma))
-    noise["evidence"][0] = max(-_SURE, noise["evidence"][0] + 0.375 * x2 - _LOG_2)
-    if noise["evidence"][0] < _SURE or noise["contradicted"][0] != 0:
-        return False
-    noise["contradicted"][0] = 1
-    return True
+    return 0.5 * (upper + nth_largest(values, known // 2 + 1))
 
 
 # -- indexes of the form mean + width / sqrt(n) -----------------------------------------------------------------------
@@ -238,7 +172,7 @@ def contradict(noise: Records, sigma: float, difference: float) -> bool:
 @kernel
 def widen_roots(state: Any, arm: int, reward: float) -> None:
     """After `_means.add`: ``root`` of every arm becomes sigma / sqrt(n)."""
-    if add(state.smooth, arm, reward):
+    if add(state, arm, reward):
         for other in range(state.root.shape[0]):
             if state.counts[other] > 0.0:
                 state.root[other] = state.smooth[other, SIGMA] / math.sqrt(state.counts[other])

@@ -54,7 +54,7 @@ SmoothState: Any = noise_estimate.extended(State, __name__)
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
     """The widths of ``line`` are those for a noise level of 1."""
     update(state, t, arm, reward, rng)
-    if noise_estimate.add(state.smooth, arm, reward):
+    if noise_estimate.add(state, arm, reward):
         for other in range(state.value.shape[0]):
             _widen(state, other)
     else:
@@ -97,9 +97,10 @@ class RUCBE(noise_estimate.NoisePolicy):
         2 log T, a practical choice.
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
-    sigma : float, "smooth" or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way.
 
     References
     ----------
@@ -143,7 +144,7 @@ class RUCBE(noise_estimate.NoisePolicy):
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
         )
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
+        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -67,9 +67,9 @@ class GaussianThompson(noise_estimate.NoisePolicy):
 
     Parameters
     ----------
-    sigma : float, "smooth" or None
-        Standard deviation of the noise. None takes the problem's in `simulate` and 1/2 elsewhere. "smooth" estimates
-        it, for rewards in [0, 1], from second differences. 0 is greedy.
+    sigma : float, "estimate", "smooth" or None
+        Standard deviation of the noise. None takes the problem's in `simulate` and 1/2 elsewhere. "estimate" finds
+        it out, for rewards in [0, 1], from differences of neighbouring rewards, "smooth" is an older way. 0 is greedy.
 
     References
     ----------
@@ -94,8 +94,8 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        state = State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # "smooth": it is in the roots
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
+        state = State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # estimated: it is in the roots
+        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma)

@@ -104,9 +104,10 @@ class GaussianUCB(noise_estimate.NoisePolicy):
 
     Parameters
     ----------
-    sigma : float, "smooth" or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is greedy.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. 0 is greedy.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
@@ -136,7 +137,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         scale = 2.0 * self.unit_sigma()
         state = State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms)) if self.smooth else state
+        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

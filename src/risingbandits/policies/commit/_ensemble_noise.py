@@ -1,4 +1,4 @@
-"""How noisy CommitEnsemble takes an arm to be: the model of `noise_estimate`, fed from sums of rewards once a batch.
+"""How noisy CommitEnsemble takes an arm to be: the model of `noise_model`, fed from sums of rewards once a batch.
 
 ``sigma`` below 0 in the state stands for nothing told. What was told is a ceiling, under which an arm's own estimate
 takes over; if the rewards contradict it, it counts no more.
@@ -10,12 +10,11 @@ import math
 from typing import Any
 
 from risingbandits._core.jit import kernel
-from risingbandits.policies._kernels import noise_estimate
+from risingbandits.policies._kernels import noise_model
 from risingbandits.policies.commit import _lines
 
 NOTHING = -1.0
 _BLOCK = 5  # rewards of a fourth difference
-_ENOUGH_PAIRS = 50.0  # from here on an arm may be quieter than all arms together, and its line takes the estimate
 _CAUTION = 1.1  # lines are raised by so many times CommitUCB's width: a late bloomer whose line fails is lost
 
 
@@ -37,12 +36,12 @@ def compare(state: Any, arm: int, start: int, last: int) -> bool:
     pool = state.pool
     before = _lines.prefix(pool, start, last - 1)
     reward = _lines.prefix(pool, start, last) - before
-    noise_estimate.note(state.noise, reward)
+    noise_model.note(state.noise, reward)
     if last < 2:
         return False
     earlier = _lines.prefix(pool, start, last - 2)
     difference = reward - (before - earlier)
-    noise_estimate.note_step(state.noise, difference)
+    noise_model.note_step(state.noise, difference)
     if last % 2 == 0:  # pairs of pulls 1 and 2, 3 and 4, ...
         square = 0.5 * difference * difference
         state.arms["squares"][arm] += square
@@ -63,7 +62,7 @@ def compare(state: Any, arm: int, start: int, last: int) -> bool:
     fourth = _lines.prefix(pool, start, last - 4)
     fifth = _lines.prefix(pool, start, last - 5)
     wiggle = reward - 4.0 * (before - earlier) + 6.0 * (earlier - third) - 4.0 * (third - fourth) + (fourth - fifth)
-    return noise_estimate.contradict(state.noise, state.sigma, wiggle)
+    return noise_model.contradict(state.noise, state.sigma, wiggle)
 
 
 @kernel
@@ -74,20 +73,17 @@ def variance(state: Any, arm: int) -> float:
     own = state.arms["squares"][arm]
     count = state.arms["pairs"][arm]
     if guesses(state):
-        prior = noise_estimate.pooled(state.noise)
-        if noise_estimate.by_bends(state.noise):
+        prior = noise_model.pooled(state.noise)
+        if noise_model.by_bends(state.noise):
             own = state.arms["bends"][arm]
             count = state.arms["triples"][arm]
-    found = noise_estimate.shrunk(own, count, prior)
-    if count <= _ENOUGH_PAIRS:
-        found = max(found, prior)
-    return max(1e-12, min(ceiling, found))
+    return max(1e-12, min(ceiling, noise_model.believed(own, count, prior)))
 
 
 @kernel
 def of_line(state: Any, arm: int) -> float:
     """The noise of a reward, as the arm's line takes it: what was told until enough is known."""
-    enough = state.arms["pairs"][arm] > _ENOUGH_PAIRS
-    if guesses(state) and state.noise["mixed"][0] != 0 and state.noise["pairs"][0] > _ENOUGH_PAIRS:
+    enough = state.arms["pairs"][arm] > noise_model.ENOUGH_PAIRS
+    if guesses(state) and state.noise["mixed"][0] != 0 and state.noise["pairs"][0] > noise_model.ENOUGH_PAIRS:
         enough = True
     return _CAUTION * (math.sqrt(variance(state, arm)) if enough else told(state))

@@ -14,7 +14,7 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, records
+from risingbandits.policies._kernels import histories, noise_estimate, noise_model, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import (
     _batches,
@@ -30,7 +30,7 @@ from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
-# What is known of each arm beside what the whole family knows: the sums of its members, its pairs (noise_estimate), the
+# What is known of each arm beside what the whole family knows: the sums of its members, its pairs (noise_model), the
 # bound on the commit value and the rounds left when it was taken, the expected commit value, and the probability that
 # the arm still rises as steeply as ever; its triples.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
@@ -59,7 +59,7 @@ class State(NamedTuple):
     confidence: float  # 0: not set
     arms: np.ndarray  # (K,) records, see above
     run: np.ndarray  # (1,) record of _batches
-    noise: np.ndarray  # (1,) record of noise_estimate: all arms together
+    noise: np.ndarray  # (1,) record of noise_model: all arms together
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
@@ -316,6 +316,11 @@ class CommitEnsemble(CommitFamily):
     confidence: float | None = number(None, above=0.0, below=1.0)
     protect: str = one_of("best", "all")
 
+    @property
+    def smooth(self) -> bool:
+        """Never: the kernels estimate whatever they are not told, once a batch."""
+        return False
+
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _curve_shapes.paces(horizon)
         shapes = _curve_shapes.FAMILIES * taus.size
@@ -329,7 +334,7 @@ class CommitEnsemble(CommitFamily):
             drift=float(self.drift * self.cap),
             straight=float(self.straight),
             all_protected=self.protect == "all",
-            noise=noise_estimate.new_noise(),
+            noise=noise_model.new_noise(),
             taus=taus,
             moments=np.zeros((n_arms, shapes, 3)),
             log_prior=np.full(components, -math.log(components)),
@@ -341,8 +346,8 @@ class CommitEnsemble(CommitFamily):
     def remark(self, state: Any) -> str | None:
         if not state.noise["contradicted"][0]:
             return None
-        found = math.sqrt(interpreted(noise_estimate.pooled)(state.noise))
-        return noise_estimate.contradiction(self.sigma, found)
+        found = math.sqrt(interpreted(noise_model.pooled)(state.noise))
+        return noise_model.contradiction(self.sigma, found)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line

@@ -120,7 +120,7 @@ _STALE = noise_estimate.OWN  # in the last row: whether all noise levels have ch
 
 @kernel
 def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    if noise_estimate.add(state.smooth, arm, reward):
+    if noise_estimate.add(state, arm, reward):
         state.smooth[state.arms.shape[0], _STALE] = 1.0
     if _take_in(state, t, arm, reward):
         _close_batch_smooth(state, t, arm)
@@ -169,11 +169,11 @@ class CommitUCB(CommitFamily):
     ----------
     risk : {"shared", "sunk-cost", None}
         Which price of exploration counts; see above. The default was chosen by the regret benchmark.
-    sigma : float, "auto", "smooth" or None
+    sigma : float, "auto", "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward in
         [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe;
-        "smooth" does so from second differences, far sooner, where curves are short and bend little from pull to pull,
-        as validation scores. Half of the truth is dangerous, twice the truth is harmless.
+        "estimate" does so far sooner, from neighbouring rewards of all arms, and nothing is proved of it; "smooth" is
+        an older way. Half of the truth is dangerous, twice the truth is harmless.
     widths : {"auto", "gaussian", "kl", "bernstein"}
         Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the problem's rewards lie
         in [0, 1], "gaussian" elsewhere.
@@ -207,7 +207,7 @@ class CommitUCB(CommitFamily):
     name = "commit-ucb"
     summary = "commit to the arm that could pay most, if the chance is worth its price"
     kinds: ClassVar[dict[str, int]] = {**CommitFamily.kinds, "bernstein": _widths.BERNSTEIN}
-    estimates = (noise_estimate.SMOOTH, "auto")
+    estimates = (noise_estimate.SMOOTH, noise_estimate.ESTIMATE, "auto")
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     scratch = frozenset({"pool", "pairs"})
@@ -245,7 +245,7 @@ class CommitUCB(CommitFamily):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         shared = self.shared_state(n_arms, horizon, capacity)
         state = State(rule=_RULES[self.risk], share=float(self.share), **shared)
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=1)) if self.smooth else state
+        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms, own=1)) if self.smooth else state
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that

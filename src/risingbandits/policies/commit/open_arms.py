@@ -97,7 +97,7 @@ class OpenArms(CommitUCB):
     few : float
         Up to so many rounds for each arm pulls are few. Where the horizon is not known they always are, and twice the
         rounds so far are believed to be left.
-    sigma : float, "auto", "smooth" or None
+    sigma : float, "auto", "estimate", "smooth" or None
         For `CommitUCB`, where pulls abound.
     widths : {"auto", "gaussian", "kl", "bernstein"}
         For `CommitUCB`, where pulls abound.

@@ -215,7 +215,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
     if state.line[arm, 0] < math.inf:
         state.smooth[arm, _UNIT_R] = state.line[arm, 2]
         state.smooth[arm, _UNIT_S] = state.line[arm, 3]
-    if noise_estimate.add(state.smooth, arm, reward):
+    if noise_estimate.add(state, arm, reward):
         for other in range(state.line.shape[0]):
             _widen(state, other)
     else:
@@ -258,9 +258,10 @@ class REdUCB(noise_estimate.NoisePolicy):
     ----------
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's epsilon; its experiments use 1/4 (1/32 for IMDB).
-    sigma : float, "smooth" or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "smooth" estimates it, for rewards in [0, 1], from second differences. 0 is the
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. 0 is the
         deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
@@ -324,10 +325,10 @@ class REdUCB(noise_estimate.NoisePolicy):
             block=block,
             bounds=bounds,
         )
-        return SmoothState(*state, smooth=noise_estimate.new_smooth(n_arms, own=2)) if self.smooth else state
+        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms, own=2)) if self.smooth else state
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        if self.smooth or n_arms < pruning.PRUNING_FROM:  # "smooth" changes all lines at once: nothing to prune
+        if self.smooth or n_arms < pruning.PRUNING_FROM:  # an estimate changes all lines at once: nothing to prune
             return super().kernels_for(n_arms, horizon)
         return self.kernels_of_many
 
