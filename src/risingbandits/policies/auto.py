@@ -11,7 +11,6 @@ import itertools
 from functools import cache
 from typing import Any, Self
 
-from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
@@ -19,19 +18,11 @@ from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit import commit_ensemble
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
-from risingbandits.policies.commit.open_by_value import OpenByValue
+from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
-_ESTIMATED = ("auto", "estimate", "smooth")  # all policies that play estimate the noise alike, whatever the word
 FEW = 200  # rounds for each arm up to which pulls are few: real curves would have more, long late bloomers fewer
-
-
-def _check_sigma(name: str, value: Any) -> None:
-    if isinstance(value, str):
-        check_choice(name, value, _ESTIMATED)
-    else:
-        check_finite(name, value, minimum=0.0)
 
 
 @register
@@ -75,7 +66,7 @@ class Auto(Policy):
 
     objective: str = one_of(*OBJECTIVES)  # type: ignore[misc]  # a tag of other policies, a setting of this one
     order: str = one_of(*sweeps.ORDERS)
-    sigma: float | str = setting("auto", _check_sigma)
+    sigma: float | str = setting("auto", check_sigma)
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""

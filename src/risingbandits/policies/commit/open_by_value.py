@@ -14,7 +14,7 @@ import numpy as np
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, sweeps
+from risingbandits.policies._kernels import histories, noise_estimate, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _trials
 from risingbandits.policies.registry import register
@@ -51,9 +51,10 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     return _trials.surest(state) if state.plan["opened"][0] > 0 else 0
 
 
-def _check_sigma(name: str, value: Any) -> None:
+def check_sigma(name: str, value: Any) -> None:
+    """Refuse what is neither a number from 0 on nor one of the words for an estimate, which mean the same here."""
     if isinstance(value, str):
-        check_choice(name, value, ("auto",))
+        check_choice(name, value, ("auto", noise_estimate.ESTIMATE, noise_estimate.SMOOTH))
     else:
         check_finite(name, value, minimum=0.0)
 
@@ -93,8 +94,8 @@ class OpenByValue(Policy):
         In which order arms are opened: "given" if the most promising ones come first.
     spread : float
         How far arms are believed to lie apart before any is seen, with the weight of one arm; for rewards in [0, 1].
-    sigma : float or "auto"
-        Scale of the noise, if it is known. "auto": from second differences of all curves.
+    sigma : float, "auto", "estimate" or "smooth"
+        Scale of the noise, if it is known. Any of the words: from second differences of all curves.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class OpenByValue(Policy):
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
-    sigma: float | str = setting("auto", _check_sigma)
+    sigma: float | str = setting("auto", check_sigma)
 
     @property
     def draws(self) -> bool:
