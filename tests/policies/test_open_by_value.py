@@ -254,7 +254,7 @@ def test_explanations_are_in_units_of_reward() -> None:
         ({"order": "alphabetical"}, "order must be"),
         ({"spread": 0.0}, "spread must be"),
         ({"sigma": -1.0}, "sigma must be"),
-        ({"sigma": "smooth"}, "sigma must be"),
+        ({"sigma": "half"}, "sigma must be"),
     ],
 )
 def test_wrong_settings_are_refused(changes: dict[str, Any], sentence: str) -> None:

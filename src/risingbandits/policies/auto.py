@@ -35,8 +35,8 @@ class Auto(Policy):
     - to earn while learning with up to 200 rounds for each arm, by `OpenByValue`, which opens arms one after another;
     - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
-    Where the number of rounds is not known, the second takes over from the first after 200 rounds for each arm, with
-    all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
+    Where the number of rounds is not known, `CommitEnsemble` takes over from `OpenByValue` after 200 rounds for each
+    arm, with all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
     ----------
