@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits import get_problem, simulate
+from risingbandits import RisingBandit, get_problem, simulate
 from risingbandits.policies import CommitEnsemble, CommitUCB
-from risingbandits.problems import Bernoulli, Gaussian, problem_pair
+from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, power_law_problem, problem_pair
 
 LINES_ONLY = CommitUCB(risk="sunk-cost", recheck=0.0)
 
@@ -24,6 +24,16 @@ def test_half_of_the_noise_told_costs_little() -> None:
     with pytest.warns(UserWarning, match=r"sigma=0.05 is contradicted by .* \(in 6 of 6 runs\)"):
         result = simulate(CommitEnsemble(sigma=0.05), "paper-2arms", horizon=200_000, runs=6, seed=3)
     assert result.final_regret["commit-ensemble"].max() < 3_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [Gaussian(0.1), Gaussian(0.01), Gaussian(0.001), Bernoulli(), Beta()], ids=repr)
+def test_what_is_told_rightly_is_not_contradicted(noise: Noise) -> None:
+    """Curves that bend, quick ones too; where none bends the chance is e^-20 a run. A remark would be an error."""
+    quick = [Exponential(0.2 + 0.07 * arm, 0.02 + 0.02 * arm) for arm in range(10)]
+    for problem in (get_problem("paper-15arms"), RisingBandit(quick), power_law_problem(20, 5_000, seed=3)):
+        result = simulate(CommitEnsemble(), problem.with_noise(noise), horizon=5_000, runs=100, seed=12)
+        assert (result.pulls["commit-ensemble"].sum(axis=1) == 5_000).all()
 
 
 def test_nothing_told_costs_little() -> None:

@@ -12,8 +12,8 @@ whenever the second differences seen have grown by an eighth.
 A state with estimates has three more fields. ``smooth`` is one array, so that compiled code takes one argument more: a
 row for each arm with its last two rewards, the sum of squared second differences, the number of rewards, the noise
 level, working space, and columns for the policy's own use; then a row with the median, how many second differences
-there were, and at how many it is due again. ``noise`` is the record of `noise_model`, ``pooled`` whether its model
-counts whatever the rewards are.
+there were, at how many it is due again, and whether "smooth" is itself. ``noise`` is the record of `noise_model`,
+``pooled`` whether its model counts whatever the rewards are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats
+from risingbandits._core.types import Floats, Records
 from risingbandits.policies._kernels import noise_model
 from risingbandits.policies._kernels.pruning import nth_largest
 from risingbandits.policies.base import Kernels, Policy
@@ -34,7 +34,7 @@ from risingbandits.policies.base import Kernels, Policy
 SMOOTH, ESTIMATE = "smooth", "estimate"
 SIGMA, OWN = 4, 6  # columns: the noise level, and the first of the policy's own
 _LAST, _BEFORE, _SQUARES, _COUNT, _WORK = 0, 1, 2, 3, 5
-_MEDIAN, _SEEN, _DUE = 0, 1, 2  # places in the last row
+_MEDIAN, _SEEN, _DUE, _PLAIN = 0, 1, 2, 3  # places in the last row; plain: "smooth" in its own right
 _CEILING = 0.5
 
 
@@ -94,11 +94,57 @@ def _new_smooth(n_arms: int, own: int) -> Floats:
 def add(state: Any, arm: int, reward: float) -> bool:
     """One more reward of the arm. True when the noise levels of all arms may have changed, else only its own has."""
     smooth = state.smooth
-    noise = state.noise
+    marks = smooth.shape[0] - 1
+    if smooth[marks, _PLAIN] == 0.0:  # in a function of its own, so that "smooth" is as fast as it can be
+        return _add_pooled(smooth, state.noise, state.pooled, arm, reward)
+    _add_difference(smooth, arm, reward)
+    if smooth[marks, _SEEN] >= smooth[marks, _DUE]:
+        _take_median(smooth)
+        _take_plain_levels(smooth)
+        return True
+    smooth[arm, SIGMA] = _plain_level(smooth, arm)
+    return False
+
+
+@kernel
+def _add_difference(smooth: Floats, arm: int, reward: float) -> None:
+    """The arm's second difference, if it has one, and its last two rewards."""
+    if smooth[arm, _COUNT] >= 2.0:
+        bend = reward - 2.0 * smooth[arm, _LAST] + smooth[arm, _BEFORE]
+        smooth[arm, _SQUARES] += bend * bend
+        smooth[smooth.shape[0] - 1, _SEEN] += 1.0
+    smooth[arm, _BEFORE] = smooth[arm, _LAST]
+    smooth[arm, _LAST] = reward
+    smooth[arm, _COUNT] += 1.0
+
+
+@rare_kernel
+def _add_pooled(smooth: Floats, noise: Records, pooled: bool, arm: int, reward: float) -> bool:
+    """`add` where the model counts: always, or as long as all rewards are 0 or 1."""
     marks = smooth.shape[0] - 1
     discrete = noise["mixed"][0] == 0
-    noise_model.note(noise, reward)
+    _follow(smooth, noise, arm, reward)
+    _add_difference(smooth, arm, reward)
+    due = smooth[marks, _SEEN] >= smooth[marks, _DUE]
+    if due:
+        if pooled:
+            smooth[marks, _DUE] = smooth[marks, _SEEN] + 1.0 + math.floor(smooth[marks, _SEEN] / 8.0)
+        else:
+            _take_median(smooth)
+    if not pooled and noise["mixed"][0] != 0:
+        smooth[marks, _PLAIN] = 1.0
+        return _take_plain_levels(smooth) or due
+    if due or (discrete and noise["mixed"][0] != 0):
+        return _take_pooled_levels(smooth, noise) or due
+    smooth[arm, SIGMA] = _pooled_level(smooth, noise, arm)
+    return False
+
+
+@kernel
+def _follow(smooth: Floats, noise: Records, arm: int, reward: float) -> None:
+    """What the reward adds to the record of all arms."""
     known = smooth[arm, _COUNT]
+    noise_model.note(noise, reward)
     if known >= 1.0:
         difference = reward - smooth[arm, _LAST]
         noise_model.note_step(noise, difference)
@@ -106,64 +152,63 @@ def add(state: Any, arm: int, reward: float) -> bool:
             noise["squares"][0] += 0.5 * difference * difference
             noise["pairs"][0] += 1.0
         if known >= 2.0:
-            bend = reward - 2.0 * smooth[arm, _LAST] + smooth[arm, _BEFORE]
-            smooth[arm, _SQUARES] += bend * bend
-            smooth[marks, _SEEN] += 1.0
+            bend = difference - (smooth[arm, _LAST] - smooth[arm, _BEFORE])
             noise["bends"][0] += bend * bend / 12.0
             noise["triples"][0] += 0.5
-    smooth[arm, _BEFORE] = smooth[arm, _LAST]
-    smooth[arm, _LAST] = reward
-    smooth[arm, _COUNT] = known + 1.0
-    if smooth[marks, _SEEN] >= smooth[marks, _DUE]:
-        smooth[marks, _DUE] = smooth[marks, _SEEN] + 1.0 + math.floor(smooth[marks, _SEEN] / 8.0)
-        if not state.pooled:
-            smooth[marks, _MEDIAN] = _median(smooth)
-        _take_levels(state)
-        return True
-    if discrete and noise["mixed"][0] != 0:  # the first reward that is neither 0 nor 1
-        return _take_levels(state)
-    smooth[arm, SIGMA] = _level(state, arm)
-    return False
 
 
 @kernel
-def _level(state: Any, arm: int) -> float:
-    """The arm's noise level, at most 1/2."""
-    smooth = state.smooth
-    squares = smooth[arm, _SQUARES]
-    count = smooth[arm, _COUNT] - 2.0  # of second differences
-    if state.pooled or state.noise["mixed"][0] == 0:
-        prior = noise_model.pooled(state.noise)
-        return min(_CEILING, math.sqrt(noise_model.believed(squares / 12.0, 0.5 * max(0.0, count), prior)))
-    variance = smooth[smooth.shape[0] - 1, _MEDIAN]  # "smooth": the larger one of the arm's own and the median
-    if count > 0.0:
-        variance = max(variance, squares / (6.0 * count))
+def _pooled_level(smooth: Floats, noise: Records, arm: int) -> float:
+    """The arm's noise level by the model, at most 1/2."""
+    count = max(0.0, smooth[arm, _COUNT] - 2.0)  # of second differences
+    variance = noise_model.believed(smooth[arm, _SQUARES] / 12.0, 0.5 * count, noise_model.pooled(noise))
+    return min(_CEILING, math.sqrt(variance))
+
+
+@kernel
+def _plain_level(smooth: Floats, arm: int) -> float:
+    """The larger of the arm's own estimate and the median, at most 1/2."""
+    variance = smooth[smooth.shape[0] - 1, _MEDIAN]
+    if smooth[arm, _COUNT] > 2.0:
+        variance = max(variance, smooth[arm, _SQUARES] / (6.0 * (smooth[arm, _COUNT] - 2.0)))
     return min(_CEILING, math.sqrt(variance))
 
 
 @rare_kernel
-def _take_levels(state: Any) -> bool:
-    """The noise levels of all arms; whether one has changed."""
+def _take_pooled_levels(smooth: Floats, noise: Records) -> bool:
+    """The noise levels of all arms by the model; whether one has changed."""
     changed = False
-    for arm in range(state.smooth.shape[0] - 1):
-        level = _level(state, arm)
-        if level != state.smooth[arm, SIGMA]:
-            changed = True
-        state.smooth[arm, SIGMA] = level
+    for arm in range(smooth.shape[0] - 1):
+        level = _pooled_level(smooth, noise, arm)
+        changed = changed or level != smooth[arm, SIGMA]
+        smooth[arm, SIGMA] = level
     return changed
 
 
 @rare_kernel
-def _median(smooth: Floats) -> float:
-    """Over the arms with second differences, of which there is one."""
-    known = 0
+def _take_plain_levels(smooth: Floats) -> bool:
+    """The same for "smooth"."""
+    changed = False
     for arm in range(smooth.shape[0] - 1):
+        level = _plain_level(smooth, arm)
+        changed = changed or level != smooth[arm, SIGMA]
+        smooth[arm, SIGMA] = level
+    return changed
+
+
+@rare_kernel
+def _take_median(smooth: Floats) -> None:
+    """The median over the arms with second differences, of which there is one, and when it is due again."""
+    marks = smooth.shape[0] - 1
+    smooth[marks, _DUE] = smooth[marks, _SEEN] + 1.0 + math.floor(smooth[marks, _SEEN] / 8.0)
+    known = 0
+    for arm in range(marks):
         if smooth[arm, _COUNT] > 2.0:
             smooth[known, _WORK] = smooth[arm, _SQUARES] / (6.0 * (smooth[arm, _COUNT] - 2.0))
             known += 1
     values = smooth[:known, _WORK]
     upper = nth_largest(values, (known + 1) // 2)
-    return 0.5 * (upper + nth_largest(values, known // 2 + 1))
+    smooth[marks, _MEDIAN] = 0.5 * (upper + nth_largest(values, known // 2 + 1))
 
 
 # -- indexes of the form mean + width / sqrt(n) -----------------------------------------------------------------------
