@@ -52,6 +52,7 @@ def test_shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     plan = shortened(EXAMPLES / "digits" / "plan.toml", tmp_path, 6)
+    plan.write_text(f'policy = "round-robin"\n{plan.read_text()}')  # six pulls by the default open few arms
     assert run(["run", str(plan), "--jobs", "2"]) == 0
     assert "The budget is spent." in capsys.readouterr().out
     with open_reader(plan.with_suffix(".db")) as reader:

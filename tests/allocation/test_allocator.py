@@ -334,7 +334,7 @@ def test_all_arms_finished_or_retired() -> None:
 
 
 def test_max_arms_opens_some_and_replaces_the_retired() -> None:
-    allocator = Allocator([f"arm{i}" for i in range(50)], 100, max_arms="auto")
+    allocator = Allocator([f"arm{i}" for i in range(50)], 100, max_arms="auto", policy="round-robin")
     pulled = set()
     for pull in allocator:
         allocator.tell(pull, 0.5)

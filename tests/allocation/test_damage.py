@@ -34,7 +34,7 @@ def tell(allocator: Allocator, pulls: int) -> None:
 
 
 def closed_store(path: Path, pulls: int = 60) -> Path:
-    with Allocator(ARMS, 1000, store=path) as allocator:
+    with Allocator(ARMS, 1000, policy="round-robin", store=path) as allocator:
         tell(allocator, pulls)
     return path
 
@@ -160,7 +160,7 @@ def test_changed_bytes_never_change_what_is_read(tmp_path: Path, stores: int) ->
 @pytest.mark.parametrize("column", ["time", "arm", "pull", "n", "reward", "cost", "text", "worker", "checksum"])
 def test_each_column_is_under_the_checksum(tmp_path: Path, column: str) -> None:
     path = closed_store(tmp_path / "run.db")
-    value = {"arm": "'b'", "text": "'x'", "worker": "'y'"}.get(column, f"{column} + 1")
+    value = {"arm": "'c'", "text": "'x'", "worker": "'y'"}.get(column, f"{column} + 1")
     with sqlite3.connect(path) as connection:
         connection.execute(f"UPDATE events SET {column} = {value} WHERE id = 40")
     connection.close()

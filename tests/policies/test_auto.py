@@ -10,7 +10,7 @@ import pytest
 
 from risingbandits import Policy, RisingBanditsError, get_problem, recommended_policy
 from risingbandits.policies import Auto
-from risingbandits.policies.auto import FEW
+from risingbandits.policies.auto import FEW, take_over
 from risingbandits.problems import Bernoulli, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes, play_by_hand
 
@@ -35,6 +35,13 @@ def test_a_run_is_that_of_the_chosen_policy(objective: str, horizon: int) -> Non
     assert ours.recommended == theirs.recommended
 
 
+def test_pulls_are_few_below_a_number_of_rounds_for_each_arm() -> None:
+    few, many = Auto().chosen(3, 3 * FEW - 1), Auto().chosen(3, 3 * FEW)
+    assert type(few) is type(Auto().chosen(3, None, take_over(3) - 1))
+    assert type(many) is type(Auto().chosen(3, None, take_over(3)))
+    assert type(few) is not type(many)
+
+
 def test_kinds_of_runs_are_played_by_different_policies() -> None:
     played = {type(Auto(objective).chosen(8, horizon)) for objective, horizon in KINDS}
     assert len(played) == len(KINDS)
@@ -54,8 +61,8 @@ def play(policy: Policy, rounds: int) -> list[int]:
 
 
 def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen() -> None:
-    """By hand: the first policy for 200 rounds an arm, then the second, told the same rewards arm by arm."""
-    n_arms, rounds = 3, 3 * FEW
+    """By hand: the first policy for 50 rounds an arm, then the second, told the same rewards arm by arm."""
+    n_arms, rounds = 3, take_over(3)
     first = Auto().chosen(n_arms, None).reset(n_arms, seed=5)
     before = play(first, rounds)
     second = Auto().chosen(n_arms, None, rounds).reset(n_arms)
@@ -75,7 +82,7 @@ def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen
     assert repr(second) in auto.explain().policy
 
 
-@pytest.mark.parametrize("rounds", [3 * FEW - 1, 3 * FEW, 3 * FEW + 50])
+@pytest.mark.parametrize("rounds", [take_over(3) - 1, take_over(3), take_over(3) + 50])
 def test_copies_go_on_alike_around_the_take_over(rounds: int, tmp_path: Path) -> None:
     policy = Auto().reset(3, seed=5)
     play(policy, rounds)

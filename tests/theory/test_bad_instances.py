@@ -66,14 +66,14 @@ def test_the_search_finds_proposition_1_and_the_odds_explain_it() -> None:
 
 
 def test_a_straight_late_arm_that_the_search_has_found() -> None:
-    """The page of CommitEnsemble says so: a straight line that goes on is none of its shapes."""
+    """A straight line that goes on is none of CommitEnsemble's shapes; before second chances by line it lost 77 %."""
     n = np.arange(700)
     late = np.where(n == 0, 0.0, np.minimum(1.0, 0.192 + 0.0053 * (n - 1)))
     problem = problem_of(np.vstack([np.full(700, 0.21), late, np.zeros((2, 700))]))
     policies: list[str | Policy] = [CommitUCB(), OpenArms(order="given"), CommitEnsemble()]
     lost = [simulate([policy], problem, 700, 1).summary()[0]["percent"] for policy in policies]
     assert max(lost[:2]) < 4.0
-    assert lost[2] > 70.0
+    assert 4.0 < lost[2] < 15.0
 
 
 @pytest.mark.slow

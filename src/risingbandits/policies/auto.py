@@ -22,7 +22,13 @@ from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
-FEW = 200  # rounds for each arm up to which pulls are few: real curves would have more, long late bloomers fewer
+FEW = 200  # rounds for each arm below which pulls are few: real curves would have more, long late bloomers fewer
+_LOOK_AHEAD = 4  # as many times the rounds so far CommitEnsemble plans for, where the end is not known
+
+
+def take_over(n_arms: int) -> int:
+    """After how many rounds of a run without a known end pulls are no longer few."""
+    return FEW * n_arms // _LOOK_AHEAD
 
 
 @register
@@ -32,10 +38,10 @@ class Auto(Policy):
     A run is played by the policy that `chosen` names:
 
     - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
-    - to earn while learning with up to 200 rounds for each arm, by `OpenByValue`, which opens arms one after another;
-    - with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
+    - to earn with fewer than 200 rounds for each arm, by `OpenByValue`, which opens arms one after another;
+    - to earn with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
 
-    Where the number of rounds is not known, `CommitEnsemble` takes over from `OpenByValue` after 200 rounds for each
+    Where the number of rounds is not known, `CommitEnsemble` takes over from `OpenByValue` after 50 rounds for each
     arm, with all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
@@ -72,7 +78,7 @@ class Auto(Policy):
         """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
         if self.objective == "best-arm":
             return ScoutedHalving(order=self.order)
-        if (rounds < FEW * n_arms) if horizon is None else (horizon <= FEW * n_arms):
+        if (_LOOK_AHEAD * rounds if horizon is None else horizon) < FEW * n_arms:
             return OpenByValue(order=self.order, sigma=self._sigma())
         return CommitEnsemble(sigma=self._sigma())
 
@@ -90,7 +96,7 @@ class Auto(Policy):
     def tell(self, arm: int, reward: float) -> None:
         """Report the reward of one pull of ``arm``, whether it was asked for or not."""
         super().tell(arm, reward)
-        if self.horizon is None and self.rounds == FEW * self.n_arms and self.objective == "cumulative":
+        if self.horizon is None and self.rounds == take_over(self.n_arms) and self.objective == "cumulative":
             self._hand_over()
 
     def _hand_over(self) -> None:
@@ -106,7 +112,7 @@ class Auto(Policy):
 
     def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
         self.reset(n_arms, horizon)
-        if horizon is None and self.objective == "cumulative" and rounds >= FEW * n_arms:
+        if horizon is None and self.objective == "cumulative" and rounds >= take_over(n_arms):
             state = self.chosen(n_arms, horizon, rounds).new_state(n_arms, horizon, self._capacity)
             self._begin(n_arms, horizon, state, self._capacity, [rounds, *[0] * (n_arms - 1)], self._rng)
         return self
