@@ -228,10 +228,10 @@ def test_asking_for_a_recommendation_changes_nothing(prior: str) -> None:
 
 
 def test_it_recommends_the_arm_that_will_be_best_not_the_one_that_is() -> None:
-    policy = CommitEnsemble(sigma=0.01).reset(2, 10_000)
-    for n in range(1, 301):
+    policy = CommitEnsemble(sigma=0.01).reset(2, 100_000)
+    for n in range(1, 2_501):
         policy.tell(0, 0.5)
-        policy.tell(1, n / 1_000)
+        policy.tell(1, n / 10_000)
     assert policy.explain()["level"][0] > policy.explain()["level"][1]
     assert policy.recommend() == 1
 

@@ -67,15 +67,15 @@ def test_band_and_chance_are_those_of_the_mixture() -> None:
 
 
 def test_the_recommended_arm_has_the_highest_prediction_in_a_long_run_and_the_highest_level_in_a_short_one() -> None:
-    policy = CommitEnsemble(sigma=0.01).reset(n_arms=2, horizon=10_000)
-    for n in range(1, 251):
+    policy = CommitEnsemble(sigma=0.01).reset(n_arms=2, horizon=100_000)
+    for n in range(1, 2_051):
         policy.tell(0, 0.5)
-        policy.tell(1, n / 1_000)
-        if policy.rounds in (400, 402):
+        policy.tell(1, n / 10_000)
+        if policy.rounds in (4_000, 4_002):
             final = policy.explain()["final"]
             assert final[1] > final[0] + 0.1
-            assert policy.recommend() == int(policy.rounds > 400)
-    assert policy.rounds == 500
+            assert policy.recommend() == int(policy.rounds > 4_000)
+    assert policy.rounds == 4_100
 
 
 def test_asking_why_changes_nothing() -> None:

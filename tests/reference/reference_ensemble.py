@@ -248,8 +248,9 @@ class EnsembleReference(Reference):
             n = len(self.histories[arm])
             if not n:
                 return -math.inf
-            if sum(map(len, self.histories)) <= 200 * self.n_arms:
-                return float(np.mean(self.histories[arm][-math.ceil(n / 4) :]))
+            if sum(map(len, self.histories)) <= 2_000 * self.n_arms:
+                window = math.ceil(n / 4)
+                return float(np.mean(self.histories[arm][-window:])) - math.sqrt(self.variance(arm)[0] / window)
             weights, means, _, _ = mixture(
                 components(self.blocks[arm], self.horizon, n, max(0, self.horizon - n), final=True)
             )

@@ -36,7 +36,7 @@ from risingbandits.policies.settings import number, one_of
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
 _ARMS = records.record_type({**_batches.ARM, "sums": _SUMS, "bent": (np.float64, "bends triples")})
 
-_SHORT = 200  # rounds for each arm up to which the recommended arm is the one with the highest recent level
+_SHORT = 2_000  # rounds for each arm up to which the recommended arm is the one with the highest recent level
 _FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
 _TIE = 1e-9
 _FIRST_CHANCE = 0.05  # of the rounds: before, second chances cost more than they rescue
@@ -217,7 +217,8 @@ def _learn(state: State, t: int, arm: int) -> bool:
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time.
 
-    After a short run predictions go far beyond what was seen, and the arm with the highest level now is kept.
+    After a short run predictions go far beyond what was seen, and the arm is kept whose level now is surely high: the
+    mean of the last quarter of its rewards minus a standard error.
     """
     best = 0
     highest = -math.inf
@@ -226,7 +227,9 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
         n = state.arms["pulls"][arm]
         if n > 0:
             if short:
-                level = _lines.block_mean(state.pool, state.places[arm, 0], n - (n + 3) // 4, n, state.kind)
+                window = (n + 3) // 4
+                level = _lines.block_mean(state.pool, state.places[arm, 0], n - window, n, state.kind)
+                level -= math.sqrt(_ensemble_noise.variance(state, arm) / window)
             else:
                 left = max(0.0, state.run["horizon"][0] - n)
                 count = _ensemble_bounds.weigh(state, arm, float(n), left, True)
@@ -256,8 +259,8 @@ class CommitEnsemble(CommitFamily):
 
     Use it where curves look like learning curves and late bloomers matter, for the sum of the rewards or, through
     `recommend`, to find the arm to keep: it names the arm with the best predicted level at the end or, after no more
-    than 200 rounds for each arm, with the best mean of the last quarter of its rewards. Its bound may fail
-    where no shape fits (docs/commit-ensemble.md has figures); then `CommitUCB` is the safe choice.
+    than 2,000 rounds for each arm, with the best level now (the last quarter of its rewards, less a standard error).
+    Its bound may fail where no shape fits (docs/commit-ensemble.md has figures); then `CommitUCB` is the safe choice.
 
     Parameters
     ----------
