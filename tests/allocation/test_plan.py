@@ -161,7 +161,10 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (f"budget = 3\nreward_range = 1\n{ARM}", "reward_range must be two numbers, the lower one first, got 1."),
         (f'budget = 3\nreward_range = ["a", 1]\n{ARM}', "reward_range[0] must be a finite number, got 'a'."),
-        (f'budget = 3\nsigma = "aut"\n{ARM}', "sigma must be one of auto, smooth; got 'aut', did you mean 'auto'?"),
+        (
+            f'budget = 3\nsigma = "aut"\n{ARM}',
+            "sigma must be one of auto, estimate, smooth; got 'aut', did you mean 'auto'?",
+        ),
         (f"budget = 3\nsigma = -1\n{ARM}", "sigma must be a finite number >= 0, got -1."),
         (
             f'budget = 3\norder = "rondom"\n{ARM}',

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from risingbandits import Policy, RisingBanditsError, get_problem, recommended_policy
+from risingbandits import Allocator, Policy, RisingBanditsError, get_problem, recommended_policy
 from risingbandits.policies import Auto
 from risingbandits.policies.auto import FEW, take_over
 from risingbandits.problems import Bernoulli, random_problem
@@ -128,3 +129,19 @@ def test_recommended_is_auto_for_either_objective() -> None:
 def test_settings_that_are_not_allowed(settings: dict[str, str], words: str) -> None:
     with pytest.raises(RisingBanditsError, match=f"^{words} must be"):
         Auto(**settings).validate()
+
+
+def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:
+    rng = np.random.default_rng(1)
+    policy = Auto(sigma=1e-3).reset(2, seed=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(600):
+            policy.tell(policy.ask(), 0.5 + 0.1 * rng.standard_normal())
+    assert [str(warning.message).split(":")[0] for warning in caught] == ["auto"]
+
+
+def test_auto_by_name_plays_for_the_objective_of_the_allocation() -> None:
+    for objective in ("cumulative", "best-arm"):
+        allocator = Allocator(["a", "b"], 20, policy="auto", objective=objective)
+        assert allocator.settings.policy.get_params() == Auto(objective).get_params()

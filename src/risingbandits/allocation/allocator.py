@@ -51,7 +51,7 @@ class Allocator:
         "minimize" for losses, which fall.
     reward_range : (low, high) or None
         What all rewards lie in; None if that is not known.
-    sigma : "auto", "smooth" or float
+    sigma : "auto", "estimate", "smooth" or float
         Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves without noise to speak of.
     max_arms : int, "auto" or None
         Open only so many arms; a retired one makes room for another. "auto": about sqrt(pulls) / 3 where there are

@@ -23,7 +23,7 @@ def default_policy(objective: str, reward_range: tuple[float, float] | None, sig
 def check_sigma(name: str, value: Any) -> float | str:
     """``value``, if it is a scale of noise or says how to find one."""
     if isinstance(value, str):
-        return check_choice(name, value, ("auto", "smooth"))
+        return check_choice(name, value, ("auto", "estimate", "smooth"))
     return check_finite(name, value, minimum=0.0)
 
 
@@ -51,6 +51,8 @@ def choose_policy(
         chosen = default_policy(objective, reward_range, sigma)
     else:
         chosen = _with_sigma(policy_class(policy)(), sigma)
+        if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation
+            chosen = chosen.replace(objective=objective)
     _check_range(chosen, reward_range, named=isinstance(policy, str))
     chosen.validate()
     return chosen

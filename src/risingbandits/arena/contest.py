@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._version import __version__
 from risingbandits.arena.cells import Cell, Cells
 from risingbandits.arena.entrants import Entrant, Tuned, default_entrants
@@ -70,6 +70,7 @@ class Contest:
         for objective in self.objectives:
             check_choice("objective", objective, OBJECTIVES)
         data = os.environ.get("RISINGBANDITS_DATA") if self.data is None else self.data
+        check_positive_int("seed", self.seed, minimum=0)
         rows, left_out = suite(self.rows, self.objectives, self.seed, self.sizes, data)
         if not rows:
             raise RisingBanditsError(" ".join(left_out) or "rows must leave at least one row, got none.")

@@ -103,6 +103,7 @@ class Auto(Policy):
         """Go on with the policy for many rounds, told what was seen, arm by arm."""
         few = self._state
         successor = self._playing().reset(self.n_arms)
+        successor._remarked = True  # what there is to say this policy says itself
         for arm in few.order:
             start = few.places[arm, 0]
             sums = [0.0, *few.pool[start + 1 : start + 1 + few.counts[arm]]]
