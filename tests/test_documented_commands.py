@@ -31,6 +31,7 @@ SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
     "risingbandits arena records": "",
     "risingbandits arena data": "",
+    "risingbandits arena --rows real,made --tune": "--quick --rows metaqnn_cifar10,lstm_ptb --jobs 1",
     "risingbandits arena": "--quick --rows presets --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
@@ -129,6 +130,8 @@ def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: P
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         run(short(command), tmp_path)
         return
+    if "--tune" in command and not os.environ.get("RISINGBANDITS_DATA"):
+        pytest.skip("RISINGBANDITS_DATA is not set: no families of real curves to choose by")
     own = shutil.copytree(workplace, tmp_path / "own", symlinks=True)  # commands write, some over what others read
     run(short(command), own)
 

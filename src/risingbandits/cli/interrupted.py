@@ -67,6 +67,8 @@ def leave(code: int) -> None:
     if code != CODE:
         sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # Python's last act is to restore the default, by which one sent again kills
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     end = time.monotonic() + _FAREWELL
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
