@@ -1,0 +1,1 @@
+"""What earlier runs say of the arms of this one."""

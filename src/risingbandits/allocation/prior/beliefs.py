@@ -1,0 +1,62 @@
+"""What is believed of arms before they are pulled, in a unit that is comparable between tasks.
+
+The unit is the normal score: 0 is an average arm of its task, 1 one that is a standard deviation better than average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+
+
+class Belief(NamedTuple):
+    """What is believed of one arm."""
+
+    mean: float  #: the score that is expected
+    deviation: float  #: how far it may be from that
+    source: str  #: where that is from: "12 tasks", "settings", "score" or "stranger"
+
+
+STRANGER = Belief(0.0, 1.0, "stranger")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Beliefs about arms by their names; of all others nothing is known.
+
+    >>> Prior({"adam": Belief(0.8, 0.6, "12 tasks")}, tasks=12, agreement=0.6).of("sgd")
+    Belief(mean=0.0, deviation=1.0, source='stranger')
+    """
+
+    beliefs: Mapping[str, Belief]
+    tasks: int = 0  #: how many earlier tasks they are from
+    agreement: float | None = None  #: mean rank correlation of a task with what the others say of it, None: one task
+
+    def of(self, arm: str) -> Belief:
+        """What is believed of an arm."""
+        return self.beliefs.get(arm, STRANGER)
+
+    def about(self, arms: Iterable[str]) -> Prior:
+        """The same, of these arms only."""
+        return Prior({arm: self.beliefs[arm] for arm in arms if arm in self.beliefs}, self.tasks, self.agreement)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "beliefs": {arm: list(belief) for arm, belief in self.beliefs.items()},
+            "tasks": self.tasks,
+            "agreement": self.agreement,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Prior:
+        """Read what `to_dict` wrote."""
+        beliefs = {}
+        for arm, (mean, deviation, source) in plain["beliefs"].items():
+            if not isinstance(source, str):
+                raise RisingBanditsError(f"the source of a belief must be a text, got {shown(source)}.")
+            beliefs[arm] = Belief(check_finite("mean", mean), check_finite("deviation", deviation, minimum=0.0), source)
+        return cls(beliefs, int(plain["tasks"]), plain["agreement"])
