@@ -103,7 +103,7 @@ def known_settings(where: str, given: Any) -> dict[str, Value]:
 
 
 def _value(value: Any) -> Value:
-    if value is None:
+    if value is None or value == "None":  # as stores keep it
         return None
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return str(value)
