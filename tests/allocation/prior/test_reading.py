@@ -13,7 +13,7 @@ from risingbandits import Allocator
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.reading import look_back, read_prior
 from risingbandits.allocation.prior.sources import Sources, read_sources
-from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.allocation.prior.tasks import EarlierTask, Value
 
 Z3 = 0.967421566101701  # the normal score of the best of three
 
@@ -86,7 +86,8 @@ def settings_task(name: str, rng: np.random.Generator, named: bool = True) -> Ea
 def test_settings_judge_arms_without_a_known_name() -> None:
     rng = np.random.default_rng(5)
     tasks = [settings_task("one", rng), settings_task("two", rng)]
-    today = {"new low": {"x": 0.02, "y": 0.5}, "new high": {"x": 0.98, "y": 0.5}, "arm one 0": {"x": 0.98, "y": 0.5}}
+    old = tasks[0].settings["arm one 0"]
+    today = {"new low": {"x": 0.02, "y": 0.5}, "new high": {"x": 0.98, "y": 0.5}, "arm one 0": old}
     prior = read_prior(tasks, [*today, "bare"], today)
     assert prior.of("new high").mean > 1.0 > -1.0 > prior.of("new low").mean
     assert [prior.of(arm).source for arm in (*today, "bare")] == ["settings", "settings", "1 task", "stranger"]
@@ -104,6 +105,18 @@ def test_trials_are_never_matched_by_name() -> None:
     assert list(prior.beliefs) == ["b"]
     known = read_prior(study, ["trial 0"], {"trial 0": {"x": 0.95, "y": 0.1}})
     assert known.of("trial 0").source == "settings"
+
+
+def test_a_name_with_other_settings_is_another_arm() -> None:
+    def task(name: str, lr: float) -> EarlierTask:
+        settings: dict[str, dict[str, Value]] = {"a": {"lr": lr}, "b": {"lr": 2.0}, "c": {"lr": 3.0, name: 1.0}}
+        return EarlierTask(name, order("a", "b", "c"), settings)
+
+    found = look_back(Sources([task("one", 1.0), task("two", 9.0)], []))
+    assert found.ambiguous == ["a"]
+    assert {arm: belief.source for arm, belief in found.prior.beliefs.items()} == {"b": "2 tasks", "c": "2 tasks"}
+    today = read_prior([task("one", 1.0)], ["a", "b", "c"], {"a": {"lr": 5.0}, "b": {"lr": 2.0}, "c": {"depth": 1.0}})
+    assert [today.of(arm).source for arm in "abc"] == ["settings", "1 task", "1 task"]
 
 
 def test_nothing_is_known(caplog: pytest.LogCaptureFixture) -> None:

@@ -40,6 +40,7 @@ class Findings:
     left_out: list[str]  #: tasks with fewer than 3 arms, which say nothing
     share: float  #: of the variance of scores that belongs to arms; the rest differs from task to task
     matter: dict[str, float]  #: settings by how quickly scores change with them
+    ambiguous: list[str]  #: names that stood for other settings in another task, and therefore say nothing
 
 
 def read_prior(
@@ -96,13 +97,14 @@ def look_back(
     """
     used = [task for task in sources.tasks if len(task.arms) >= LEAST_ARMS]
     scores = [dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True)) for task in used]
+    settings = settings or {}
+    ambiguous = _ambiguous(used, settings)
     named = [
-        {arm: score for arm, score in found.items() if task.means_the_same(arm)}
+        {arm: score for arm, score in found.items() if task.means_the_same(arm) and arm not in ambiguous}
         for task, found in zip(used, scores, strict=True)
     ]
     share = common_share(named)
     by_name = _with_scores(named, sources.scores, share)
-    settings = settings or {}
     wanted = list(by_name) if arms is None else list(arms)
     unnamed = [arm for arm in wanted if arm not in by_name and settings.get(arm)]
     rows = [
@@ -127,7 +129,21 @@ def look_back(
         [task.name for task in sources.tasks if len(task.arms) < LEAST_ARMS],
         share,
         {} if model is None else model.matter(),
+        list(ambiguous),
     )
+
+
+def _ambiguous(tasks: Sequence[EarlierTask], today: Mapping[str, ArmSettings]) -> dict[str, None]:
+    """Names of arms whose settings differ between tasks, or from those of today: there it is another arm."""
+    first = dict(today)
+    found: dict[str, None] = {}
+    for task in tasks:
+        for arm in task.arms:
+            known = task.settings.get(arm, {})
+            before = first.setdefault(arm, known)
+            if task.means_the_same(arm) and any(known[name] != before[name] for name in known.keys() & before.keys()):
+                found[arm] = None
+    return found
 
 
 def _with_scores(named: Sequence[Scores], given: Sequence[Mapping[str, float]], share: float) -> dict[str, Belief]:
