@@ -81,6 +81,16 @@ def test_the_present_store_and_its_copies_are_refused(store: Path, tmp_path: Pat
     assert store_identity(MemoryStore()) is None
 
 
+def test_stores_of_both_kinds(place: str) -> None:
+    with Allocator(["a", "b", "c"], budget=6, policy="round-robin", store=place) as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.1 * pull.n)
+    [task] = read_sources(place).tasks
+    assert curves(task) == {arm: [0.1, 0.2] for arm in "abc"}
+    with pytest.raises(RisingBanditsError, match="prior must not be the store of this run"):
+        read_sources(place, present=place)
+
+
 def test_long_form(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text(
