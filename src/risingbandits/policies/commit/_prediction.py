@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Floats
 from risingbandits.policies.commit import _ensemble_members as members
+from risingbandits.policies.commit import _lines
 
 BAND = 0.9  # probability that the level at the end lies in the band
 _DRAWS = 1_000
+_MISFIT = 0.1  # how wrong shapes may be: a deviation of so much of the way from today's level to the end
 
 
 def level_at_the_end(state: Any, weigh: Callable[..., int]) -> dict[str, Floats]:
@@ -35,10 +38,17 @@ def level_at_the_end(state: Any, weigh: Callable[..., int]) -> dict[str, Floats]
         count = weigh(state, arm, float(pulls[arm]), left, True)
         share, mean, spread = (state.work[row, :count] for row in (members.SHARE, members.MEAN, members.SPREAD))
         component = rng.choice(count, size=_DRAWS, p=share / share.sum())
-        drawn[place] = rng.normal(mean[component], spread[component])
+        way = mean[component] - _level(state, int(arm), int(pulls[arm]))
+        drawn[place] = rng.normal(mean[component], np.hypot(spread[component], _MISFIT * way))
         columns["final"][arm] = np.average(mean, weights=share)
         band = np.quantile(drawn[place], [0.5 - BAND / 2, 0.5 + BAND / 2]).clip(0.0, state.cap)
         columns["final low"][arm], columns["final high"][arm] = band
     if known.size:
         columns["chance"][known] = np.bincount(drawn.argmax(axis=0), minlength=known.size) / _DRAWS
     return columns
+
+
+def _level(state: Any, arm: int, n: int) -> float:
+    """The mean of the last quarter of the arm's n rewards."""
+    first = n - (n + 3) // 4
+    return float(interpreted(_lines.block_mean)(state.pool, state.places[arm, 0], first, n, state.kind))
