@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from reference_trials import SlowOpenByValue
 from risingbandits import RisingBandit, RisingBanditsError, simulate
-from risingbandits.policies import OpenByValue
+from risingbandits.policies import UCB1, Auto, OpenByValue, Policy
 from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
@@ -70,6 +71,61 @@ def test_agrees_with_its_description(
         slow, learning_curves(n_arms, seed, noise=noise), rounds
     )
     assert fast.recommend() == slow.recommend()
+
+
+@given(
+    n_arms=st.integers(1, 12),
+    rounds=st.integers(1, 200),
+    noise=st.sampled_from([1e-6, 0.01, 0.3]),
+    trust=st.sampled_from([-1.0, 0.0, 1.0, 3.0]),
+    seed=st.integers(0, 10_000),
+)
+@settings(max_examples=40, deadline=None)
+def test_beliefs_are_those_of_the_description(n_arms: int, rounds: int, noise: float, trust: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    means, deviations = trust * rng.standard_normal(n_arms), rng.uniform(0.2, 1.2, n_arms)
+    fast = OpenByValue(order="given").reset(n_arms, rounds)
+    fast.believe(means, deviations)
+    slow = SlowOpenByValue(n_arms, rounds, beliefs=list(zip(means, deviations, strict=True)))
+    assert play(fast, learning_curves(n_arms, seed, noise=noise), rounds) == play(
+        slow, learning_curves(n_arms, seed, noise=noise), rounds
+    )
+    assert fast.recommend() == slow.recommend()
+
+
+def test_a_strong_belief_keeps_other_arms_closed_and_a_run_with_beliefs_is_saved(tmp_path: Path) -> None:
+    def opened(means: list[float], deviation: float) -> int:
+        policy = OpenByValue(order="given").reset(12, 300)
+        policy.believe(means, [deviation] * 12)
+        arms = play(policy, lambda arm, n: (0.5 + 0.1 * (arm % 2)) * n / (n + 5), 150)
+        loaded = Policy.load(policy.save(tmp_path / "policy.npz"))
+        assert play(loaded, coins(12, 1), 150) == play(policy, coins(12, 1), 150)
+        return len(set(arms))
+
+    assert opened([2.0, *[-1.0] * 11], 0.3) == 2
+    assert opened([-1.0, -1.0, *[2.0] * 10], 0.3) > 2
+
+
+@pytest.mark.parametrize(
+    ("means", "deviations", "complaint"),
+    [
+        ([0.0], [1.0, 1.0], "means must be 2"),
+        ([0.0, 0.0], [1.0, np.nan], "deviations must be 2"),
+        ([0, 0], [1, 0], "above 0"),
+    ],
+)
+def test_beliefs_are_numbers_for_all_arms(means: list[float], deviations: list[float], complaint: str) -> None:
+    with pytest.raises(RisingBanditsError, match=complaint):
+        OpenByValue().reset(2, 10).believe(means, deviations)
+
+
+def test_auto_believes_and_other_policies_say_that_they_cannot() -> None:
+    for believer, horizon in ((OpenByValue(order="given"), 100), (Auto(order="given"), 100)):
+        believer.reset(10, horizon).believe(np.linspace(2.0, -2.0, 10), np.full(10, 0.3))
+        assert len(set(play(believer, lambda arm, n: 0.5 * n / (n + 5), 100))) == 2
+    Auto().reset(2, 1_000).believe([1.0, 0.0], [1.0, 1.0])  # played by a policy that has no use for it
+    with pytest.raises(RisingBanditsError, match="takes no beliefs in"):
+        UCB1().reset(2, 10).believe([0.0, 0.0], [1.0, 1.0])
 
 
 def test_every_branch_of_the_description_is_compared() -> None:

@@ -26,6 +26,7 @@ class SlowOpenByValue:
     horizon: int | None
     prior: float = 0.15
     sigma: float | None = None
+    beliefs: list[tuple[float, float]] | None = None  # mean and deviation of normal scores
     curves: dict[int, list[float]] = field(default_factory=dict)  # in the order of opening
     planned: list[int] = field(default_factory=list)
     spread: float = 0.0
@@ -57,7 +58,8 @@ class SlowOpenByValue:
 
     def sure(self, arm: int) -> float:
         n = len(self.curves[arm])
-        return self.level(arm, n) - 0.75 * math.sqrt(self.noise / self.window(n))
+        favour = 0.4 * self.spread * self.beliefs[arm][0] / n if self.beliefs else 0.0
+        return self.level(arm, n) + favour - 0.75 * math.sqrt(self.noise / self.window(n))
 
     def ahead(self, arm: int, b: int) -> float:
         n = len(self.curves[arm])
@@ -68,19 +70,38 @@ class SlowOpenByValue:
 
     # -- what is believed -----------------------------------------------------------------------------------------
 
-    def variance(self, n: int, b: int) -> float:
-        prior = 0.64 * self.spread**2
+    def standing(self, b: int) -> float:
+        """The normal score of the incumbent: the mean of what open arms say by their precisions, and its error."""
+        assert self.beliefs is not None
+        weights = [self.beliefs[arm][1] ** -2 for arm in self.curves]
+        scores = [self.beliefs[arm][0] - self.ahead(arm, b) / (0.8 * self.spread) for arm in self.curves]
+        return float(np.average(scores, weights=weights)) + 1 / math.sqrt(sum(weights))
+
+    def before(self, arm: int | None, b: int) -> tuple[float, float]:
+        """Mean and variance of how far an arm was believed to end ahead before it was opened."""
+        if self.beliefs is None:
+            return -0.6 * self.spread, 0.64 * self.spread**2
+        mean, deviation = self.beliefs[len(self.curves) if arm is None else arm]
+        return 0.8 * self.spread * (mean - self.standing(b)), (0.8 * self.spread * deviation) ** 2
+
+    def variance(self, arm: int | None, n: int, b: int) -> float:
+        prior = self.before(arm, b)[1]
         if n == 0:
             return prior
         noise = self.noise_at(n, b)
-        return prior * noise / (prior + noise) + (self.spread / (2 * n)) ** 2
+        if self.beliefs is None:
+            return prior * noise / (prior + noise) + (self.spread / (2 * n)) ** 2
+        noise += (self.spread / n) ** 2
+        return prior * noise / (prior + noise)
 
     def expected(self, arm: int | None, b: int) -> float:
-        typical = -0.6 * self.spread
+        typical, prior = self.before(arm, b)
         if arm is None:
             return typical
-        prior = 0.64 * self.spread**2
-        trust = prior / (prior + self.noise_at(len(self.curves[arm]), b))
+        noise = self.noise_at(len(self.curves[arm]), b)
+        if self.beliefs is not None:
+            noise += (self.spread / len(self.curves[arm])) ** 2
+        trust = prior / (prior + noise)
         return typical + (self.ahead(arm, b) - typical) * trust
 
     def ceiling(self, b: int) -> float:
@@ -98,7 +119,7 @@ class SlowOpenByValue:
         """Of the best trial of an open arm, or of one more."""
         n = 0 if arm is None else len(self.curves[arm])
         copy, older, ceiling = self.curves[b], len(self.curves[b]), self.ceiling(b)
-        mean, now = self.expected(arm, b), self.variance(n, b)
+        mean, now = self.expected(arm, b), self.variance(arm, n, b)
         if arm is not None and mean + 2 * math.sqrt(now) < 0:
             self.count("hopeless")
             return 0.0
@@ -114,7 +135,7 @@ class SlowOpenByValue:
             earned = copy[n : n + k] if n + k <= older else [self.level(b, older)] * k
             lost = sum(ceiling - reward for reward in earned)
             catching_up = max(0.0, sum(ceiling - reward for reward in copy[n + k :]))
-            narrowed = math.sqrt(max(0.0, now - self.variance(n + k, b)))
+            narrowed = math.sqrt(max(0.0, now - self.variance(arm, n + k, b)))
             value = positive_part(left * mean - catching_up, left * narrowed)
             share = 1 / (3 * len(self.curves)) if arm is None else 1.0
             gains.append(share * value - max(0.0, lost - k * min(mean, 0.0) / 2))

@@ -69,6 +69,7 @@ class Auto(Policy):
     name = "auto"
     summary = "the recommended policy for the objective and the number of arms and rounds, told nothing else"
     randomised = True
+    believes = True
 
     objective: str = one_of(*OBJECTIVES)  # type: ignore[misc]  # a tag of other policies, a setting of this one
     order: str = one_of(*sweeps.ORDERS)
@@ -120,6 +121,9 @@ class Auto(Policy):
 
     def make_room(self, state: Any, capacity: int) -> None:
         self._playing().make_room(state, capacity)
+
+    def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
+        self._playing().take_beliefs(state, means, deviations)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from risingbandits._core.entry_points import EntryPoint
-from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies.explanation import Explanation
@@ -122,6 +123,7 @@ class Policy:
     from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon where they are None
     reward_range: tuple[float, float] | None = None  # the default of the setting, where it is one
     batched: ClassVar[bool] = False
+    believes: ClassVar[bool] = False  # takes in what is believed of arms from earlier runs
     objective: ClassVar[str] = "cumulative"
 
     _state: Any = None
@@ -161,6 +163,9 @@ class Policy:
         params = self.get_params()
         told = {name: value for name, value in known.items() if params.get(name, 0) is None and value is not None}
         return self.replace(**told) if told else self
+
+    def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
+        """Keep what `believe` was told in ``state``, where the policy ``believes``."""
 
     def remark(self, state: Any) -> str | None:
         """What the user should know of the run: a sentence, said once as a warning, or None."""
@@ -302,6 +307,25 @@ class Policy:
         """How often each arm was pulled in this run."""
         self._check_begun("pulls")
         return np.array(self._pulls, dtype=np.int64)
+
+    def believe(self, means: ArrayLike, deviations: ArrayLike) -> None:
+        """Take in what earlier runs say of each arm: mean and deviation of its normal score.
+
+        0 is an average arm, 1 one that is a standard deviation better. May be said again at any time; policies without
+        the tag ``believes`` cannot use it.
+        """
+        self._check_begun("believe")
+        if not self.believes:
+            raise RisingBanditsError(f"{self.name} takes no beliefs in; policies with the tag `believes` do.")
+        taken = []
+        for name, values in (("means", means), ("deviations", deviations)):
+            numbers = np.asarray(values, dtype=np.float64)
+            if numbers.shape != (self.n_arms,) or not np.isfinite(numbers).all():
+                raise RisingBanditsError(f"{name} must be {self.n_arms} finite numbers, got {shown(values)}.")
+            taken.append(numbers)
+        if not (taken[1] > 0.0).all():
+            raise RisingBanditsError(f"deviations must be above 0, got {shown(deviations)}.")
+        self.take_beliefs(self._state, *taken)
 
     def recommend(self) -> int:
         """The arm to keep if the run ended now."""

@@ -29,6 +29,7 @@ _HOPELESS = 2.0  # deviations below 0 from which on an arm is not tried
 _CAUTION = 0.75  # standard errors by which levels are lowered where the incumbent is chosen
 _WINDOW_NOISE = 4.0  # a level is taken over so many pulls, times (noise / spread)^2, if the arm has them
 _UNSEEN_RISE = 0.25  # spreads that the incumbent is believed to rise at least; less has not moved
+_FAVOUR = 0.4  # spreads that a normal score of 1 counts in the choice of the incumbent after one pull; an n-th after n
 _LEAST_SPREAD = 0.05  # of the spread believed at first
 _LONGER = 1.7  # from one length of a trial to the next that is considered
 _BATCH = 1.05  # pulls grow by this factor until the next decision
@@ -38,11 +39,13 @@ OPEN = NOBODY = -1
 # The arm to play next (OPEN: one more) and up to how many pulls, the incumbent (NOBODY) and its pulls, how many pulls
 # make a level at least, how many arms are open, whether `order` was drawn;
 # how far arms lie apart, the variance of the noise, the sum of its measurements and their number, the incumbent's
-# level, the level that it is believed to rise to, the farthest that any arm has moved or is apart, rounds left.
+# level, the level that it is believed to rise to, the farthest that any arm has moved or is apart, rounds left;
+# whether there are beliefs from earlier runs, and the normal score of the incumbent by them.
 PLAN = records.record_type(
     {
         "plan": (np.int64, "next until incumbent age needed opened drawn"),
         "figures": (np.float64, "spread noise squares measured level ceiling moved rounds"),
+        "earlier": (np.float64, "believes standing"),
     },
     single=True,
 )
@@ -67,9 +70,12 @@ def level(state: Any, arm: int, n: int) -> float:
 
 @kernel
 def sure_level(state: Any, arm: int) -> float:
-    """The level of an arm, lowered for its noise."""
+    """The level of an arm, lowered for its noise; a young one is favoured by as much as was believed of it."""
     n = state.counts[arm]
-    return level(state, arm, n) - _CAUTION * math.sqrt(state.plan["noise"][0] / window(state, n))
+    favour = 0.0
+    if state.plan["believes"][0] > 0.0:
+        favour = _FAVOUR * state.plan["spread"][0] * state.beliefs[arm, 0] / n
+    return level(state, arm, n) + favour - _CAUTION * math.sqrt(state.plan["noise"][0] / window(state, n))
 
 
 @kernel
@@ -89,26 +95,54 @@ def noise_of(state: Any, n: int) -> float:
 
 
 @kernel
-def variance(state: Any, n: int) -> float:
-    """How uncertain it is how far an arm with n pulls will end ahead: noise so far, and how far it may still move."""
-    spread = state.plan["spread"][0]
-    prior = (1.0 - _BEHIND * _BEHIND) * spread * spread
+def unit(state: Any) -> float:
+    """A normal score of 1, in rewards: the deviation of a closed arm of which nothing is believed."""
+    return math.sqrt(1.0 - _BEHIND * _BEHIND) * state.plan["spread"][0]
+
+
+@kernel
+def before(state: Any, arm: int) -> tuple[float, float]:
+    """(mean, variance) of how far the arm was believed to end ahead before it was opened; NOBODY: the next one."""
+    plan = state.plan
+    spread = plan["spread"][0]
+    variance = (1.0 - _BEHIND * _BEHIND) * spread * spread
+    if plan["believes"][0] == 0.0:
+        return -_BEHIND * spread, variance
+    which = state.order[plan["opened"][0]] if arm == NOBODY else arm
+    deviation = state.beliefs[which, 1]
+    return unit(state) * (state.beliefs[which, 0] - plan["standing"][0]), variance * deviation * deviation
+
+
+@kernel
+def variance(state: Any, arm: int, n: int) -> float:
+    """How uncertain it is how far the arm, with n pulls, will end ahead: noise so far, and how far it may still move.
+
+    Where something is believed of the arm from earlier runs, what it shows while it may still move says the less.
+    """
+    _, prior = before(state, arm)
     if n == 0:
         return prior
     noise = noise_of(state, n)
-    drift = _DRIFT * spread / n
+    drift = _DRIFT * state.plan["spread"][0] / n
+    if state.plan["believes"][0] > 0.0:
+        noise += 4.0 * drift * drift
+        return prior * noise / (prior + noise)
     return prior * noise / (prior + noise) + drift * drift
 
 
 @kernel
 def expected(state: Any, arm: int) -> float:
     """How far the arm is believed to end ahead of the incumbent; NOBODY: a closed arm."""
-    spread = state.plan["spread"][0]
+    mean, prior = before(state, arm)
     if arm == NOBODY:
-        return -_BEHIND * spread
-    prior = (1.0 - _BEHIND * _BEHIND) * spread * spread
-    trust = prior / (prior + noise_of(state, state.counts[arm]))
-    return -_BEHIND * spread + (ahead(state, arm) + _BEHIND * spread) * trust
+        return mean
+    n = state.counts[arm]
+    noise = noise_of(state, n)
+    if state.plan["believes"][0] > 0.0:
+        drift = _DRIFT * state.plan["spread"][0] / n
+        noise += 4.0 * drift * drift
+    trust = prior / (prior + noise)
+    return mean + (ahead(state, arm) - mean) * trust
 
 
 @kernel
@@ -151,7 +185,7 @@ def best_trial(state: Any, arm: int) -> tuple[int, float, float]:
     n = 0 if arm == NOBODY else state.counts[arm]
     age, rounds = plan["age"][0], plan["rounds"][0]
     mean = expected(state, arm)
-    now = variance(state, n)
+    now = variance(state, arm, n)
     chance = _CHANCE / plan["opened"][0] if arm == NOBODY else 1.0
     best_k, best_value, best_price = 0, 0.0, 0.0
     if arm != NOBODY and mean + _HOPELESS * math.sqrt(now) < 0.0:
@@ -161,7 +195,7 @@ def best_trial(state: Any, arm: int) -> tuple[int, float, float]:
         if n < age:
             k = min(k, age - n)
         left = rounds - k
-        narrowed = math.sqrt(max(0.0, now - variance(state, n + k)))
+        narrowed = math.sqrt(max(0.0, now - variance(state, arm, n + k)))
         catching_up = max(0.0, lost_by_copy(state, n + k, age)) if n + k < age else 0.0
         value = chance * positive_part(left * mean - catching_up, left * narrowed)
         price = max(0.0, lost_by_copy(state, n, n + k) - k * _ON_THE_WAY * min(mean, 0.0))
@@ -302,11 +336,30 @@ def _look(state: Any, t: int) -> None:
             moved = max(moved, abs(lead))
     plan["spread"][0] = max(_LEAST_SPREAD * state.spread, math.sqrt(squares / plan["opened"][0]))
     plan["moved"][0] = moved
+    if plan["believes"][0] > 0.0:
+        plan["standing"][0] = _standing(state)
     # Rounds given to others are missing at the end of the run, where the incumbent will have risen: by as much as
     # since half its age, or by something if no arm has yet moved at all.
     rise = max(0.0, today - level(state, b, max(1, age // 2)))
     plan["ceiling"][0] = today + rise + max(0.0, _UNSEEN_RISE * state.spread - moved)
     plan["rounds"][0] = state.horizon - t if state.horizon > 0.0 else t
+
+
+@kernel
+def _standing(state: Any) -> float:
+    """The normal score of the incumbent, and its standard error above that.
+
+    Each open arm says what it is: what was believed of the arm, and how far the incumbent is ahead of it.
+    """
+    total = 0.0
+    weights = 0.0
+    for place in range(state.plan["opened"][0]):
+        arm = state.order[place]
+        lead = 0.0 if arm == state.plan["incumbent"][0] else ahead(state, arm)
+        weight = 1.0 / (state.beliefs[arm, 1] * state.beliefs[arm, 1])
+        total += weight * (state.beliefs[arm, 0] - lead / unit(state))
+        weights += weight
+    return total / weights + 1.0 / math.sqrt(weights)
 
 
 @kernel

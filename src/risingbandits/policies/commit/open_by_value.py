@@ -22,6 +22,7 @@ from risingbandits.policies.settings import number, one_of, setting
 
 _COLUMNS = ("level", "ahead", "expected", "band", "chance", "trial", "value", "price", "gain")
 _ESTIMATED = -1.0
+_LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
 
 
 class State(NamedTuple):
@@ -34,6 +35,7 @@ class State(NamedTuple):
     order: np.ndarray  # (K,) the arms that were opened, then the others
     counts: np.ndarray  # (K,) pulls
     plan: np.ndarray  # _trials
+    beliefs: np.ndarray  # (K, 2) mean and deviation of each arm's normal score by earlier runs, if there are any
 
 
 @kernel
@@ -84,6 +86,11 @@ class OpenByValue(Policy):
     The arm whose best trial gains most plays, if it gains anything; else the incumbent, the arm with the highest level
     that is sure. It is decided again when the arm's pulls have grown by 5 %, so a trial that disappoints ends early.
 
+    What is believed of arms from earlier runs (`believe`) takes the place of the last: an arm with the normal score m
+    ends ahead by 0.8 s (m - z), where z, the score of the incumbent, is what the open arms say it is, plus a standard
+    error. What a young arm shows is then drawn towards that, and the incumbent is the one with the highest
+    level of those favoured so.
+
     Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
     Nothing has to be known of noise or ceiling. No rate is proved. Late bloomers that lie behind at every age are not
     found: where pulls abound take `CommitUCB` or `CommitEnsemble`, or `Auto`, which knows when.
@@ -111,8 +118,10 @@ class OpenByValue(Policy):
     name = "open-by-value"
     summary = "try the arm, open or new, whose trial is worth most more than it costs (small budgets)"
     randomised = True
+    believes = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool"})
+    later = frozenset({"earlier", "beliefs"})
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
@@ -136,7 +145,13 @@ class OpenByValue(Policy):
             order=np.arange(n_arms),
             counts=np.zeros(n_arms, dtype=np.int64),
             plan=plan,
+            beliefs=np.zeros((n_arms, 2)),
         )
+
+    def take_beliefs(self, state: State, means: Floats, deviations: Floats) -> None:
+        state.plan["believes"] = 1.0
+        state.beliefs[:, 0] = means
+        state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
 
     def make_room(self, state: State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
@@ -169,7 +184,7 @@ class OpenByValue(Policy):
         """What is believed of an arm, or of all closed ones, and what trying it is worth."""
         pulls = 0 if arm == _trials.NOBODY else state.counts[arm]
         mean = interpreted(_trials.expected)(state, arm)
-        band = math.sqrt(interpreted(_trials.variance)(state, pulls))
+        band = math.sqrt(interpreted(_trials.variance)(state, arm, pulls))
         trial, value, price = interpreted(_trials.best_trial)(state, arm)
         chance = interpreted(_trials.chance_above)(mean, band)
         found = zip(_COLUMNS[2:], (mean, band, chance, trial, value, price, value - price), strict=True)
