@@ -15,6 +15,7 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.joining import make_or_join, settings_of_arms, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.session import NotNow, Session
@@ -74,6 +75,11 @@ class Allocator:
         Of randomised policies and of ``order="random"``.
     warm_start : mapping of names to rewards, or None
         Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
+    prior : Prior, sources of earlier runs, or None
+        What is believed of the arms, which are then opened in that order. It is read once, when the allocation is made,
+        and kept in the store: later the sources may be gone or others, and are not looked at.
+    arm_settings : mapping of names to mappings, or None
+        What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have such.
 
     Examples
     --------
@@ -105,15 +111,20 @@ class Allocator:
         durability: str = "process",
         seed: int = 0,
         warm_start: Mapping[str, Sequence[float]] | None = None,
+        prior: Any = None,
+        arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
     ) -> None:
         given = locals()
-        settings = Settings.make(**{name: given[name] for name in SETTINGS})
+        given = {name: given[name] for name in SETTINGS}
+        given["arm_settings"] = settings_of_arms(arms, arm_settings)
+        settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
+                settings = with_prior(settings, given, None)
                 ledger: Ledger | None = Ledger(settings)
             else:
-                settings, ledger = _make_or_join(opened, settings, any_policy=policy is None)
+                settings, ledger = make_or_join(opened, settings, given)
             self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod
@@ -363,23 +374,6 @@ class Allocator:
 def check_wait(wait: Any) -> float:
     """``wait`` as seconds; infinity is allowed."""
     return math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0)
-
-
-def _make_or_join(store: Store, settings: Settings, any_policy: bool) -> tuple[Settings, Ledger | None]:
-    """The settings in a store, which must agree; if this process has made the store, also the ledger it begins with."""
-    kept = store.settings()
-    if kept is None:
-        text = settings.to_json()
-        mine = Settings.from_json(text)  # as all later processes will read them
-        ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
-        kept = store.create(text)
-        if kept == text:
-            return mine, ledger
-    stored = stored_settings(store.name, kept)
-    difference = settings.difference(stored, any_policy)
-    if difference is not None:
-        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
-    return stored, None
 
 
 @contextmanager

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.forks import follow_forks
-from risingbandits.allocation.ledger import ArmState, Flight, Ledger
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
@@ -167,6 +168,8 @@ class Session:
         arm = ledger.decide()
         if arm is None:
             return f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
+        if arm.index < 0:
+            arm = self._bind(ledger, arm.place, moment)
         id = ledger.last_id + 1
         if arm.flight is not None:
             if before is None:
@@ -182,6 +185,17 @@ class Session:
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
         return new_pull((id, arm.name, n, flight.attempt))
+
+    def _bind(self, ledger: Ledger, slot: int, moment: float) -> ArmState:
+        """An arm for a slot of the policy that has none, in the transaction of its first pull."""
+        arm, reason, score, trust = ledger.next_binding()
+        event = Event(ledger.last_id + 1, moment, "bind", arm.name, 0, slot, score, trust, reason, self._worker)
+        said = ledger.dropped
+        self._append(event)
+        ledger.bind(event, arm)
+        if ledger.dropped and not said:
+            log.warning("the prior is %s; from here on arms are opened at random.", reason)
+        return arm
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
         """Whether the reward counts; False if its (arm, n) is known."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.ledger import ArmState, Ledger, recent_mean
+from risingbandits.allocation.arm_state import ArmState, recent_mean
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.policies.explanation import Explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
@@ -117,7 +118,8 @@ def _next_arm(ledger: Ledger) -> ArmState | None:
     policy, choice = ledger.policy, ledger.choice
     ledger.policy = policy.clone()
     try:
-        return ledger.decide()
+        arm = ledger.decide()
+        return ledger.next_binding().arm if arm is not None and arm.index < 0 else arm
     finally:
         ledger.policy, ledger.choice = policy, choice
 
@@ -165,7 +167,7 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
-        return "not opened (max_arms)"
+        return "next: opened" if following else "not opened" if ledger.rule is not None else "not opened (max_arms)"
     if status == "finished":
         return f"has had its {arm.limit} pulls"
     if not following:
