@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import threading
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.joining import make_or_join, settings_of_arms, with_prior
+from risingbandits.allocation.budget import Budget, as_budget
+from risingbandits.allocation.joining import make_or_join, own_settings, settings_of_arms, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.session import NotNow, Session
-from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, stored_settings
+from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
+from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
 from risingbandits.policies import Policy
 
@@ -116,12 +117,14 @@ class Allocator:
     ) -> None:
         given = locals()
         given = {name: given[name] for name in SETTINGS}
+        if hasattr(arms, "supply"):
+            arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
         settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
-                settings = with_prior(settings, given, None)
+                settings = with_prior(settings, given)
                 ledger: Ledger | None = Ledger(settings)
             else:
                 settings, ledger = make_or_join(opened, settings, given)
@@ -249,6 +252,8 @@ class Allocator:
         self._session.add(name)
         if arm is not None:
             self._arms[name] = arm
+            if settings := own_settings(arm):
+                self.describe(name, settings)
 
     def retire(self, name: str, reason: str = "") -> None:
         """Pull an arm no more. A pull of it that is in flight still counts when it is told."""
@@ -261,6 +266,13 @@ class Allocator:
     def unmask(self, name: str) -> None:
         """Allow an arm again."""
         self._session.change("unmask", name)
+
+    def describe(self, name: str, settings: Mapping[str, float | str]) -> None:
+        """Say what an arm is that was made or added later: its settings, numbers and words by their names."""
+        text = json.dumps(check_arm_settings(f"settings of {name}", settings))
+        if len(text) > LONGEST_TEXT:
+            raise RisingBanditsError(f"settings of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
+        self._session.change("describe", name, text)
 
     # -- views --------------------------------------------------------------------------------------------------
 

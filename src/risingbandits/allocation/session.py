@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import numbers
@@ -27,9 +28,9 @@ T = TypeVar("T")
 log = logging.getLogger("risingbandits")
 
 _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
-_LONGEST_TEXT = 2000
+LONGEST_TEXT = 2000
 _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
-_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG}
+_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG, "describe": logging.DEBUG}
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapshots stays a share of all work
 
@@ -267,11 +268,15 @@ class Session:
         self._transact(work)
 
     def change(self, kind: str, name: str, reason: str = "") -> None:
-        """Retire, mask or unmask an arm; nothing if it is so already."""
+        """Retire, mask, unmask or describe an arm; nothing if it is so already."""
 
         def work(ledger: Ledger) -> None:
             arm = ledger.arm(name)
-            if not (arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")):
+            if kind == "describe":
+                so = json.dumps(arm.settings) == reason
+            else:
+                so = arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")
+            if not so:
                 self._note(ledger, kind, arm, text=reason)
 
         self._transact(work)
@@ -331,7 +336,7 @@ class Session:
     ) -> None:
         """Append an event and apply it."""
         name = arm if isinstance(arm, str) else arm.name
-        text = text[:_LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
+        text = text[:LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
         id, n = (flight.id, flight.n) if flight is not None else (0, 0)
         moment = self._now(ledger) if moment is None else moment
         event = Event(ledger.last_id + 1, moment, kind, name, id, n, None, None, text, self._worker)

@@ -22,12 +22,12 @@ def check_plan(plan: Plan, fresh: bool = False) -> None:
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
     settings = Settings.make(**{**given, "prior": None})
     if fresh:
-        _check_new(plan, with_prior(settings, given, None))
+        _check_new(plan, with_prior(settings, given))
     else:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
-                _check_new(plan, with_prior(settings, given, None))
+                _check_new(plan, with_prior(settings, given))
             else:
                 stored = Settings.from_json(kept)
                 _check_going_on(plan, with_prior(settings, given, stored), stored, store)
