@@ -12,7 +12,7 @@ from test_properties import Clock, random_steps
 from test_snapshot import state
 
 import reference_slots
-from risingbandits import Allocator, Budget, NoArmFree
+from risingbandits import Allocator, Budget, NoArmFree, RisingBanditsError
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
@@ -280,3 +280,75 @@ def test_named_policies_open_arms_in_the_order_of_the_prior(tmp_path: Path, capl
         Allocator(NAMES, 60, store=tmp_path / "b.db").close()
         Allocator(NAMES, 60, prior=prior, store=tmp_path / "b.db").close()
     assert "was begun without a prior" in caplog.text
+
+
+def test_explain_says_where_the_places_are_from() -> None:
+    tops = [reward(name, 10**6) for name in NAMES]
+    allocator = Allocator(NAMES, 400, policy="round-robin", prior=prior_of([6.0 * top - 3.0 for top in tops[:-1]]))
+    table = allocator.explain()
+    assert table.prior == "prior from 3 tasks, agreement among them 0.5"
+    best = NAMES[int(np.argmax(tops[:-1]))]
+    assert table[best].why == "next: opened"
+    play(allocator, 9)
+    table = allocator.explain()
+    assert table[best].prior == pytest.approx(0.9945, abs=0.002)
+    assert table[best][11:14] == ("3 tasks", 1, "prior")
+    assert table["arm 11"].source == "stranger"
+    assert table["arm 11"].prior == 0.5
+    opened = {row.slot: row.bound for row in table.rows if row.slot}
+    assert [opened[slot] for slot in range(1, 10)] == ["prior"] * 4 + ["random"] + ["prior"] * 4
+    assert [row.bound for row in table.rows if row.status == "closed"] == [""] * 3
+    trust = reference_slots.trust(*shown(allocator))
+    assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
+    text = table.text_table()
+    assert text.header[10:] == ("prior", "from", "opened", "by")
+    assert text.title.endswith(table.prior)
+    plain = Allocator(NAMES, 400, policy="round-robin").explain().text_table()
+    assert plain.header[-1] == "why", "as ever without a prior"
+    wrong = Allocator(NAMES, 400, policy="round-robin", prior=prior_of([-6.0 * top for top in tops]))
+    play(wrong, 12)
+    assert ", dropped: 8 arms contradict the prior" in wrong.explain().prior
+
+
+def shown(allocator: Allocator) -> tuple[list[float], list[list[float]]]:
+    """What was believed of the opened arms, and their curves."""
+    prior = allocator.settings.prior
+    assert prior is not None
+    arms = [arm for arm in allocator.ledger.arms if arm.rewards]
+    return [prior.of(arm.name).mean for arm in arms], [arm.rewards.tolist() for arm in arms]
+
+
+def test_settings_of_arms_are_kept_and_shown(tmp_path: Path) -> None:
+    class Tuned:
+        settings = {"lr": 0.001, "opt": "adam", "layers": [1, 2], "nest": True}  # noqa: RUF012 - a list is left out
+
+        def pull(self, pull: Any) -> float:
+            return 0.5
+
+    arms: dict[str, Any] = {"a": Tuned(), "b": lambda pull: 0.5}
+    with Allocator(
+        arms, 4, arm_settings={"b": {"lr": np.float64(0.1), "depth": 3}}, store=tmp_path / "x.db"
+    ) as allocator:
+        allocator.run(progress=False)
+        allocator.add("c", Tuned())
+        allocator.describe("c", {"lr": 0.5})
+        allocator.describe("c", {"lr": 0.5})  # again: nothing
+    with Allocator.open(tmp_path / "x.db") as allocator:
+        found = {arm.name: arm.settings for arm in allocator.ledger.arms}
+        assert found == {
+            "a": {"lr": 0.001, "opt": "adam", "nest": "True"},
+            "b": {"lr": 0.1, "depth": 3},
+            "c": {"lr": 0.5},
+        }
+        table = allocator.explain().text_table()
+        assert table.header[-1] == "settings"
+        assert [row[-1] for row in table.rows] == ["lr=0.001 opt=adam nest=True", "lr=0.1 depth=3", "lr=0.5"]
+        assert [event.kind for event in allocator.store.events()].count("describe") == 2
+    with pytest.raises(RisingBanditsError, match="arm_settings of a, x must be a finite number or a word, got nan"):
+        Allocator(["a"], 4, arm_settings={"a": {"x": float("nan")}})
+    with pytest.raises(RisingBanditsError, match="arm_settings must name arms that exist, got 'b'"):
+        Allocator(["a"], 4, arm_settings={"b": {}})
+    with pytest.raises(RisingBanditsError, match="arm_settings of a must map names of settings to numbers or words"):
+        Allocator(["a"], 4, arm_settings={"a": 3})  # type: ignore[dict-item]
+    with pytest.raises(RisingBanditsError, match="settings of a must be at most 2000 characters, got"):
+        Allocator(["a"], 4).describe("a", {"x": "y" * 3000})
