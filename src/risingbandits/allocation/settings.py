@@ -201,7 +201,8 @@ class Settings:
     seed: int = setting(0, partial(check_positive_int, minimum=0))
     warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history")
     prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
-    arm_settings: dict[str, dict[str, float | str]] = setting(None, _settings_of_arms, in_plan=False)
+    # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
+    arm_settings: dict[str, dict[str, float | str]] = setting(None, _settings_of_arms, in_plan=False, may_change=True)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
 

@@ -27,7 +27,7 @@ def check_plan(plan: Plan, fresh: bool = False) -> None:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
-                _check_new(plan, with_prior(settings, given))
+                _check_new(plan, with_prior(settings, given, present=store))
             else:
                 stored = Settings.from_json(kept)
                 _check_going_on(plan, with_prior(settings, given, stored), stored, store)
