@@ -13,13 +13,16 @@ from test_snapshot import state
 
 import reference_slots
 from risingbandits import Allocator, Budget, NoArmFree, RisingBanditsError
+from risingbandits.allocation import open_reader
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
-from risingbandits.allocation.slots import SlotRule, scores_at_equal_age
+from risingbandits.allocation.prior.scores import normal_scores
+from risingbandits.allocation.slots import SlotRule
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Policy, policy_class
+from risingbandits.reports.allocation_log import AllocationLog
 
 NAMES = [f"arm {i}" for i in range(12)]
 
@@ -124,7 +127,7 @@ def test_trust_is_as_defined(seed: int) -> None:
     assert SlotRule(prior, 0).trust(arms) == pytest.approx(reference_slots.trust(means, curves), rel=1e-9)
     told = [curve for curve in curves if curve]
     if told:
-        found = scores_at_equal_age([np.array(curve) for curve in told])
+        found = normal_scores([np.array(curve) for curve in told], 1 / 3)
         assert found == pytest.approx(reference_slots.scores(told), abs=1e-9)
 
 
@@ -352,3 +355,22 @@ def test_settings_of_arms_are_kept_and_shown(tmp_path: Path) -> None:
         Allocator(["a"], 4, arm_settings={"a": 3})  # type: ignore[dict-item]
     with pytest.raises(RisingBanditsError, match="settings of a must be at most 2000 characters, got"):
         Allocator(["a"], 4).describe("a", {"x": "y" * 3000})
+
+
+def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
+    with Allocator(NAMES, 120, policy="round-robin", store=tmp_path / "first.db") as allocator:
+        play(allocator)
+    with Allocator(NAMES, 60, prior=tmp_path / "first.db", store=tmp_path / "second.db") as allocator:
+        best = max(NAMES, key=lambda name: reward(name, 10))
+        assert play(allocator, 1) == [best]
+        assert allocator.settings.prior is not None
+        assert allocator.settings.prior.tasks == 1
+    (tmp_path / "first.db").unlink()
+    with Allocator(NAMES, 60, prior=tmp_path / "first.db", store=tmp_path / "second.db") as allocator:
+        play(allocator)
+        assert allocator.recommend() == best
+    with open_reader(tmp_path / "second.db") as reader:
+        log = AllocationLog(reader.settings)
+        log.take(reader.events())
+        assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
+        assert log.arms_table(20).header[-4:] == ("prior", "from", "opened", "by")

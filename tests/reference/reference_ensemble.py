@@ -14,6 +14,7 @@ from reference_commit import Reference, commit_value
 from reference_noise import Guard, arm_variance, pairs, pooled_variance
 
 Floats = npt.NDArray[np.float64]
+STEEP = 2  # first rewards of an arm, which say nothing of its noise
 FAMILIES = ("exponential", "hyperbolic", "square root", "fourth root", "broken line")
 EXPONENTS = {"hyperbolic": 1.0, "square root": 0.5, "fourth root": 0.25}
 
@@ -138,12 +139,12 @@ class EnsembleReference(Reference):
 
     def variance(self, arm: int) -> tuple[float, bool]:
         """Noise of a reward, and whether the line takes it."""
-        own = pairs(self.histories[arm])
+        own = pairs(self.histories[arm][STEEP:])
         if self.guess:
-            prior = pooled_variance(self.histories)
-            found, count = arm_variance(self.histories, arm)
+            prior = pooled_variance(self.histories, STEEP)
+            found, count = arm_variance(self.histories, arm, STEEP)
             mixed = any(r not in (0.0, 1.0) for rewards in self.histories for r in rewards)
-            enough = len(own) > 50 or (mixed and sum(len(pairs(rewards)) for rewards in self.histories) > 50)
+            enough = len(own) > 50 or (mixed and sum(len(pairs(rewards[STEEP:])) for rewards in self.histories) > 12)
         else:
             prior, count = self.sigma**2, float(len(own))
             found, enough = (sum(own) + 4 * prior) / (count + 4), len(own) > 50

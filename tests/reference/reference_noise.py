@@ -53,25 +53,37 @@ def triples(rewards: list[float]) -> list[float]:
 
 
 def kinds(rewards: list[list[float]]) -> tuple[float, float]:
-    """The mean variance over all arms by pairs and by triples, of which each counts half; 1/4 counts for one pair."""
+    """The mean variance over all arms by pairs and by triples, of which each counts half.
+
+    1/4 counts for one pair at first, for 1/e of that after every six pairs.
+    """
     two = [v for own in rewards for v in pairs(own)]
     three = [v for own in rewards for v in triples(own)]
-    return (sum(two) + 0.25) / (len(two) + 1), (sum(three) / 2 + 0.25) / (len(three) / 2 + 1)
+    return _with_first(sum(two), len(two)), _with_first(sum(three) / 2, len(three) / 2)
 
 
-def pooled_variance(rewards: list[list[float]]) -> float:
+def _with_first(squares: float, count: float) -> float:
+    weight = math.exp(-count / 6) if count < 200 else 0.0
+    return (squares + weight / 4) / (count + weight)
+
+
+def pooled_variance(rewards: list[list[float]], steep: int = 0) -> float:
+    """That of all arms together, of which the first ``steep`` rewards only say whether all are 0 or 1."""
     if all(min(abs(r), abs(r - 1)) < 1e-6 for own in rewards for r in own):
         return 0.25
+    rewards = [own[steep:] for own in rewards]
     steps = [abs(b - a) for own in rewards for a, b in itertools.pairwise(own) if abs(b - a) > 1e-6]
     return min(0.25, max(min(kinds(rewards)), min(steps) ** 2 / 4 if steps else 0.0))
 
 
-def arm_variance(rewards: list[list[float]], arm: int) -> tuple[float, float]:
+def arm_variance(rewards: list[list[float]], arm: int, steep: int = 0) -> tuple[float, float]:
     """The variance of an arm, at most 1/4, and how many pairs that rests on: those of all arms count for four."""
+    pooled = pooled_variance(rewards, steep)
+    rewards = [own[steep:] for own in rewards]
     two, three = kinds(rewards)
     own = [v / 2 for v in triples(rewards[arm])] if three < two else pairs(rewards[arm])
     count = len(own) / 2 if three < two else len(own)
-    return min(0.25, (sum(own) + 4 * pooled_variance(rewards)) / (count + 4)), count
+    return min(0.25, (sum(own) + 4 * pooled) / (count + 4)), count
 
 
 def index_variance(rewards: list[list[float]], arm: int) -> float:

@@ -8,6 +8,9 @@ from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.reading import read_prior
+from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.status import AllocationTable
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
@@ -17,10 +20,13 @@ __all__ = [
     "AllocationTable",
     "Allocator",
     "Arm",
+    "Belief",
     "Budget",
+    "EarlierTask",
     "Event",
     "NoArmFree",
     "Outcome",
+    "Prior",
     "Pull",
     "RayArms",
     "StoreBusy",
@@ -28,4 +34,5 @@ __all__ = [
     "StoreUnreachable",
     "as_arm",
     "open_reader",
+    "read_prior",
 ]

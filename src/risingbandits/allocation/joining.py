@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.settings import Settings, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store
 
@@ -21,13 +21,9 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one."""
     if isinstance(given, Prior):
         return given.about(settings.arms)
-    try:
-        reading = importlib.import_module("risingbandits.allocation.prior.reading")
-    except ModuleNotFoundError:
-        raise RisingBanditsError(f"prior must be a Prior, got {shown(given)}.") from None
-    known = {"direction": settings.direction, "present": present, "seed": settings.seed}
-    prior: Prior = reading.read_prior(given, settings.arms, settings.arm_settings, **known)
-    return prior
+    return read_prior(
+        given, settings.arms, settings.arm_settings, direction=settings.direction, present=present, seed=settings.seed
+    )
 
 
 def settings_of_arms(arms: Any, given: Any) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,14 @@ import numpy as np
 from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.prior.scores import normal_scores
 
 _RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
 _WEIGHT = 4.0  # of the trust that is there from the start, in arms
 _LEAST_VARIANCE = 0.05  # of the means, for that weight
 _MOST_TRUST = 1.5
 _LEAST_TRUST, _LEAST_ARMS = 0.25, 8  # with less trust after so many arms the prior is dropped
+_SHARE = 1 / 3  # of a young curve, whose mean is its level
 DROPPED = "dropped"
 
 
@@ -94,7 +95,7 @@ class SlotRule:
         believed = np.array([self.prior.of(arm.name).mean for arm in told])
         ages = np.array([len(arm.rewards) for arm in told], dtype=float)
         weights = np.minimum(1.0, ages / np.median(ages))
-        scores = scores_at_equal_age([sign * np.array(arm.rewards) for arm in told])
+        scores = normal_scores([sign * np.array(arm.rewards) for arm in told], _SHARE)
         start = _WEIGHT * max(_LEAST_VARIANCE, float(believed.var()))
         believed -= believed.mean()
         shown = start + float(weights @ (scores * believed))
@@ -123,29 +124,3 @@ def new_slot(place: int) -> ArmState:
 
 def _may_open(arm: ArmState) -> bool:
     return arm.retired is None and not arm.masked
-
-
-def scores_at_equal_age(curves: Sequence[Floats]) -> Floats:
-    """The normal scores of arms by their wins over each other, each two compared at the age of the younger one.
-
-    What an arm gives at an age is the mean of the last third of its rewards until then.
-
-    >>> scores_at_equal_age([np.array([1.0, 2.0, 3.0]), np.array([2.0])]).round(2)
-    array([-0.67,  0.67])
-    """
-    sums = [np.concatenate([[0.0], np.cumsum(curve)]) for curve in curves]
-    ages = np.array([len(curve) for curve in curves])
-    wins = np.zeros(len(curves))
-    for age in np.unique(ages):
-        first = age - -(-age // 3)
-        alive = np.flatnonzero(ages >= age)
-        levels = np.array([(sums[i][age] - sums[i][first]) / (age - first) for i in alive])
-        young = ages[alive] == age
-        # Each pair is met once at the age of its younger arm, or twice if both have it: from either side.
-        signs = np.sign(levels[young][:, None] - levels[None, :])
-        wins[alive[young]] += signs.sum(axis=1)
-        wins[alive[~young]] -= signs[:, ~young].sum(axis=0)
-    normal = NormalDist()
-    below = (wins[None, :] < wins[:, None]).sum(axis=1)
-    equal = (wins[None, :] == wins[:, None]).sum(axis=1)
-    return np.array([normal.inv_cdf(share) for share in (below + 0.5 * equal) / len(curves)])

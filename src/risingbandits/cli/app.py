@@ -18,7 +18,16 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
-from risingbandits.cli import arena_commands, curve_commands, paper, report_commands, run_plan, store_commands, worker
+from risingbandits.cli import (
+    arena_commands,
+    curve_commands,
+    paper,
+    prior_commands,
+    report_commands,
+    run_plan,
+    store_commands,
+    worker,
+)
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
@@ -243,7 +252,8 @@ def _present(
     typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
 
 
-for module in (curve_commands, run_plan, worker, store_commands, report_commands):
+for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):
     app.add_typer(module.commands)
+app.add_typer(prior_commands.memory_commands, name="memory")
 app.add_typer(arena_commands.commands, name="arena")
 app.add_typer(paper.commands, name="paper")

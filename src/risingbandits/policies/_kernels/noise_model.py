@@ -3,9 +3,9 @@
 The model. Two neighbouring rewards of an arm give (r - r')^2 / 2, three give (r - 2 r' + r'')^2 / 6: both are sigma^2
 on average, and more where the curve rises or bends between the pulls. Summed over all arms, the kind with the smaller
 mean is nearer to the truth, and its mean is what one arm is believed to have before it is known better: the pooled
-variance, which counts for 4 pairs in the estimate of each arm; with
-up to 50 pairs of its own no arm is believed to be quieter. Before any reward the variance is 1/4, the largest that
-rewards in [0, 1] can have; that counts for one pair.
+variance, which counts for 4 pairs in the estimate of each arm; with up to 50 pairs of its own no arm is believed to be
+quieter. Before any reward the variance is 1/4, the largest that rewards in [0, 1] can have; that counts for one pair,
+and for 1/e of that with every six pairs that are seen, so that rewards without noise are soon known to have none.
 
 Few discrete rewards may be equal by chance, whatever their noise. As long as all rewards are 0 or 1 the pooled variance
 is 1/4, so that an arm with n equal rewards has about 2/n; with other steps it is at least a quarter of the square of
@@ -35,7 +35,8 @@ NOISE = records.record_type(
     single=True,
 )
 _LARGEST = 0.25  # variance of rewards in [0, 1]
-_FIRST_WEIGHT = 1.0  # of that, in pairs, among what all arms have shown
+_FORGOTTEN = 6.0  # pairs of all arms with which the weight of that falls to 1/e
+_MANY = 200.0  # pairs after which it is 0, to the last digits
 _POOLED_WEIGHT = 4.0  # of what all arms have shown, in pairs, in the estimate of one
 ENOUGH_PAIRS = 50.0  # from here on an arm may be quieter than all arms together
 _NO_STEP = 1e-6  # differences that are smaller are none: sums of rewards are rounded
@@ -75,7 +76,8 @@ def note_step(noise: Records, difference: float) -> None:
 
 @kernel
 def _mean(squares: float, count: float) -> float:
-    return (squares + _FIRST_WEIGHT * _LARGEST) / (count + _FIRST_WEIGHT)
+    weight = math.exp(-count / _FORGOTTEN) if count < _MANY else 0.0
+    return (squares + weight * _LARGEST) / (count + weight)
 
 
 @kernel

@@ -15,6 +15,8 @@ from risingbandits.policies.commit import _lines
 
 NOTHING = -1.0
 _BLOCK = 5  # rewards of a fourth difference
+_STEEP = 2  # rewards of an arm that say nothing of its noise: a curve may begin with a jump
+_FIRST_PAIRS = 12.0  # of all arms, before lines go by what they say
 _CAUTION = 1.1  # lines are raised by so many times CommitUCB's width: a late bloomer whose line fails is lost
 
 
@@ -37,18 +39,18 @@ def compare(state: Any, arm: int, start: int, last: int) -> bool:
     before = _lines.prefix(pool, start, last - 1)
     reward = _lines.prefix(pool, start, last) - before
     noise_model.note(state.noise, reward)
-    if last < 2:
+    if last < _STEEP + 2:
         return False
     earlier = _lines.prefix(pool, start, last - 2)
     difference = reward - (before - earlier)
     noise_model.note_step(state.noise, difference)
-    if last % 2 == 0:  # pairs of pulls 1 and 2, 3 and 4, ...
+    if last % 2 == 0:  # pairs of pulls 3 and 4, 5 and 6, ...
         square = 0.5 * difference * difference
         state.arms["squares"][arm] += square
         state.arms["pairs"][arm] += 1.0
         state.noise["squares"][0] += square
         state.noise["pairs"][0] += 1.0
-    if last < 3:
+    if last < _STEEP + 3:
         return False
     third = _lines.prefix(pool, start, last - 3)
     bend = difference - ((before - earlier) - (earlier - third))
@@ -84,6 +86,6 @@ def variance(state: Any, arm: int) -> float:
 def of_line(state: Any, arm: int) -> float:
     """The noise of a reward, as the arm's line takes it: what was told until enough is known."""
     enough = state.arms["pairs"][arm] > noise_model.ENOUGH_PAIRS
-    if guesses(state) and state.noise["mixed"][0] != 0 and state.noise["pairs"][0] > noise_model.ENOUGH_PAIRS:
+    if guesses(state) and state.noise["mixed"][0] != 0 and state.noise["pairs"][0] > _FIRST_PAIRS:
         enough = True
     return _CAUTION * (math.sqrt(variance(state, arm)) if enough else told(state))

@@ -1,0 +1,118 @@
+"""Earlier tasks in CSV files: in long form with the columns task, arm, step and value, or a column for each arm."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.prior.tasks import EarlierTask, Value
+from risingbandits.problems.csv_files import load_curves
+
+COLUMNS = ("task", "arm", "step", "value")
+_LONG = 2  # so many of the columns, and the file is meant in long form
+
+
+def csv_tasks(path: str | os.PathLike[str], direction: str = "maximize") -> list[EarlierTask]:
+    """The tasks in a CSV file, in the order in which they appear.
+
+    In long form a line is a value of an arm in a task, in the order of the steps, and all other columns are settings of
+    the arm. Otherwise the header has the names of arms and a line is a pull, and the whole file is a task of its name.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "runs.csv"
+    ...     _ = path.write_text("task,arm,step,value,lr\\nmay,a,2,0.5,0.1\\nmay,a,1,0.3,0.1\\nmay,b,1,0.2,\\n")
+    ...     [task] = csv_tasks(path)
+    >>> {arm: curve.tolist() for arm, curve in task.curves.items()}, task.settings
+    ({'a': [0.3, 0.5], 'b': [0.2]}, {'a': {'lr': 0.1}, 'b': {'lr': None}})
+    """
+    path = Path(path)
+    lines = _lines(path)
+    header = [cell.strip() for cell in lines[0][1]] if lines else []
+    present = [name for name in COLUMNS if name in header]
+    if len(present) < _LONG:
+        return [EarlierTask(path.stem, load_curves(path), direction=direction)]
+    absent = [name for name in COLUMNS if name not in present]
+    if absent:
+        raise RisingBanditsError(
+            f"{path} must have the columns {', '.join(COLUMNS)}, of which {', '.join(absent)} is missing."
+        )
+    for name in header:
+        if not name or header.count(name) > 1:
+            raise RisingBanditsError(f"{path}, line 1 must have different names of columns, got {shown(header)}.")
+    return _long_form(path, header, lines[1:], direction)
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines that are not empty, with their numbers."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except OSError as error:
+        raise RisingBanditsError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RisingBanditsError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+
+
+def _long_form(
+    path: Path, header: Sequence[str], lines: Sequence[tuple[int, list[str]]], direction: str
+) -> list[EarlierTask]:
+    curves: dict[str, dict[str, dict[float, float]]] = {}
+    settings: dict[str, dict[str, dict[str, Value]]] = {}
+    others = [name for name in header if name not in COLUMNS]
+    for number, row in lines:
+        where = f"{path}, line {number}"
+        if len(row) != len(header):
+            raise RisingBanditsError(f"{where} must have {len(header)} cells as the header has, got {len(row)}.")
+        cells = dict(zip(header, map(str.strip, row), strict=True))
+        task, arm = cells["task"], cells["arm"]
+        if not task or not arm:
+            raise RisingBanditsError(f"{where}, task and arm must be given, got {shown(task)} and {shown(arm)}.")
+        curve = curves.setdefault(task, {}).setdefault(arm, {})
+        step = _number(f"{where}, step", cells["step"])
+        if step in curve or step != step:
+            raise RisingBanditsError(f"{where}, step must be a new number for {arm} in {task}, got {cells['step']}.")
+        curve[step] = _number(f"{where}, value", cells["value"])
+        if others:
+            said = {name: _setting(cells[name]) for name in others}
+            known = settings.setdefault(task, {}).setdefault(arm, said)
+            if said != known:
+                name = next(name for name in others if said[name] != known[name])
+                raise RisingBanditsError(
+                    f"{where}, {name} must be the same for all steps of {arm} in {task}, got {shown(said[name])} "
+                    f"after {shown(known[name])}."
+                )
+    return [
+        EarlierTask(
+            task,
+            {arm: [value for _, value in sorted(curve.items())] for arm, curve in arms.items()},
+            settings.get(task, {}),
+            direction,
+        )
+        for task, arms in curves.items()
+    ]
+
+
+def _number(where: str, cell: str) -> float:
+    """A number; NaN and inf are what training that diverged has."""
+    try:
+        if "_" not in cell:
+            return float(cell)
+    except ValueError:
+        pass
+    raise RisingBanditsError(f"{where} must be a number, got {shown(cell)}.")
+
+
+def _setting(cell: str) -> Value:
+    if not cell:
+        return None
+    try:
+        return cell if "_" in cell else float(cell)
+    except ValueError:
+        return cell

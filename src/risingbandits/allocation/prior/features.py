@@ -1,0 +1,90 @@
+"""Settings of arms as points: numbers by their ranks, words by places that are equally far from each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from risingbandits._core.types import Floats, Ints
+from risingbandits.allocation.prior.tasks import ArmSettings, Value
+
+WORD = 0.7  #: the length of a word's coordinate: two words are about as far from each other as the ends of a number
+_MOST_WORDS = 50  # of a setting; rarer ones are one word
+_MISSING = "(missing)"
+_RARE = "(rare)"
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """How one setting is placed: by the sorted ``numbers`` seen before, by ``words``, or, if some are missing, both."""
+
+    name: str
+    numbers: Floats | None
+    words: tuple[str, ...]
+
+    def place(self, values: Sequence[Value]) -> Floats:
+        columns = []
+        if self.numbers is not None:
+            missing = np.array([not isinstance(value, float) for value in values])
+            known = np.array([value if isinstance(value, float) else 0.0 for value in values])
+            below, until = (np.searchsorted(self.numbers, known, side) for side in ("left", "right"))
+            ranks = (below + until) / (2.0 * len(self.numbers))
+            columns.append(np.where(missing, 0.5, ranks))
+            values = [_MISSING if absent else "" for absent in missing]
+        said = [_word(value) for value in values]
+        if _RARE in self.words:
+            said = [word if word in self.words else _RARE for word in said]
+        columns += [WORD * np.array([one == word for one in said]) for word in self.words]
+        return np.column_stack(columns)
+
+
+class Features:
+    """Where arms lie by their settings; learnt from ``rows``, so that later arms are placed among them.
+
+    A setting with the same value everywhere is left out. What is missing is a word of its own.
+
+    >>> features = Features([{"lr": 0.1, "opt": "adam", "seed": 1}, {"lr": 1.0, "opt": "sgd", "seed": 1}])
+    >>> features.names, features.points([{"lr": 0.5, "opt": "sgd"}]).tolist()
+    (['lr', 'opt'], [[0.5, 0.0, 0.7]])
+    """
+
+    def __init__(self, rows: Sequence[ArmSettings]) -> None:
+        names = dict.fromkeys(name for row in rows for name in row)
+        found = [_learn(name, [row.get(name) for row in rows]) for name in names]
+        self._settings = [setting for setting in found if setting is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """The settings that are used."""
+        return [setting.name for setting in self._settings]
+
+    def points(self, rows: Sequence[ArmSettings]) -> Floats:
+        """A point for each of the rows."""
+        placed = [setting.place([row.get(setting.name) for row in rows]) for setting in self._settings]
+        return np.column_stack(placed) if placed else np.zeros((len(rows), 0))
+
+    def groups(self) -> Ints:
+        """The number of its setting for each coordinate of the points."""
+        sizes = [(setting.numbers is not None) + len(setting.words) for setting in self._settings]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _learn(name: str, values: Sequence[Value]) -> _Setting | None:
+    known = [value for value in values if value is not None]
+    if len(set(values)) < 2:
+        return None
+    if all(isinstance(value, float) for value in known):
+        return _Setting(name, np.sort(np.array(known, float)), (_MISSING,) if len(known) < len(values) else ())
+    counts = Counter(map(_word, values))
+    words = tuple(sorted(counts))
+    if len(words) > _MOST_WORDS:
+        often = sorted(counts, key=lambda word: (-counts[word], word))[: _MOST_WORDS - 1]
+        words = (*sorted(often), _RARE)
+    return _Setting(name, None, words)
+
+
+def _word(value: Value) -> str:
+    return _MISSING if value is None else str(value)

@@ -1,0 +1,123 @@
+"""A Gaussian process with a length scale for each setting, and where its hyper-parameters are most probable.
+
+The covariance of two points is s exp(-1/2 sum_g w_g d_g^2), with d_g their distance in the coordinates of setting g;
+observations have the noise variance v. Hyper-parameters are log w_1, ..., log w_G, log s and log v, with normal priors.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from risingbandits._core.types import Floats, Ints
+
+# The priors: mean and deviation of log w, log s and log v. Scores have variance 1, coordinates run from 0 to 1.
+_WEIGHT = (0.0, 1.5)
+_SIGNAL = (math.log(0.6), 1.0)
+_NOISE = (math.log(0.4), 1.0)
+_JITTER = 1e-8
+_BOUND = 6.0  # of hyper-parameters, in deviations from their mean
+_STEPS = 100
+
+
+class GaussianProcess:
+    """Beliefs about values at new points.
+
+    Parameters
+    ----------
+    points : array (n, coordinates)
+        Where values were seen.
+    values : array (n,)
+        The values, about 0 in the mean.
+    groups : array (coordinates,)
+        To which setting each coordinate belongs.
+    hyper : array (settings + 2,)
+        The hyper-parameters, see `most_probable`.
+
+    Examples
+    --------
+    >>> points, values = np.array([[0.0], [0.5], [1.0]]), np.array([-1.0, 0.0, 1.0])
+    >>> process = GaussianProcess(points, values, np.array([0]), np.log([4.0, 1.0, 0.01]))
+    >>> mean, deviation = process.predict(np.array([[0.9]]))
+    >>> round(float(mean[0]), 2), round(float(deviation[0]), 2)
+    (0.89, 0.16)
+    """
+
+    def __init__(self, points: Floats, values: Floats, groups: Ints, hyper: Floats) -> None:
+        from scipy.linalg import cho_factor, cho_solve
+
+        self._scale = np.exp(hyper[:-2] / 2.0)[groups]
+        self._signal, self._noise = float(np.exp(hyper[-2])), float(np.exp(hyper[-1]))
+        self._points = points * self._scale
+        covariance = self._covariance(self._points)
+        covariance[np.diag_indices(len(points))] += self._noise + _JITTER
+        self._factor = cho_factor(covariance, lower=True)
+        self._weights = cho_solve(self._factor, values)
+
+    def predict(self, points: Floats) -> tuple[Floats, Floats]:
+        """Mean and deviation of values at points that were not seen, noise included."""
+        from scipy.linalg import solve_triangular
+
+        cross = self._covariance(points * self._scale)
+        known = solve_triangular(self._factor[0], cross.T, lower=True)
+        variance = self._signal + self._noise - np.einsum("ij,ij->j", known, known)
+        return cross @ self._weights, np.sqrt(np.maximum(variance, self._noise))
+
+    def _covariance(self, points: Floats) -> Floats:
+        own = np.einsum("ij,ij->i", self._points, self._points)
+        distances = np.einsum("ij,ij->i", points, points)[:, None] + own - 2.0 * points @ self._points.T
+        covariance: Floats = self._signal * np.exp(-0.5 * np.maximum(distances, 0.0))
+        return covariance
+
+
+def most_probable(points: Floats, values: Floats, groups: Ints) -> Floats:
+    """The hyper-parameters with the highest posterior density near the mean of the prior."""
+    from scipy.optimize import minimize
+
+    squares = squared_distances(points, groups)
+    centre, spread = prior_of(len(squares))
+    limits = list(zip(centre - _BOUND * spread, centre + _BOUND * spread, strict=True))
+    found = minimize(
+        surprise, centre, (squares, values), "L-BFGS-B", jac=True, bounds=limits, options={"maxiter": _STEPS}
+    )
+    return np.asarray(found.x, float)
+
+
+def squared_distances(points: Floats, groups: Ints) -> Floats:
+    """Between all points, by settings: (settings, n, n)."""
+    settings = int(groups.max()) + 1 if len(groups) else 0
+    squares = np.zeros((settings, len(points), len(points)))
+    for column, group in zip(points.T, groups, strict=True):
+        squares[group] += (column[:, None] - column) ** 2
+    return squares
+
+
+def prior_of(settings: int) -> tuple[Floats, Floats]:
+    """Means and deviations of the hyper-parameters."""
+    centre, spread = np.array([_WEIGHT] * settings + [_SIGNAL, _NOISE]).T
+    return centre, spread
+
+
+def surprise(hyper: Floats, squares: Floats, values: Floats) -> tuple[float, Floats]:
+    """Minus the log posterior density, up to a constant, and its gradient."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    n = len(values)
+    signal, noise = np.exp(hyper[-2]), np.exp(hyper[-1])
+    smooth = signal * np.exp(-0.5 * np.tensordot(np.exp(hyper[:-2]), squares, 1))
+    covariance = smooth + (noise + _JITTER) * np.eye(n)
+    try:
+        factor = cho_factor(covariance, lower=True)
+    except LinAlgError:  # far from anything probable
+        return math.inf, np.zeros(len(hyper))
+    weights = cho_solve(factor, values)
+    centre, spread = prior_of(len(squares))
+    away = (hyper - centre) / spread
+    value = 0.5 * values @ weights + np.log(np.diag(factor[0])).sum() + 0.5 * away @ away
+    # d/dh of the first two terms is 1/2 trace(slope dK/dh).
+    slope = cho_solve(factor, np.eye(n)) - np.outer(weights, weights)
+    pull = slope * smooth
+    by_weight = -0.25 * np.exp(hyper[:-2]) * np.tensordot(squares, pull, ((1, 2), (0, 1)))
+    gradient = np.array([*by_weight, 0.5 * pull.sum(), 0.5 * noise * np.trace(slope)])
+    return float(value), gradient + away / spread

@@ -1,0 +1,181 @@
+"""From earlier runs to beliefs about the arms of this one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.by_name import AGREEMENT, Scores, beliefs_by_name, common_share
+from risingbandits.allocation.prior.by_settings import Row, SettingsModel
+from risingbandits.allocation.prior.scores import LEAST_ARMS, normal_scores, rank_correlation, scores_of_ranks
+from risingbandits.allocation.prior.sources import Sources, read_sources
+from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask, known_settings
+from risingbandits.allocation.stores.base import Store
+
+log = logging.getLogger("risingbandits")
+
+
+class TaskFinding(NamedTuple):
+    """What was found out about one earlier task."""
+
+    name: str
+    arms: int
+    pulls: int
+    agreement: float | None  #: rank correlation of its scores with what the others say; None if they say too little
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that earlier runs say."""
+
+    prior: Prior
+    tasks: list[TaskFinding]
+    left_out: list[str]  #: tasks with fewer than 3 arms, which say nothing
+    share: float  #: of the variance of scores that belongs to arms; the rest differs from task to task
+    matter: dict[str, float]  #: settings by how quickly scores change with them
+    ambiguous: list[str]  #: names that stood for other settings in another task, and therefore say nothing
+
+
+def read_prior(
+    sources: Any,
+    arms: Iterable[str],
+    settings: Mapping[str, ArmSettings] | None = None,
+    *,
+    direction: str = "maximize",
+    present: str | Path | Store | None = None,
+    seed: int = 0,
+) -> Prior:
+    """What earlier runs say of arms; see docs/earlier-runs.md.
+
+    Parameters
+    ----------
+    sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
+        Stores, CSV files, folders of the project memory, studies, ``{task: {arm: values}}`` or ``{arm: score}``.
+    arms : names
+        Of the run that is to begin. Those with a name that was seen are judged by it, others by their settings.
+    settings : mapping of names to settings, or None
+        Numbers and words by the names of settings.
+    direction : {"maximize", "minimize"}
+        Of CSV files and mappings; stores, studies and memories know their own.
+    present : path, address, Store or None
+        The store of the run that is to begin, which it must not learn from.
+    seed : int
+        Which rows are taken where settings of more than 400 earlier arms are known.
+
+    Examples
+    --------
+    >>> may = {"adam": [0.2, 0.7], "sgd": [0.3, 0.5], "rmsprop": [0.1, 0.6]}
+    >>> june = {"adam": [0.5], "sgd": [0.1], "rmsprop": [0.2]}
+    >>> prior = read_prior({"may": may, "june": june}, ["sgd", "adam", "lion"])
+    >>> [(arm, round(prior.of(arm).mean, 2), prior.of(arm).source) for arm in ("adam", "sgd", "lion")]
+    [('adam', 0.74, '2 tasks'), ('sgd', -0.74, '2 tasks'), ('lion', 0.0, 'stranger')]
+    """
+    known = {arm: known_settings(f"settings of {arm}", given) for arm, given in (settings or {}).items()}
+    found = look_back(read_sources(sources, direction, present), list(arms), known, seed, thorough=False)
+    if not found.prior.beliefs:
+        log.warning("the earlier runs say nothing about the arms of this one.")
+    return found.prior
+
+
+def look_back(
+    sources: Sources,
+    arms: Sequence[str] | None = None,
+    settings: Mapping[str, ArmSettings] | None = None,
+    seed: int = 0,
+    thorough: bool = True,
+) -> Findings:
+    """Everything that the sources say of ``arms``, by default of all whose names they have.
+
+    What settings say is found out where an arm needs it, and with ``thorough`` in any case.
+    """
+    used = [task for task in sources.tasks if len(task.arms) >= LEAST_ARMS]
+    scores = [dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True)) for task in used]
+    settings = settings or {}
+    ambiguous = _ambiguous(used, settings)
+    named = [
+        {arm: score for arm, score in found.items() if task.means_the_same(arm) and arm not in ambiguous}
+        for task, found in zip(used, scores, strict=True)
+    ]
+    share = common_share(named)
+    by_name = _with_scores(named, sources.scores, share)
+    wanted = list(by_name) if arms is None else list(arms)
+    unnamed = [arm for arm in wanted if arm not in by_name and settings.get(arm)]
+    rows = [
+        Row(number, task.settings[arm], score)
+        for number, (task, found) in enumerate(zip(used, scores, strict=True))
+        for arm, score in found.items()
+        if task.settings.get(arm)
+    ]
+    model = SettingsModel.fit(rows, seed) if unnamed or thorough else None
+    beliefs = {arm: by_name[arm] for arm in wanted if arm in by_name}
+    if model is not None:
+        found = zip(unnamed, model.beliefs([settings[arm] for arm in unnamed]), strict=True)
+        beliefs |= {arm: belief for arm, belief in found if belief.source != "stranger"}
+    agreements = _agreements(used, scores, named, model)
+    measured = [agreement for agreement in agreements if agreement is not None]
+    return Findings(
+        Prior(beliefs, len(used), fmean(measured) if measured else None),
+        [
+            TaskFinding(task.name, len(task.arms), task.pulls, agreement)
+            for task, agreement in zip(used, agreements, strict=True)
+        ],
+        [task.name for task in sources.tasks if len(task.arms) < LEAST_ARMS],
+        share,
+        {} if model is None else model.matter(),
+        list(ambiguous),
+    )
+
+
+def _ambiguous(tasks: Sequence[EarlierTask], today: Mapping[str, ArmSettings]) -> dict[str, None]:
+    """Names of arms whose settings differ between tasks, or from those of today: there it is another arm."""
+    first = dict(today)
+    found: dict[str, None] = {}
+    for task in tasks:
+        for arm in task.arms:
+            known = task.settings.get(arm, {})
+            before = first.setdefault(arm, known)
+            if task.means_the_same(arm) and any(known[name] != before[name] for name in known.keys() & before.keys()):
+                found[arm] = None
+    return found
+
+
+def _with_scores(named: Sequence[Scores], given: Sequence[Mapping[str, float]], share: float) -> dict[str, Belief]:
+    """Beliefs by name. Scores that a user gives count like one more task, in which they have that order."""
+    orders = [
+        dict(zip(scores, scores_of_ranks(np.array(list(scores.values()))).tolist(), strict=True)) for scores in given
+    ]
+    sources = {arm: belief.source for arm, belief in beliefs_by_name(named, share).items()}
+    return {
+        arm: belief._replace(source=sources.get(arm, "score"))
+        for arm, belief in beliefs_by_name([*named, *orders], share).items()
+    }
+
+
+def _agreements(
+    tasks: Sequence[EarlierTask],
+    scores: Sequence[Scores],
+    named: Sequence[Scores],
+    model: SettingsModel | None,
+) -> list[float | None]:
+    """For each task the rank correlation of its scores with what the other tasks say of its arms."""
+    if len(tasks) < 2:
+        return [None] * len(tasks)
+    found = []
+    for number, task in enumerate(tasks):
+        # Not with the share that was found: where tasks contradict each other it is 0, and nothing would be said.
+        others = beliefs_by_name([*named[:number], *named[number + 1 :]], AGREEMENT)
+        said = {arm: others[arm].mean for arm in named[number] if arm in others}
+        rest = [arm for arm in task.arms if arm not in said and task.settings.get(arm)]
+        if model is not None:
+            beliefs = model.beliefs([task.settings[arm] for arm in rest], without=number)
+            said |= {arm: b.mean for arm, b in zip(rest, beliefs, strict=True) if b.source != "stranger"}
+        pairs = np.array([(scores[number][arm], mean) for arm, mean in said.items()]).reshape(-1, 2)
+        found.append(rank_correlation(pairs[:, 0], pairs[:, 1].round(9)))  # sums that should be equal are
+    return found

@@ -1,0 +1,151 @@
+"""Whatever a user has from earlier, as earlier tasks."""
+
+from __future__ import annotations
+
+import glob
+import numbers
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits.allocation.prior.csv_tasks import csv_tasks
+from risingbandits.allocation.prior.memory import ENDING, read_entry, tasks_in
+from risingbandits.allocation.prior.store_tasks import store_identity, store_task
+from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.allocation.stores.base import Store
+
+_SERVERS = ("postgresql://", "postgres://")
+_ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
+
+
+class Sources(NamedTuple):
+    """What was read."""
+
+    tasks: list[EarlierTask]
+    scores: list[dict[str, float]]  #: of the user: how good arms are, high is good
+
+
+def read_sources(sources: Any, direction: str = "maximize", present: str | Path | Store | None = None) -> Sources:
+    """Earlier tasks and scores from one source or a list of them.
+
+    Parameters
+    ----------
+    sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
+        A path is a store, a CSV file (see `csv_tasks`), a folder of the project memory or an entry of it; a pattern
+        such as "runs/*.db" all that match. A mapping has curves by task and arm, studies by task, or a score by arm.
+    direction : {"maximize", "minimize"}
+        For CSV files, mappings of curves and scores; stores, studies and memories know their own.
+    present : path, address, Store or None
+        The store of the run that is going to learn. It and copies of it are refused, and passed over where a pattern or
+        a folder has them among others.
+
+    Examples
+    --------
+    >>> read_sources({"may": {"a": [0.1, 0.2], "b": [0.3]}}).tasks[0].arms
+    ['a', 'b']
+    >>> read_sources([{"a": 3, "b": 1.5}]).scores
+    [{'a': 3.0, 'b': 1.5}]
+    """
+    found = Sources([], [])
+    own = None if present is None or not _exists(present) else store_identity(present)
+    for source in _listed(sources):
+        if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
+            sign = 1.0 if direction == "maximize" else -1.0
+            found.scores.append(
+                {str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()}
+            )
+            continue
+        several, tasks = _tasks(source, direction)
+        for task in tasks:
+            if own is None or task.identity != own:
+                found.tasks.append(task)
+            elif not several:
+                raise RisingBanditsError(f"prior must not be the store of this run or a copy of it, got {task.name}.")
+    return found
+
+
+def study_task(study: Any, name: str | None = None) -> EarlierTask:
+    """The completed and pruned trials of an Optuna study; they are known by their parameters, never by number.
+
+    Curves are the intermediate values, or where a trial has none, the final values of all.
+    """
+    name = str(name if name is not None else getattr(study, "study_name", "study"))
+    if len(study.directions) != 1:
+        raise RisingBanditsError(f"study {name} must have one objective, got {len(study.directions)}.")
+    trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name in ("COMPLETE", "PRUNED")]
+    curves = {
+        f"trial {trial.number}": [value for _, value in sorted(trial.intermediate_values.items())] for trial in trials
+    }
+    if not all(curves.values()):
+        final = {f"trial {trial.number}": trial.value for trial in trials}
+        last = {arm: curve[-1] if curve else None for arm, curve in curves.items()}
+        ends = {arm: last[arm] if value is None else value for arm, value in final.items()}
+        curves = {arm: [] if value is None else [value] for arm, value in ends.items()}
+    settings = {f"trial {trial.number}": trial.params for trial in trials}
+    return EarlierTask(name, curves, settings, study.directions[0].name.lower(), named=False)
+
+
+def _listed(sources: Any) -> Iterable[Any]:
+    if isinstance(sources, Sequence) and not isinstance(sources, str | bytes):
+        return sources
+    return [sources]
+
+
+def _tasks(source: Any, direction: str) -> tuple[bool, list[EarlierTask]]:
+    """Whether the source may hold several runs, and its tasks."""
+    if isinstance(source, EarlierTask):
+        return False, [source]
+    if isinstance(source, Store):
+        return False, [store_task(source)]
+    if _is_study(source):
+        return False, [study_task(source)]
+    if isinstance(source, Mapping) and source and all(_is_study(study) for study in source.values()):
+        return False, [study_task(study, name) for name, study in source.items()]
+    if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
+        return False, [EarlierTask(str(name), curves, direction=direction) for name, curves in source.items()]
+    if isinstance(source, str) and source.startswith(_SERVERS):
+        return False, [store_task(source)]
+    if isinstance(source, str | os.PathLike) and str(source).strip():
+        return _tasks_of_path(Path(source).expanduser(), direction)
+    raise RisingBanditsError(f"prior must be {_ALLOWED}, got {shown(source)}.")
+
+
+def _tasks_of_path(path: Path, direction: str) -> tuple[bool, list[EarlierTask]]:
+    if not path.exists() and glob.has_magic(str(path)):
+        matching = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if _is_source(name)]
+        if not matching:
+            raise RisingBanditsError(f"prior must name files that exist, nothing matches {shown(str(path))}.")
+        return True, [task for name in matching for task in _tasks_of_path(name, direction)[1]]
+    if path.is_dir():
+        return True, tasks_in(path)
+    if path.name.endswith(ENDING):
+        return False, [read_entry(path)]
+    if path.suffix.lower() == ".csv":
+        return False, csv_tasks(path, direction)
+    if not path.exists():
+        raise RisingBanditsError(f"{path} does not exist.")
+    return False, [store_task(path)]
+
+
+def _is_source(name: str) -> bool:
+    """What lies beside a store is none: its log, its mark, the folders of a run."""
+    return os.path.isfile(name) and not name.endswith(("-wal", "-shm", "-journal", "-mark", "-lock", ".tmp"))
+
+
+def _is_study(value: Any) -> bool:
+    """An Optuna study, without loading Optuna."""
+    return hasattr(value, "get_trials") and hasattr(value, "directions")
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool | np.bool_) and isinstance(value, numbers.Real)
+
+
+def _exists(present: str | Path | Store) -> bool:
+    if isinstance(present, Store) or str(present).startswith(_SERVERS):
+        return True
+    return Path(present).exists()

@@ -1,0 +1,99 @@
+"""Earlier tasks in stores. They are only read, and no policy is played again: the curves are in the events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.allocation.stores.base import Store, hide_password, open_store
+
+
+def store_task(where: str | Path | Store) -> EarlierTask:
+    """What a store says: the rewards of its arms, their settings where it has them, and which arms were given up.
+
+    Examples
+    --------
+    >>> from risingbandits.allocation import Allocator
+    >>> allocator = Allocator(["a", "b"], budget=3, policy="round-robin", direction="minimize")
+    >>> for pull in allocator:
+    ...     _ = allocator.tell(pull, 0.5 / pull.n)
+    >>> task = ledger_task("today", allocator.ledger)
+    >>> {arm: curve.tolist() for arm, curve in task.curves.items()}, task.direction
+    ({'a': [0.5, 0.25], 'b': [0.5]}, 'minimize')
+    """
+    store = open_store(where, readonly=True)
+    try:
+        text = store.settings()
+        if text is None:
+            raise RisingBanditsError(f"{store.name} does not exist.")
+        return _task(_short_name(where, store), store, text)
+    finally:
+        if store is not where:
+            store.close()
+
+
+def ledger_task(name: str, ledger: Any) -> EarlierTask:
+    """What a run says that this process has open, by its `Ledger`."""
+    described = {arm.name: arm.settings for arm in ledger.arms if getattr(arm, "settings", None)}
+    return EarlierTask(
+        name,
+        {arm.name: list(arm.rewards) for arm in ledger.arms},
+        {**(getattr(ledger.settings, "arm_settings", None) or {}), **described},
+        ledger.settings.direction,
+        # A pull that is told ends the row of failures, so an arm that was retired by request has none, or few.
+        frozenset(arm.name for arm in ledger.arms if arm.retired is not None and arm.failures),
+    )
+
+
+def store_identity(where: str | Path | Store) -> str | None:
+    """What a store and its copies have in common and no other store has; None while nothing has happened in it."""
+    store = open_store(where, readonly=True)
+    try:
+        text = store.settings()
+        return None if text is None else _identity(store, text)
+    finally:
+        if store is not where:
+            store.close()
+
+
+def _identity(store: Store, settings: str) -> str | None:
+    # The first event has the time and the process, which no two runs share. A copy of a store may since have grown.
+    first = next(iter(store.events(0, 1)), None)
+    if first is None:
+        return None
+    said = json.dumps([json.loads(settings), list(first)], sort_keys=True, default=str)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _task(name: str, store: Store, text: str) -> EarlierTask:
+    try:
+        settings = json.loads(text)
+        curves: dict[str, list[float]] = {arm: [] for arm in settings["arms"]}
+        for arm, rewards in (settings.get("history") or {}).items():
+            curves[arm].extend(rewards)
+        direction, described = settings.get("direction", "maximize"), dict(settings.get("arm_settings") or {})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RisingBanditsError(f"the settings in {store.name} are damaged ({type(error).__name__}).") from error
+    failures: dict[str, int] = {}
+    failed = set()
+    for event in store.events():
+        if event.kind == "tell" and event.reward is not None:
+            curves.setdefault(event.arm, []).append(event.reward)
+            failures[event.arm] = 0
+        elif event.kind == "fail":
+            failures[event.arm] = failures.get(event.arm, 0) + 1
+        elif event.kind == "retire" and failures.get(event.arm):
+            failed.add(event.arm)
+        elif event.kind == "describe":
+            described[event.arm] = json.loads(event.text)
+    return EarlierTask(name, curves, described, direction, frozenset(failed), identity=_identity(store, text))
+
+
+def _short_name(where: str | Path | Store, store: Store) -> str:
+    if isinstance(where, Store):
+        return store.name
+    return hide_password(where) if isinstance(where, str) and "://" in where else Path(where).stem

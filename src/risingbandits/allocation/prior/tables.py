@@ -1,0 +1,110 @@
+"""What earlier runs say, as tables and sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from risingbandits._core.tables import TextTable
+from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.reading import Findings
+from risingbandits.allocation.prior.scores import normal_scores
+from risingbandits.allocation.prior.tasks import EarlierTask
+
+_LEAST_WEIGHT = 0.1  # of the strongest setting; what matters less is not shown
+
+
+def quantile(belief: Belief) -> float:
+    """Where an arm is expected among all: 0.5 is in the middle, 0.93 above 93 of 100.
+
+    >>> round(quantile(Belief(1.5, 0.6, "12 tasks")), 2)
+    0.93
+    """
+    from scipy.special import ndtr
+
+    return float(ndtr(belief.mean))
+
+
+def best_first(prior: Prior, arms: Sequence[str]) -> list[str]:
+    """The arms in the order in which they are expected to be good; equals as they are listed."""
+    return sorted(arms, key=lambda arm: -prior.of(arm).mean)
+
+
+def arms_table(prior: Prior, arms: Sequence[str]) -> TextTable:
+    """The arms, those that are expected to be best first."""
+    rows = []
+    for place, arm in enumerate(best_first(prior, arms), start=1):
+        belief = prior.of(arm)
+        rows.append((str(place), arm, f"{quantile(belief):.2f}", f"{belief.deviation:.2f}", belief.source))
+    return TextTable(("", "arm", "prior", "deviation", "from"), rows, frozenset({0, 2, 3}), "What is expected of arms")
+
+
+def tasks_table(found: Findings) -> TextTable:
+    """The earlier tasks, each beside the others."""
+    rows = [(task.name, str(task.arms), str(task.pulls), _figure(task.agreement)) for task in found.tasks]
+    header = ("task", "arms", "pulls", "agreement with the others")
+    return TextTable(header, rows, frozenset({1, 2, 3}), "Earlier tasks")
+
+
+def matter_table(found: Findings) -> TextTable:
+    """The settings with which scores change, as shares of the strongest."""
+    strongest = max(found.matter.values(), default=1.0)
+    rows = [
+        (name, f"{weight / strongest:.2f}")
+        for name, weight in found.matter.items()
+        if weight >= _LEAST_WEIGHT * strongest
+    ]
+    return TextTable(("setting", "weight"), rows, frozenset({1}), "Settings that matter")
+
+
+def task_table(task: EarlierTask) -> TextTable:
+    """The arms of one task, the best first."""
+    from scipy.special import ndtr
+
+    scores = dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True))
+    rows = []
+    for arm in sorted(scores, key=lambda arm: -scores[arm]):
+        curve = list(task.curves[arm])
+        last = "failed" if arm in task.failed else f"{curve[-1]:.4g}"
+        rows.append((arm, f"{float(ndtr(scores[arm])):.2f}", str(len(curve)), last))
+    return TextTable(("arm", "score", "pulls", "last value"), rows, frozenset({1, 2, 3}), task.name)
+
+
+def head_line(found: Findings) -> str:
+    """From what beliefs are, and how far they can be trusted."""
+    tasks = len(found.tasks)
+    if tasks == 0:
+        return "No earlier task has the 3 arms that are needed to say anything."
+    if tasks == 1:
+        return "1 earlier task: weak. One task says little about the next."
+    agreement = found.prior.agreement
+    if agreement is None:
+        return f"{tasks} earlier tasks; they have too few arms in common to say how well they agree."
+    line = f"{tasks} earlier tasks; agreement among them {_figure(agreement)} (leave one out)."
+    return line if agreement > 0.0 else f"{line} They contradict each other: a prior from them may hurt."
+
+
+def findings_dict(found: Findings, arms: Sequence[str]) -> dict[str, Any]:
+    """The same as plain values for JSON."""
+    prior = found.prior
+    return {
+        "arms": [
+            {
+                "arm": arm,
+                "prior": quantile(prior.of(arm)),
+                "mean": prior.of(arm).mean,
+                "deviation": prior.of(arm).deviation,
+                "from": prior.of(arm).source,
+            }
+            for arm in best_first(prior, arms)
+        ],
+        "tasks": [task._asdict() for task in found.tasks],
+        "left_out": found.left_out,
+        "ambiguous": found.ambiguous,
+        "agreement": prior.agreement,
+        "settings": found.matter,
+    }
+
+
+def _figure(agreement: float | None) -> str:
+    return "-" if agreement is None else f"{agreement:.2f}"

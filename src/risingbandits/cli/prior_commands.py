@@ -1,0 +1,148 @@
+"""The commands about earlier runs: what they say of arms, and the project memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits.cli.shared_options import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from risingbandits.allocation.prior.reading import Findings
+
+_PRIOR_EPILOG = """\
+A CSV file has the columns task, arm, step, value, and any others are settings of the arm; or a column per arm, its name
+first, and a row per pull. prior is where an arm is expected among all: 0.93 is above 93 of 100.
+
+Examples:
+
+risingbandits prior last.db curves.csv --plan plan.toml
+
+risingbandits prior losses.csv --direction minimize --arms "small net,large net"
+"""
+
+_MOST_NAMES = 5  # in a sentence
+
+Folder = Annotated[Path, typer.Argument(help="Folder of the memory.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+commands = typer.Typer()
+memory_commands = typer.Typer(help="What a project remembers of its runs, in a folder of yours; nothing leaves it.")
+
+
+@commands.command(epilog=_PRIOR_EPILOG)
+def prior(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Stores, CSV files, folders of a memory, patterns, or postgresql://..."),
+    ],
+    plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
+    arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,
+    direction: Annotated[str, typer.Option(help="Of CSV files: maximize, or minimize for losses.")] = "maximize",
+    as_json: Json = False,
+) -> None:
+    """Say what earlier runs tell about arms, and how far they can be trusted; nothing is run."""
+    from risingbandits.allocation.prior.reading import look_back
+    from risingbandits.allocation.prior.sources import read_sources
+    from risingbandits.policies.base import DIRECTIONS
+
+    check_choice("direction", direction, DIRECTIONS)
+    if plan is not None and arms is not None:
+        raise RisingBanditsError(f"only one of plan and arms may be given, got {str(plan)!r} and {arms!r}.")
+    names: list[str] | None = None
+    settings: dict[str, dict[str, float | str | None]] = {}
+    present: str | None = None
+    if plan is not None:
+        from risingbandits.allocation.commands.plan_file import read_plan
+
+        read = read_plan(plan)
+        names = [arm.name for arm in read.arms]
+        settings, present = read.settings.get("arm_settings") or {}, read.store
+    elif arms is not None:
+        names = [name.strip() for name in arms.split(",") if name.strip()]
+        if not names:
+            raise RisingBanditsError(f"arms must be names separated by commas, got {arms!r}.")
+    found = look_back(read_sources(files, direction, present), names, settings)
+    _present(found, list(found.prior.beliefs) if names is None else names, as_json)
+
+
+@memory_commands.command("list")
+def list_memory(folder: Folder, as_json: Json = False) -> None:
+    """List the runs in a memory, with the best arm of each."""
+    from risingbandits._core.tables import TextTable
+    from risingbandits.allocation.prior.memory import tasks_in
+    from risingbandits.allocation.prior.scores import normal_scores
+
+    rows = []
+    for task in tasks_in(folder):
+        scores = dict(zip(task.arms, normal_scores(task.gains()), strict=True)) if task.arms else {}
+        best = max(scores, key=lambda arm: scores[arm], default="-")
+        rows.append((task.name, str(len(task.arms)), str(task.pulls), task.direction, best))
+    header = ("run", "arms", "pulls", "direction", "best arm")
+    if as_json:
+        typer.echo(json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=1))
+    else:
+        show(TextTable(header, rows, frozenset({1, 2}), str(folder)))
+
+
+@memory_commands.command("show")
+def show_memory(
+    folder: Folder,
+    name: Annotated[str | None, typer.Argument(help="Only this run.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what was learnt from all runs in a memory, or show the arms of one."""
+    from risingbandits.allocation.prior.memory import tasks_in
+    from risingbandits.allocation.prior.reading import look_back
+    from risingbandits.allocation.prior.sources import Sources
+    from risingbandits.allocation.prior.tables import task_table
+
+    tasks = {task.name: task for task in tasks_in(folder)}
+    if name is None:
+        found = look_back(Sources(list(tasks.values()), []))
+        _present(found, list(found.prior.beliefs), as_json)
+        return
+    if name not in tasks:
+        raise RisingBanditsError(
+            f"name must be that of a run in {folder}, one of {shown(list(tasks))}, got {shown(name)}."
+        )
+    table = task_table(tasks[name])
+    if as_json:
+        typer.echo(json.dumps([dict(zip(table.header, row, strict=True)) for row in table.rows], indent=1))
+    else:
+        show(table)
+
+
+@memory_commands.command("forget")
+def forget_run(folder: Folder, name: Annotated[str, typer.Argument(help="The run.")]) -> None:
+    """Remove a run from a memory."""
+    from risingbandits.allocation.prior.memory import forget
+
+    forget(folder, name)
+    typer.echo(f"Forgotten: {name}")
+
+
+def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:
+    from risingbandits.allocation.prior import tables
+
+    if as_json:
+        typer.echo(json.dumps(tables.findings_dict(found, arms), indent=1))
+        return
+    if arms:
+        show(tables.arms_table(found.prior, arms))
+    if found.tasks:
+        show(tables.tasks_table(found))
+    if found.matter:
+        show(tables.matter_table(found))
+    if found.ambiguous:
+        names = ", ".join(found.ambiguous[:_MOST_NAMES]) + (", ..." if len(found.ambiguous) > _MOST_NAMES else "")
+        typer.echo(f"Not matched by name, because their settings differ between tasks: {names}.")
+    if found.left_out:
+        typer.echo(f"Left out, with fewer than 3 arms: {', '.join(found.left_out)}.")
+    typer.echo(tables.head_line(found))

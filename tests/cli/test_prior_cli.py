@@ -1,0 +1,144 @@
+"""``prior`` and ``memory``: what earlier runs say, before anything is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from risingbandits import Allocator
+from risingbandits.allocation.prior.memory import remember
+from risingbandits.cli import run
+
+TOPS = {"good": 0.9, "fair": 0.6, "poor": 0.3}
+LONG = "task,arm,step,value,lr\n" + "".join(
+    f"{task},{task} {n},1,{n / 10},{n / 100}\n" for task in ("may", "june") for n in range(1, 9)
+)
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(argument) for argument in arguments])
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two stores, a memory of both, and a file in long form."""
+    for name in ("may", "june"):
+        with Allocator(list(TOPS), budget=15, policy="round-robin", store=tmp_path / f"{name}.db") as allocator:
+            for pull in allocator:
+                allocator.tell(pull, TOPS[pull.arm] * pull.n / (pull.n + 2))
+            remember(tmp_path / "memory", allocator.ledger, name=name)
+    (tmp_path / "long.csv").write_text(LONG)
+    return tmp_path
+
+
+def lines_of(out: str) -> list[list[str]]:
+    return [line.split() for line in out.splitlines() if line.strip()]
+
+
+def test_prior_of_stores(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    code, out, err = outcome(capsys, "prior", folder / "*.db", "--arms", "new, poor,good")
+    assert (code, err) == (0, "")
+    lines = lines_of(out)
+    assert [line[:2] for line in lines if line[0].isdigit()][:3] == [["1", "good"], ["2", "new"], ["3", "poor"]]
+    assert ["2", "new", "0.50", "1.00", "stranger"] in lines
+    assert ["may", "3", "15", "1.00"] in lines
+    assert out.splitlines()[-1] == "2 earlier tasks; agreement among them 1.00 (leave one out)."
+
+
+def test_one_task_is_weak(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    out = outcome(capsys, "prior", folder / "may.db")[1]
+    assert out.splitlines()[-1] == "1 earlier task: weak. One task says little about the next."
+    assert [line[1] for line in lines_of(out) if line[0] in "123"][:3] == ["good", "fair", "poor"]
+
+
+def test_json_and_settings_that_matter(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    found = json.loads(outcome(capsys, "prior", folder / "long.csv", "--json")[1])
+    assert found["arms"][0]["arm"] in ("may 8", "june 8")
+    assert found["arms"][0]["prior"] > 0.5
+    assert list(found["settings"]) == ["lr"]
+    turned = json.loads(outcome(capsys, "prior", folder / "long.csv", "--json", "--direction", "minimize")[1])
+    assert turned["arms"][0]["arm"] in ("may 1", "june 1")
+    out = outcome(capsys, "prior", folder / "long.csv")[1]
+    assert "Settings that matter" in out
+    assert ["lr", "1.00"] in lines_of(out)
+
+
+def test_arms_of_a_plan_and_its_own_store(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    plan = folder / "plan.toml"
+    plan.write_text('budget = 9\nstore = "may.db"\n[defaults]\ncommand = ["echo", "1"]\n[[arms]]\nname = "poor"\n')
+    code, out, _ = outcome(capsys, "prior", folder / "june.db", "--plan", plan)
+    assert code == 0
+    assert next(line[1] for line in lines_of(out) if line[0] == "1") == "poor"
+    code, _, err = outcome(capsys, "prior", folder / "may.db", "--plan", plan)
+    assert (code, err) == (2, "risingbandits: prior must not be the store of this run or a copy of it, got may.\n")
+
+
+def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text("a,b\n1,2\n")
+    out = outcome(capsys, "prior", path)[1]
+    assert out.splitlines() == [
+        "Left out, with fewer than 3 arms: small.",
+        "No earlier task has the 3 arms that are needed to say anything.",
+    ]
+    rows = [("one", 1), ("two", -1)]
+    text = "".join(f"{task},{arm},1,{sign * n},{n * sign}\n" for task, sign in rows for n, arm in enumerate("abc"))
+    path.write_text("task,arm,step,value\n" + "".join(line.rsplit(",", 1)[0] + "\n" for line in text.splitlines()))
+    assert outcome(capsys, "prior", path)[1].splitlines()[-1] == (
+        "2 earlier tasks; agreement among them -1.00 (leave one out). "
+        "They contradict each other: a prior from them may hurt."
+    )
+    path.write_text("task,arm,step,value,lr\n" + text)
+    assert (
+        "Not matched by name, because their settings differ between tasks: b, c." in outcome(capsys, "prior", path)[1]
+    )
+    path.write_text(
+        "task,arm,step,value\n" + "".join(f"{arm}{n},{arm}{n}{x},1,{x}\n" for arm, n in rows for x in "123")
+    )
+    assert outcome(capsys, "prior", path)[1].splitlines()[-1] == (
+        "2 earlier tasks; they have too few arms in common to say how well they agree."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["may.db", "--plan", "p.toml", "--arms", "a"], "only one of plan and arms may be given"),
+        (["may.db", "--arms", " , "], "arms must be names separated by commas, got ' , '."),
+        (["may.db", "--direction", "up"], "direction must be one of maximize, minimize; got 'up'."),
+        (["none.db"], "none.db does not exist."),
+    ],
+)
+def test_mistakes(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    code, out, err = outcome(capsys, "prior", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+def test_memory(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    memory = folder / "memory"
+    assert ["may", "3", "15", "maximize", "good"] in lines_of(outcome(capsys, "memory", "list", memory)[1])
+    listed = json.loads(outcome(capsys, "memory", "list", memory, "--json")[1])
+    assert [row["run"] for row in listed] == ["june", "may"]
+    shown = outcome(capsys, "memory", "show", memory)[1]
+    assert shown.splitlines()[-1] == "2 earlier tasks; agreement among them 1.00 (leave one out)."
+    assert outcome(capsys, "prior", memory)[1] == shown
+    one = json.loads(outcome(capsys, "memory", "show", memory, "may", "--json")[1])
+    assert [row["arm"] for row in one] == ["good", "fair", "poor"]
+    assert ["good", "0.83", "5", "0.6429"] in lines_of(outcome(capsys, "memory", "show", memory, "may")[1])
+    assert outcome(capsys, "memory", "forget", memory, "may") == (0, "Forgotten: may\n", "")
+    for command in ("show", "forget"):
+        code, _, err = outcome(capsys, "memory", command, memory, "may")
+        assert code == 2
+        assert err.endswith("one of ['june'], got 'may'.\n")
