@@ -18,6 +18,7 @@ from kill_worker import reward
 from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Event, open_reader
+from risingbandits.allocation.prior.beliefs import Belief, Prior
 
 WORKER = Path(kill_worker.__file__)
 ARMS = [f"arm{i}" for i in range(6)]
@@ -86,9 +87,14 @@ def is_dead(pid: int) -> bool:
     return False
 
 
-def survive(place: str, folder: Path, kills: int) -> None:
+def test_20_kills_with_a_prior(place: str, tmp_path: Path) -> None:
+    beliefs = {arm: Belief(0.1 * i, 0.5, "4 tasks") for i, arm in enumerate(ARMS)}
+    survive(place, tmp_path, kills=20, prior=Prior(beliefs, 4, 0.5))
+
+
+def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) -> None:
     rng = np.random.default_rng(kills)
-    Allocator(ARMS, budget=10**7, store=place, policy="epsilon-greedy", seed=1).close()
+    Allocator(ARMS, budget=10**7, store=place, policy="epsilon-greedy", seed=1, prior=prior).close()
     crew = Crew(place, folder)
     try:
         for _ in range(WORKERS):
@@ -102,6 +108,9 @@ def survive(place: str, folder: Path, kills: int) -> None:
     with open_reader(place) as reader:
         check(list(reader.events()), crew.diaries)
         assert reader.ledger().surprises == 0, "a replay decides as the first time"
+        bound = [event for event in reader.events() if event.kind == "bind"]
+        assert sorted(event.arm for event in bound) == (ARMS if prior is not None else []), "each arm once"
+        assert [reader.ledger().opened[event.n].name for event in bound] == [event.arm for event in bound]
 
 
 def finish(store: str) -> None:
@@ -132,6 +141,10 @@ def check(events: list[Event], diaries: list[Path]) -> None:
             flying.pop(event.arm)
         elif event.kind == "expire":
             assert flying.pop(event.arm) == event.pull
+        elif event.kind == "bind":
+            assert event.arm not in flying
+            assert told[event.arm] == 0
+            assert events[number][2:4] == ("ask", event.arm), "in the transaction of its first pull"
         else:
             pytest.fail(f"an event of kind {event.kind}")
     acknowledged = []

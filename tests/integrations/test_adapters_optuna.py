@@ -99,16 +99,21 @@ def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None
         allocator.release(lost)
 
     study = make_study(storage())
+    study.sampler = first.study.sampler  # where it has got to is not in the storage
+    begun = len(study.trials)
     second = OptunaArms(study, train, 3)
     assert list(second) == list(first)
-    assert len(study.trials) == 3
+    assert len(study.trials) == begun, "a trial is asked for in its first pull"
     with Allocator(second, budget=40, store=tmp_path / "a.sqlite") as allocator:
         allocator.run(progress=False)
-        for name in second:
+        pulled = [name for name in second if whole.rewards(name)]
+        assert len(study.trials) == len(pulled)
+        assert not any(allocator.rewards(name) for name in second if name not in pulled)
+        for name in pulled:
             assert allocator.rewards(name) == whole.rewards(name)
             assert list(second[name].frozen.intermediate_values.values()) == whole.rewards(name)
         second.finish(allocator.recommend())
-    assert OptunaArms(study, train, 1).keys() == {"trial 3"}  # finished trials are no arms
+    assert OptunaArms(study, train, 1).keys() == {f"trial {len(study.trials)}"}  # finished trials are no arms
 
 
 def test_trials_of_others_are_left_alone() -> None:
@@ -178,6 +183,61 @@ def test_more_trials_later() -> None:
     arms.finish(["trial 0", "trial 2"])
     states = [trial.state.name for trial in study.trials]
     assert states == ["COMPLETE", "PRUNED", "COMPLETE"]
+
+
+class Watched(optuna.samplers.TPESampler):
+    """Notes how many results it could learn from at each ask."""
+
+    def __init__(self) -> None:
+        super().__init__(n_startup_trials=3, seed=1)
+        self.seen: list[int] = []
+
+    def infer_relative_search_space(self, study: Any, trial: Any) -> Any:
+        results = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        assert all(result.value is not None for result in results)
+        self.seen.append(len(results))
+        return super().infer_relative_search_space(study, trial)
+
+
+def test_the_sampler_sees_the_trials_before(storage: Any, tmp_path: Path) -> None:
+    study = make_study(storage())
+    study.sampler = sampler = Watched()
+    arms = OptunaArms(study, train)
+    assert len(arms) == 0, "as many as the budget opens"
+    with Allocator(arms, budget=30, policy="round-robin", store=tmp_path / "a.sqlite") as allocator:
+        assert list(arms) == [f"trial {i}" for i in range(30)]
+        for _ in range(20):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, arms[pull.arm].pull(pull))
+        assert sampler.seen == list(range(20)), "10 before the 11th ask"
+        assert {trial.state for trial in study.trials} == {TrialState.RUNNING}
+    again = OptunaArms(make_study(storage()), train)
+    assert list(again) == list(arms)
+    with Allocator(again, budget=30, policy="round-robin", store=tmp_path / "a.sqlite") as allocator:
+        allocator.run(progress=False)
+        params = {f"trial {trial.number}": trial.params for trial in study.trials}
+        assert len(params) == 30
+        kept = {arm.name: arm.settings for arm in allocator.ledger.arms if arm.settings}
+        assert kept == {name: params[name] for name in list(arms)[20:]}, "what run has opened"
+        again.finish("trial 4")
+    assert [trial.number for trial in study.trials if trial.state == TrialState.COMPLETE] == [4]
+
+
+def test_names_follow_first_pulls_and_others_may_ask_too() -> None:
+    study = make_study(None)
+    arms = OptunaArms(study, train, 3)
+    allocator = Allocator(arms, budget=3, policy="round-robin")
+    for i in range(3):
+        pull = allocator.ask()
+        assert pull is not None
+        assert pull.arm == f"trial {i}"
+        allocator.tell(pull, arms[pull.arm].pull(pull))
+        study.tell(study.ask(), 0.5)  # somebody else's
+    marks = [trial.user_attrs.get("risingbandits") for trial in study.trials]
+    assert marks == ["trial 0", None, "trial 1", None, "trial 2", None]
+    arms.finish("trial 2")
+    assert [trial.state.name for trial in study.trials][::2] == ["PRUNED", "PRUNED", "COMPLETE"]
 
 
 def test_bad_input() -> None:

@@ -103,6 +103,15 @@ def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
         PartialFitArm(SGDClassifier(), X, Y).load(tmp_path / "x")
 
 
+def test_the_store_has_what_differs_from_the_defaults() -> None:
+    arms = {
+        "a": PartialFitArm(SGDClassifier(alpha=0.01, random_state=1), X, Y),
+        "b": PartialFitArm(Perceptron(), X, Y),
+    }
+    settings = Allocator(arms, budget=4).settings
+    assert settings.arm_settings == {"a": {"model": "SGDClassifier", "alpha": 0.01}, "b": {"model": "Perceptron"}}
+
+
 def test_costs() -> None:
     arm = PartialFitArm(SGDClassifier(), X, Y, batch=30, cost="rows")
     assert [arm.pull(pull(n)).cost for n in (1, 2, 3, 3, 8)] == [60.0, 30.0, 30.0, 30.0, 30.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import threading
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.budget import Budget, as_budget
+from risingbandits.allocation.joining import make_or_join, own_settings, settings_of_arms, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.session import NotNow, Session
-from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, stored_settings
+from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
+from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
 from risingbandits.policies import Policy
 
@@ -74,6 +76,11 @@ class Allocator:
         Of randomised policies and of ``order="random"``.
     warm_start : mapping of names to rewards, or None
         Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
+    prior : Prior, sources of earlier runs, or None
+        What is believed of the arms, which are then opened in that order. It is read once, when the allocation is made,
+        and kept in the store: later the sources may be gone or others, and are not looked at.
+    arm_settings : mapping of names to mappings, or None
+        What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have such.
 
     Examples
     --------
@@ -105,15 +112,22 @@ class Allocator:
         durability: str = "process",
         seed: int = 0,
         warm_start: Mapping[str, Sequence[float]] | None = None,
+        prior: Any = None,
+        arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
     ) -> None:
         given = locals()
-        settings = Settings.make(**{name: given[name] for name in SETTINGS})
+        given = {name: given[name] for name in SETTINGS}
+        if hasattr(arms, "supply"):
+            arms.supply(as_budget("budget", budget).pulls)
+        given["arm_settings"] = settings_of_arms(arms, arm_settings)
+        settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
+                settings = with_prior(settings, given)
                 ledger: Ledger | None = Ledger(settings)
             else:
-                settings, ledger = _make_or_join(opened, settings, any_policy=policy is None)
+                settings, ledger = make_or_join(opened, settings, given)
             self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
 
     @classmethod
@@ -238,6 +252,8 @@ class Allocator:
         self._session.add(name)
         if arm is not None:
             self._arms[name] = arm
+            if settings := own_settings(arm):
+                self.describe(name, settings)
 
     def retire(self, name: str, reason: str = "") -> None:
         """Pull an arm no more. A pull of it that is in flight still counts when it is told."""
@@ -250,6 +266,13 @@ class Allocator:
     def unmask(self, name: str) -> None:
         """Allow an arm again."""
         self._session.change("unmask", name)
+
+    def describe(self, name: str, settings: Mapping[str, float | str]) -> None:
+        """Say what an arm is that was made or added later: its settings, numbers and words by their names."""
+        text = json.dumps(check_arm_settings(f"settings of {name}", settings))
+        if len(text) > LONGEST_TEXT:
+            raise RisingBanditsError(f"settings of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
+        self._session.change("describe", name, text)
 
     # -- views --------------------------------------------------------------------------------------------------
 
@@ -363,23 +386,6 @@ class Allocator:
 def check_wait(wait: Any) -> float:
     """``wait`` as seconds; infinity is allowed."""
     return math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0)
-
-
-def _make_or_join(store: Store, settings: Settings, any_policy: bool) -> tuple[Settings, Ledger | None]:
-    """The settings in a store, which must agree; if this process has made the store, also the ledger it begins with."""
-    kept = store.settings()
-    if kept is None:
-        text = settings.to_json()
-        mine = Settings.from_json(text)  # as all later processes will read them
-        ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
-        kept = store.create(text)
-        if kept == text:
-            return mine, ledger
-    stored = stored_settings(store.name, kept)
-    difference = settings.difference(stored, any_policy)
-    if difference is not None:
-        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
-    return stored, None
 
 
 @contextmanager

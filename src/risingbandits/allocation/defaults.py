@@ -33,11 +33,13 @@ def choose_policy(
     objective: str,
     reward_range: tuple[float, float] | None,
     sigma: Any,
+    ordered: bool = False,
 ) -> Policy:
     """The policy with sigma filled in, checked against what rewards it will see.
 
     ``sigma`` is in the units of the rewards; policies see rewards mapped onto [0, 1], so a number is divided by the
-    length of the range.
+    length of the range. Where arms are ``ordered`` by what is known of them, a policy that is not given as an object
+    opens them in that order.
     """
     if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
@@ -53,6 +55,8 @@ def choose_policy(
         chosen = _with_sigma(policy_class(policy)(), sigma)
         if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation
             chosen = chosen.replace(objective=objective)
+    if ordered and not isinstance(policy, Policy) and "order" in chosen.get_params():
+        chosen = chosen.replace(order="given")
     _check_range(chosen, reward_range, named=isinstance(policy, str))
     chosen.validate()
     return chosen

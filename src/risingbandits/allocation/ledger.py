@@ -7,18 +7,20 @@ here as well. This is why a resumed run decides like one that was never interrup
 
 from __future__ import annotations
 
+import json
+import math
 from array import array
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -27,64 +29,6 @@ if TYPE_CHECKING:
 _FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
 _HORIZON_TOLERANCE = 0.1
 _LONGEST_HORIZON = 10**9
-
-
-class Flight:
-    """A pull that was given out and is not told."""
-
-    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "worker")
-
-    def __init__(self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str):
-        self.id, self.arm, self.n, self.attempt = id, arm, n, attempt
-        self.asked, self.deadline, self.worker = asked, deadline, worker
-
-    @property
-    def pull(self) -> Pull:
-        """The token."""
-        return Pull(self.id, self.arm.name, self.n, self.attempt)
-
-
-class ArmState:
-    """What is known of one arm."""
-
-    __slots__ = (
-        "attempts",
-        "cost",
-        "failures",
-        "flight",
-        "index",
-        "limit",
-        "masked",
-        "name",
-        "place",
-        "retired",
-        "rewards",
-        "warm",
-    )
-
-    def __init__(self, name: str, index: int, limit: int | None, history: Iterable[float]) -> None:
-        self.name = name
-        self.index = index  # among all arms
-        self.limit = limit  # of pulls, None: any number
-        self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
-        self.warm = len(self.rewards)  # how many of them are from earlier runs
-        self.place = -1  # its number for the policy, -1 while it is not opened
-        self.flight: Flight | None = None
-        self.cost = 0.0
-        self.failures = 0  # in a row
-        self.attempts = 0  # of its next pull
-        self.masked = False
-        self.retired: str | None = None  # the reason
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether it has had all the pulls it can take."""
-        return self.limit is not None and len(self.rewards) >= self.limit
-
-    @property
-    def eligible(self) -> bool:
-        """Whether the policy may choose it, once it is not in flight."""
-        return self.place >= 0 and self.retired is None and not self.masked and not self.exhausted
 
 
 class Ledger:
@@ -104,25 +48,30 @@ class Ledger:
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
         self.arms: list[ArmState] = []
         self.by_name: dict[str, ArmState] = {}
-        self.opened: list[ArmState] = []  # by their number for the policy
+        self.opened: list[ArmState] = []  # by their number for the policy, also slots that have no arm yet
         self.in_flight: dict[int, Flight] = {}
         self.lapsed: dict[int, Flight] = {}  # failed or expired; a late tell may still count
         self.repeat_first: list[ArmState] = []  # whose next pull was given back: they go first
         self.told_arms = array("i")  # the arm of each told pull
         self.spent_cost = ExactSum()  # of budgets in cost or seconds
-        self.choice: ArmState | None = None  # parallel="wait": decided, not yet given out
+        self.choice: ArmState | None = None  # decided, not yet given out: parallel="wait", and an arm just bound
         self.rebuilds = 0
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
+        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
+        self.trust = 1.0  # in the prior, as of the last arm that was bound
+        self.dropped = False  # whether the prior is
         for name in settings.arms:
             self.add_arm(name)
         self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
         if settings.order == "random":
             shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
             self.unopened = [self.arms[i] for i in shuffled]
+        if self.rule is not None:  # what has rewards has a place from the start
+            self.unopened.sort(key=lambda arm: not arm.warm)
         if self._open_next():
             self._rebuild()
 
@@ -164,7 +113,8 @@ class Ledger:
     def decide(self) -> ArmState | None:
         """The arm to pull next; None if none is free. With parallel="wait" it may be in flight.
 
-        This may change the policy, so it must be followed by `give` or, for an arm in flight, by a "wait" event.
+        This may change the policy, so it must be followed by `give` or, for an arm in flight, by a "wait" event. A slot
+        without an arm needs one before (`next_binding`, `bind`).
         """
         for arm in self.repeat_first:
             if arm.flight is None and arm.eligible:
@@ -173,7 +123,14 @@ class Ledger:
             if self.choice is None and self.eligible.count:
                 self.choice = self.opened[self.policy.ask(self.eligible.mask())]
             return self.choice
+        if self.choice is not None:
+            return self.choice
         return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
+
+    def next_binding(self) -> Binding:
+        """The arm that a slot gets if it is asked for now."""
+        assert self.rule is not None
+        return self.rule.choose(self.unopened, self.opened, math.copysign(1.0, self.span), self.dropped)
 
     def countable(self, pull_id: int) -> Flight | None:
         """The pull, if a tell of it would count now; None if its (arm, n) is known or its budget is given away."""
@@ -221,6 +178,22 @@ class Ledger:
         self.free.put(arm.place, False)
         self.last_id, self.last_time = id, moment
         return flight
+
+    def bind(self, event: Event, arm: ArmState) -> None:
+        """Give ``arm`` the slot that `decide` has named; the event says which, why, and how far to trust the prior."""
+        place = event.n
+        if arm.place >= 0 or not 0 <= place < len(self.opened) or self.opened[place].index >= 0:
+            raise RisingBanditsError(f"event {event.id} binds {shown(arm.name)} to slot {place}, which cannot be.")
+        self.unopened.remove(arm)
+        self.opened[place] = arm
+        arm.place, arm.bound = place, event.text
+        self.trust = self.trust if event.cost is None else event.cost
+        self.dropped = self.dropped or event.text.startswith(DROPPED)
+        self._refresh(arm)
+        self._refresh_slots()
+        self.choice = arm
+        self._believe(self.policy)
+        self.last_id, self.last_time = event.id, event.time
 
     def apply_tell(self, event: Event, arm: ArmState) -> None:
         """Take in the reward of a pull of ``arm``."""
@@ -271,6 +244,11 @@ class Ledger:
             self._refresh(arm)
         elif event.kind == "wait":
             self.decide()
+        elif event.kind == "bind":
+            self.surprises += self.decide() is not self.opened[event.n]
+            self.bind(event, arm)
+        elif event.kind == "describe":
+            arm.settings = json.loads(event.text)
         elif event.kind == "retire":
             arm.retired = event.text or "by request"
             self._changed(arm)
@@ -284,6 +262,7 @@ class Ledger:
 
     def _apply_add(self, event: Event) -> None:
         self.unopened.append(self.add_arm(event.arm))
+        self._refresh_slots()
         if self._open_next():
             self._rebuild()
 
@@ -296,6 +275,7 @@ class Ledger:
     def add_arm(self, name: str) -> ArmState:
         """A new arm, not opened yet."""
         arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.warm_start.get(name, ()))
+        arm.settings = self.settings.arm_settings.get(name, {})
         self.arms.append(arm)
         self.by_name[name] = arm
         return arm
@@ -306,6 +286,8 @@ class Ledger:
         room = len(self.unopened)
         if self.settings.max_arms is not None:
             room = self.settings.max_arms - sum(arm.retired is None for arm in self.opened)
+        if self.rule is not None:
+            return self._open_slots(room)
         while self.unopened and room > 0:
             arm = self.unopened.pop(0)
             if arm.retired is None:
@@ -314,9 +296,41 @@ class Ledger:
                 room -= 1
         return len(self.opened) > before
 
+    def _open_slots(self, room: int) -> bool:
+        """Open slots, at most ``room``, until there is one for each closed arm. Whether any was opened."""
+        empty = sum(slot.index < 0 and slot.retired is None for slot in self.opened)
+        closed = [arm for arm in self.unopened if arm.retired is None]
+        new = closed[: max(0, min(room, len(closed) - empty))]
+        for arm in new:
+            if arm.warm:
+                arm.place, arm.bound = len(self.opened), "warm start"
+                self.unopened.remove(arm)
+            self.opened.append(arm if arm.warm else new_slot(len(self.opened)))
+        self._refresh_slots(quietly=True)
+        return bool(new)
+
+    def _refresh_slots(self, quietly: bool = False) -> None:
+        """A slot without an arm is free as long as a closed arm is, and retired when there is none any more."""
+        if self.rule is None:
+            return
+        left = [arm for arm in self.unopened if arm.retired is None]
+        masked, retired = all(arm.masked for arm in left), None if left else "no arm is left for it"
+        for slot in self.opened:
+            if slot.index < 0 and (slot.masked, slot.retired) != (masked, retired):
+                slot.masked, slot.retired = masked, retired
+                if not quietly:
+                    self._refresh(slot)
+
+    def _believe(self, policy: Policy) -> None:
+        """Tell a policy that takes it in what is believed of each slot, by the arm that it has or would get."""
+        if self.settings.prior is not None and self.rule is not None and getattr(policy, "believes", False):
+            believe = getattr(policy, "believe")  # noqa: B009 - not every policy has it
+            believe(*self.rule.beliefs(self.opened, self.unopened, self.trust, self.dropped))
+
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""
         if arm.place < 0:
+            self._refresh_slots()
             return
         eligible = arm.eligible
         self.eligible.put(arm.place, eligible)
@@ -347,6 +361,7 @@ class Ledger:
         """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
         policy = self.settings.policy.replace()
         policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, self.rebuilds])
+        self._believe(policy)
         self.rebuilds += 1
         for n in range(max((arm.warm for arm in self.opened), default=0)):
             for arm in self.opened:
@@ -363,6 +378,7 @@ class Ledger:
 
     def refresh_masks(self) -> None:
         """Bring the masks up to date with all arms."""
+        self._refresh_slots(quietly=True)
         self.eligible = EligibleArms(arm.eligible for arm in self.opened)
         self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.opened)
 
@@ -371,10 +387,14 @@ class Ledger:
     def recommend(self) -> str:
         """The arm to keep: the policy's, or, if that is retired, the one with the best recent rewards."""
         best = self.opened[self.policy.recommend()]
-        if best.retired is None:
+        if best.retired is None and best.index >= 0:
             return best.name
         left = [arm for arm in self.opened if arm.retired is None and arm.rewards]
-        return max(left, key=lambda arm: recent_mean(arm) / self.span).name if left else best.name
+        if left:
+            return max(left, key=lambda arm: recent_mean(arm) / self.span).name
+        if best.index < 0:  # nothing is known yet, or of no arm that is left
+            best = self.next_binding().arm if best.retired is None and not best.masked else self.arms[0]
+        return best.name
 
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm as they were told, in the order of its pulls, those of earlier runs first."""
@@ -391,9 +411,3 @@ class Ledger:
         if name not in self.by_name:
             raise RisingBanditsError(f"arm must be one of {shown(list(self.by_name))}, got {shown(name)}.")
         return self.by_name[name]
-
-
-def recent_mean(arm: ArmState) -> float:
-    """The mean of the last quarter of an arm's rewards."""
-    last = arm.rewards[-max(1, len(arm.rewards) // 4) :]
-    return sum(last) / len(last)

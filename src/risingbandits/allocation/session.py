@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import numbers
@@ -12,10 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.forks import follow_forks
-from risingbandits.allocation.ledger import ArmState, Flight, Ledger
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
@@ -26,9 +28,9 @@ T = TypeVar("T")
 log = logging.getLogger("risingbandits")
 
 _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
-_LONGEST_TEXT = 2000
+LONGEST_TEXT = 2000
 _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
-_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG}
+_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG, "describe": logging.DEBUG}
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapshots stays a share of all work
 
@@ -167,6 +169,8 @@ class Session:
         arm = ledger.decide()
         if arm is None:
             return f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
+        if arm.index < 0:
+            arm = self._bind(ledger, arm.place, moment)
         id = ledger.last_id + 1
         if arm.flight is not None:
             if before is None:
@@ -182,6 +186,17 @@ class Session:
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
         return new_pull((id, arm.name, n, flight.attempt))
+
+    def _bind(self, ledger: Ledger, slot: int, moment: float) -> ArmState:
+        """An arm for a slot of the policy that has none, in the transaction of its first pull."""
+        arm, reason, score, trust = ledger.next_binding()
+        event = Event(ledger.last_id + 1, moment, "bind", arm.name, 0, slot, score, trust, reason, self._worker)
+        said = ledger.dropped
+        self._append(event)
+        ledger.bind(event, arm)
+        if ledger.dropped and not said:
+            log.warning("the prior is %s; from here on arms are opened at random.", reason)
+        return arm
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
         """Whether the reward counts; False if its (arm, n) is known."""
@@ -253,11 +268,15 @@ class Session:
         self._transact(work)
 
     def change(self, kind: str, name: str, reason: str = "") -> None:
-        """Retire, mask or unmask an arm; nothing if it is so already."""
+        """Retire, mask, unmask or describe an arm; nothing if it is so already."""
 
         def work(ledger: Ledger) -> None:
             arm = ledger.arm(name)
-            if not (arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")):
+            if kind == "describe":
+                so = json.dumps(arm.settings) == reason
+            else:
+                so = arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")
+            if not so:
                 self._note(ledger, kind, arm, text=reason)
 
         self._transact(work)
@@ -317,7 +336,7 @@ class Session:
     ) -> None:
         """Append an event and apply it."""
         name = arm if isinstance(arm, str) else arm.name
-        text = text[:_LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
+        text = text[:LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
         id, n = (flight.id, flight.n) if flight is not None else (0, 0)
         moment = self._now(ledger) if moment is None else moment
         event = Event(ledger.last_id + 1, moment, kind, name, id, n, None, None, text, self._worker)

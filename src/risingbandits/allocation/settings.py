@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from risingbandits._core.errors import (
     RisingBanditsError,
@@ -26,12 +29,13 @@ from risingbandits._core.errors import (
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_policy
+from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
-BY_ARM = ("max_pulls", "warm_start")  # may differ from arm to arm
+BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
 _LONGEST_NAME = 200
 
 
@@ -126,6 +130,44 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
     return {arm: [check_finite(f"{where} of {arm}", x) for x in rewards] for arm, rewards in (value or {}).items()}
 
 
+def check_arm_settings(where: str, value: Any) -> dict[str, float | str]:
+    """The settings of one arm: numbers and words by their names."""
+    if not isinstance(value, Mapping):
+        raise RisingBanditsError(f"{where} must map names of settings to numbers or words, got {shown(value)}.")
+    found: dict[str, float | str] = {}
+    for name, given in value.items():
+        if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise RisingBanditsError(f"{where} must have names that are printable texts, got {shown(name)}.")
+        if given is None or isinstance(given, bool | np.bool_):
+            found[name] = str(given)
+        elif isinstance(given, str):
+            found[name] = given
+        elif isinstance(given, numbers.Integral):
+            found[name] = int(given)
+        else:
+            found[name] = _number(f"{where}, {name}", given)
+    return found
+
+
+def _number(where: str, value: Any) -> float:
+    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise RisingBanditsError(f"{where} must be a finite number or a word, got {shown(value)}.")
+    return float(value)
+
+
+def _settings_of_arms(where: str, value: Any) -> dict[str, dict[str, float | str]]:
+    if not isinstance(value, Mapping | None):
+        raise RisingBanditsError(f"{where} must map names of arms to their settings, got {shown(value)}.")
+    return {arm: check_arm_settings(f"{where} of {arm}", settings) for arm, settings in (value or {}).items()}
+
+
+def _prior(where: str, value: Any) -> Prior | None:
+    """As it was read; what it is read from is seen to where that is done."""
+    if value is None or isinstance(value, Prior):
+        return value
+    raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
+
+
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
     """Complain about a setting of an arm that there is not."""
     for arm in value if isinstance(value, dict) else ():
@@ -158,7 +200,11 @@ class Settings:
     durability: str = one_of("process", "power", may_change=True)
     seed: int = setting(0, partial(check_positive_int, minimum=0))
     warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history")
+    prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
+    # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
+    arm_settings: dict[str, dict[str, float | str]] = setting(None, _settings_of_arms, in_plan=False, may_change=True)
     version: str = __version__  # of the program that made the store
+    lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
 
     def __post_init__(self) -> None:
         for name in BY_ARM:
@@ -168,7 +214,7 @@ class Settings:
                 self.check_reward(reward, f"warm_start of {arm}")
 
     @classmethod
-    def make(cls, **given: Any) -> Settings:
+    def make(cls, lazy: bool = False, **given: Any) -> Settings:
         """Settings from the arguments of `Allocator`; those that are not given have their defaults.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
@@ -181,8 +227,8 @@ class Settings:
                 raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {values["budget"]}.')
             values["max_arms"] = few_of(len(values["arms"]), horizon)
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        values["policy"] = choose_policy(values["policy"], **chosen)
-        return cls(**values)
+        values["policy"] = choose_policy(values["policy"], ordered=values["prior"] is not None, **chosen)
+        return cls(**values, lazy=lazy or values["prior"] is not None)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
@@ -214,7 +260,11 @@ class Settings:
         stored["budget"] = {self.budget.unit: self.budget.amount}
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
         stored["reward_range"] = None if self.reward_range is None else list(self.reward_range)
-        return {**stored, "version": self.version}
+        stored["prior"] = None if self.prior is None else self.prior.to_dict()
+        for key in ("prior", "arm_settings"):  # stores without them are as they always were
+            if not stored[key]:
+                del stored[key]
+        return {**stored, "version": self.version, **({"lazy": True} if self.lazy else {})}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -234,8 +284,11 @@ class Settings:
             params = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["policy"]["params"].items()}
             plain["policy"] = policy_class(plain["policy"]["name"])(**params)
             plain["budget"] = Budget(**plain["budget"])
+            if plain.get("prior") is not None:
+                plain["prior"] = Prior.from_dict(plain["prior"])
             given = {name: plain[key] for name, key in _KEYS.items() if key in plain or name == "arms"}
-            return cls(**_checked(given), version=plain["version"])
+            lazy = check_flag("lazy", plain.get("lazy", False))
+            return cls(**_checked(given), version=plain["version"], lazy=lazy)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
@@ -250,7 +303,7 @@ class Settings:
         for name, key in _KEYS.items():
             if SETTINGS[name].may_change or (name == "policy" and any_policy and self._has_sigma_of(stored)):
                 continue
-            here, there = mine[key], theirs[key]
+            here, there = mine.get(key), theirs.get(key)
             if json.dumps(here, sort_keys=True, default=str) != json.dumps(there, sort_keys=True, default=str):
                 return f"{name} is {shown(there)} in the store, got {shown(here)}"
         return None

@@ -15,15 +15,29 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._version import __version__
+from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.ledger import Flight, Ledger
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 2  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
-_ARM_FIELDS = ("name", "limit", "warm", "place", "cost", "failures", "attempts", "masked", "retired")
+FORMAT = 3  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+_ARM_FIELDS = (
+    "name",
+    "limit",
+    "warm",
+    "place",
+    "cost",
+    "failures",
+    "attempts",
+    "masked",
+    "retired",
+    "bound",
+    "settings",
+)
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
 
 
@@ -79,6 +93,8 @@ def pack(ledger: Ledger) -> bytes:
         "choice": None if ledger.choice is None else ledger.choice.index,
         "rebuilds": ledger.rebuilds,
         "surprises": ledger.surprises,
+        "trust": ledger.trust,
+        "dropped": ledger.dropped,
     }
     with tempfile.TemporaryDirectory() as folder:
         policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
@@ -118,7 +134,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         arm.rewards = array("d", arrays["rewards"][start : start + length].tobytes())
         start += length
     ledger.told_arms = array("i", arrays["order"].astype(np.int32).tobytes())
-    ledger.opened = [ledger.arms[i] for i in header["opened"]]
+    ledger.opened = [ledger.arms[i] if i >= 0 else new_slot(place) for place, i in enumerate(header["opened"])]
     ledger.unopened = [ledger.arms[i] for i in header["waiting"]]
     ledger.in_flight = {entry["id"]: _unpack_flight(entry, ledger) for entry in header["in_flight"]}
     for flight in ledger.in_flight.values():
@@ -133,6 +149,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         path = Path(folder) / "policy.npz"
         path.write_bytes(arrays["policy"].tobytes())
         ledger.policy = Policy.load(path)
+    ledger.trust, ledger.dropped = header["trust"], header["dropped"]
     ledger.refresh_masks()
     ledger.choice = None if header["choice"] is None else ledger.arms[header["choice"]]
     return ledger

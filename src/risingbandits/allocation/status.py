@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.ledger import ArmState, Ledger, recent_mean
+from risingbandits.allocation.arm_state import ArmState, recent_mean
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.policies.explanation import Explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
@@ -28,6 +29,11 @@ class ArmRow(NamedTuple):
     value: float  #: what the policy compares
     status: str  #: free, in flight, masked, retired, finished or closed (not opened, see max_arms)
     why: str
+    prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
+    source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
+    slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
+    bound: str = ""  #: why it was opened when it was: "prior", "random", "given", "dropped" or "warm start"
+    settings: str = ""  #: what it is
 
 
 @dataclass(frozen=True)
@@ -36,14 +42,29 @@ class AllocationTable:
 
     title: str
     rows: list[ArmRow]
+    prior: str = ""  #: what the prior is from and how far it is confirmed, where there is one
 
     def __getitem__(self, arm: str) -> ArmRow:
         return next(row for row in self.rows if row.arm == arm)
 
     def text_table(self) -> TextTable:
         """The same with numbers as text, for a terminal or a file."""
-        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:]) for row in self.rows]
-        return TextTable(ArmRow._fields, rows, frozenset(range(1, 8)), self.title)
+        header: tuple[str, ...]
+        rows: list[tuple[str, ...]]
+        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:10]) for row in self.rows]
+        header, numeric, title = ArmRow._fields[:10], set(range(1, 8)), self.title
+        if self.prior:
+            more = [(f"{row.prior:.2f}", row.source, str(row.slot or "-"), row.bound or "-") for row in self.rows]
+            rows = [(*row, *its) for row, its in zip(rows, more, strict=True)]
+            header, numeric, title = (
+                (*header, "prior", "from", "opened", "by"),
+                numeric | {10, 12},
+                f"{title}; {self.prior}",
+            )
+        if any(row.settings for row in self.rows):
+            rows = [(*row, its.settings) for row, its in zip(rows, self.rows, strict=True)]
+            header = (*header, "settings")
+        return TextTable(header, rows, frozenset(numeric), title)
 
     def __str__(self) -> str:
         return self.text_table().plain()
@@ -54,9 +75,32 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     explanation = ledger.policy.explain()
     following = _next_arm(ledger)
     rows = [_row(ledger, arm, explanation, following) for arm in ledger.arms]
-    return AllocationTable(
-        f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight", rows
-    )
+    title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
+    return AllocationTable(title, rows, prior_sentence(ledger))
+
+
+def prior_sentence(ledger: Ledger) -> str:
+    """What the prior is from and how far it is confirmed; nothing where there is none.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> from risingbandits.allocation.prior.beliefs import Belief, Prior
+    >>> prior = Prior({"a": Belief(1.0, 0.5, "12 tasks")}, tasks=12, agreement=0.61)
+    >>> prior_sentence(Allocator(["a", "b"], budget=10, prior=prior).ledger)
+    'prior from 12 tasks, agreement among them 0.61'
+    """
+    prior, rule = ledger.settings.prior, ledger.rule
+    if prior is None or rule is None:
+        return ""
+    said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
+    if prior.agreement is not None:
+        said += f", agreement among them {prior.agreement:.2g}"
+    if ledger.dropped:
+        why = next((arm.bound for arm in ledger.opened if ": " in arm.bound), "the run contradicts it")
+        return f"{said}, dropped: {why.partition(': ')[2] or why}"
+    told = [arm for arm in ledger.opened if arm.rewards]
+    if len(told) > 1:
+        said += f", so far confirmed {rule.trust(told, math.copysign(1.0, ledger.span)):.2g} by {len(told)} arms"
+    return said
 
 
 def arms_table(ledger: Ledger) -> TextTable:
@@ -117,7 +161,8 @@ def _next_arm(ledger: Ledger) -> ArmState | None:
     policy, choice = ledger.policy, ledger.choice
     ledger.policy = policy.clone()
     try:
-        return ledger.decide()
+        arm = ledger.decide()
+        return ledger.next_binding().arm if arm is not None and arm.index < 0 else arm
     finally:
         ledger.policy, ledger.choice = policy, choice
 
@@ -135,7 +180,14 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     status = _status(arm)
     why = _why(ledger, arm, status, arm is following, value)
     last = arm.rewards[-1] if arm.rewards else math.nan
-    return ArmRow(arm.name, len(arm.rewards), arm.cost, last, level, trend, width, value, status, why)
+    row = ArmRow(arm.name, len(arm.rewards), arm.cost, last, level, trend, width, value, status, why)
+    if arm.settings:
+        row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
+    if ledger.settings.prior is None:
+        return row
+    mean, _, source = ledger.settings.prior.of(arm.name)
+    quantile = 0.5 * math.erfc(-mean / math.sqrt(2.0))
+    return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
 
 
 def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
@@ -165,7 +217,7 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
-        return "not opened (max_arms)"
+        return "next: opened" if following else "not opened" if ledger.rule is not None else "not opened (max_arms)"
     if status == "finished":
         return f"has had its {arm.limit} pulls"
     if not following:
@@ -175,6 +227,10 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if not arm.rewards:
         return "next: never pulled"
     return "next: chosen by its value" if math.isfinite(value) else "next: the policy's turn"
+
+
+def _setting(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _number(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,10 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only say what would be run, or why it cannot be.")] = False,
     backend: Annotated[
         str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
@@ -58,6 +63,8 @@ def run(
     if backend == "local" and (address is not None or resources is not None):
         raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
     chosen = read_plan(plan, store)
+    if prior:
+        chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
     if check:
         if fresh:

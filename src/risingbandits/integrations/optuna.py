@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits.allocation.pull import Pull
@@ -17,34 +18,61 @@ try:
     from optuna import Study, Trial, TrialPruned
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial, TrialState
+
+    from risingbandits.integrations._optuna_view import shown_to_samplers
 except ImportError:
     raise missing("Optuna", "OptunaArms and StudyArm", "optuna") from None
 
-_MARK = "risingbandits"  # attribute of trials that are arms: the name of the arm, or the number of the pull
+# Attribute of trials that are arms: the name of the arm, or the number of the pull; of a study: which arms were begun.
+_MARK = "risingbandits"
+_MOST_ARMS = 1000  # where their number is left open
 
 Objective = Callable[..., Iterator[float]]
 
 
 class TrialArm:
-    """A running trial as an arm: a pull is one step of its training, reported to the study as step ``pull.n``.
+    """A trial as an arm: a pull is one step of its training, reported to the study as step ``pull.n``.
 
-    Where the training is not where the pull needs it, because the process was restarted or the last pull failed, it
-    begins again: at step ``pull.n`` if the objective has a parameter ``start``, otherwise at step 1, and the values of
-    steps that were told before are passed over.
+    The trial is asked from the study in the first pull. Where the training is not where the pull needs it, because the
+    process was restarted or the last pull failed, it begins again: at step ``pull.n`` if the objective has a parameter
+    ``start``, otherwise at step 1, and the values of steps that were told before are passed over.
     """
 
     restores_itself = True
 
-    def __init__(self, trial: Trial, objective: Objective) -> None:
-        self.trial = trial
+    def __init__(self, name: str, make: Callable[[str], Trial], objective: Objective) -> None:
+        self.name = name
         self.objective = objective
-        self.ended = False  # whether the objective has no more steps
+        self._make = make
+        self._trial: Trial | None = None
         self._steps: Iterator[float] | None = None
         self._done = 0
         self._takes_start = "start" in inspect.signature(objective).parameters
 
+    @property
+    def trial(self) -> Trial:
+        """The trial, which is asked for if there is none yet."""
+        if self._trial is None:
+            self._trial = self._make(self.name)
+        return self._trial
+
+    @property
+    def frozen(self) -> FrozenTrial:
+        """The trial as the study's storage has it now."""
+        return self.trial.storage.get_trial(self.trial._trial_id)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the sampler has suggested, once it is known."""
+        return {} if self._trial is None else dict(self._trial.params)
+
     def pull(self, pull: Pull) -> float:
         """Train one step."""
+        frozen = self.frozen
+        if frozen.state.is_finished():
+            if pull.n in frozen.intermediate_values:  # told by a process that died before the allocator knew
+                return frozen.intermediate_values[pull.n]
+            raise self._no_step(pull.n, max(frozen.intermediate_values, default=0))
         if self._steps is None or self._done != pull.n - 1:
             self.close()
             if self._takes_start:
@@ -57,21 +85,19 @@ class TrialArm:
                 value = float(next(self._steps))
                 self._done += 1
         except StopIteration:
-            self.ended = True
-            raise RisingBanditsError(
-                f"trial {self.trial.number} has no step {pull.n}: its objective ended after step {self._done}."
-            ) from None
+            values = self.frozen.intermediate_values
+            if values:  # the sampler need not wait for the end of the allocation
+                self.trial.study.tell(self.trial, values[max(values)], skip_if_finished=True)
+            raise self._no_step(pull.n, self._done) from None
         except BaseException:
             self.close()
             raise
-        if pull.n not in self.frozen.intermediate_values:  # told by a process that died before the allocator knew
+        if pull.n not in frozen.intermediate_values:
             self.trial.report(value, step=pull.n)
         return value
 
-    @property
-    def frozen(self) -> FrozenTrial:
-        """The trial as the study's storage has it now."""
-        return self.trial.storage.get_trial(self.trial._trial_id)
+    def _no_step(self, n: int, last: int) -> RisingBanditsError:
+        return RisingBanditsError(f"{self.name} has no step {n}: its objective ended after step {last}.")
 
     def close(self) -> None:
         """End the training, as for a trial that is not needed now; a later pull begins it again."""
@@ -82,10 +108,13 @@ class TrialArm:
 
 
 class OptunaArms(Mapping[str, TrialArm]):
-    """Trials of a study as arms of an allocator, by the names "trial 0", "trial 1", ...
+    """Trials of a study as arms of an allocator: "trial 0", "trial 1", ... in the order of their first pulls.
 
-    Trials are asked from the study, whose sampler suggests their settings, and stay RUNNING until `finish`. Trials that
-    an earlier process made so and did not finish are taken up again, with the settings that they had.
+    A trial is asked from the study when its arm is first pulled, so that the sampler has seen what the trials before it
+    gave: while they are paused they look PRUNED to it, with their last value. They stay RUNNING until `finish`, or
+    until the objective comes to its end. Trials that an earlier process made so and did not finish are taken up again,
+    with the settings that they had. An arm is called after the number that its trial has in the study, unless others
+    ask the same study for trials meanwhile.
 
     Parameters
     ----------
@@ -94,8 +123,9 @@ class OptunaArms(Mapping[str, TrialArm]):
     objective : callable ``objective(trial)`` or ``objective(trial, start)``, a generator
         Asks ``trial`` for its settings, trains, and yields a value after each step. ``start`` is the first step that is
         wanted (counted from 1), for objectives that keep checkpoints of their own.
-    n_trials : int
-        How many arms; those that are RUNNING already count.
+    n_trials : int or None
+        How many arms at most; those that are RUNNING already count. None: as many as the budget of the allocator opens,
+        and no more than 1,000.
 
     Examples
     --------
@@ -112,20 +142,32 @@ class OptunaArms(Mapping[str, TrialArm]):
     >>> allocator.run(progress=False)
     >>> arms.finish(allocator.recommend())
     >>> study.best_trial.number, [trial.state.name for trial in study.trials]
-    (1, ['PRUNED', 'COMPLETE', 'PRUNED', 'PRUNED'])
+    (1, ['PRUNED', 'COMPLETE'])
     """
 
-    def __init__(self, study: Study, objective: Objective, n_trials: int) -> None:
+    lazy = True  # arms get their places in an allocator when they are first pulled
+
+    def __init__(self, study: Study, objective: Objective, n_trials: int | None = None) -> None:
         self.study = study
         self.objective = objective
         self.direction = _direction(study)
-        n_trials = check_positive_int("n_trials", n_trials)
-        running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        trials = [Trial(study, trial._trial_id) for trial in running if _MARK in trial.user_attrs]
-        while len(trials) < n_trials:
-            trials.append(study.ask())
-            trials[-1].set_user_attr(_MARK, _name(trials[-1]))
-        self._arms = {_name(trial): TrialArm(trial, objective) for trial in trials}
+        if n_trials is not None:
+            check_positive_int("n_trials", n_trials)
+        trials = study.get_trials(deepcopy=False)
+        # What was begun and not finished, and trials of before this was noted in the study.
+        begun = study.user_attrs.get(_MARK) or {"first": len(trials), "count": 0}
+        self._first: int = begun["first"]
+        self._count = 0
+        older = [trial for trial in trials[: self._first] if self._is_arm(trial)]
+        self._arms = {name: TrialArm(name, self._trial, objective) for name in (t.user_attrs[_MARK] for t in older)}
+        self._endless = n_trials is None and not begun["count"]
+        self._grow(max(begun["count"], (n_trials or 0) - len(older)))
+
+    def supply(self, pulls: int | None) -> None:
+        """Names for as many arms as a budget of so many pulls can open, where their number was left open."""
+        if self._endless:
+            self._endless = False
+            self._grow(_MOST_ARMS if pulls is None else min(pulls, _MOST_ARMS))
 
     def __getitem__(self, name: str) -> TrialArm:
         return self._arms[name]
@@ -138,29 +180,55 @@ class OptunaArms(Mapping[str, TrialArm]):
 
     def add(self) -> tuple[str, TrialArm]:
         """One more trial from the study, for `Allocator.add`: ``allocator.add(*arms.add())``."""
-        trial = self.study.ask()
-        trial.set_user_attr(_MARK, _name(trial))
-        self._arms[_name(trial)] = TrialArm(trial, self.objective)
-        return _name(trial), self._arms[_name(trial)]
+        self._grow(self._count + 1)
+        name = next(reversed(self._arms))
+        return name, self._arms[name]
 
     def finish(self, keep: str | Iterable[str]) -> None:
         """Tell the study the end: trials in ``keep`` are COMPLETE with their last value, the others PRUNED.
 
-        A trial whose objective came to its end is COMPLETE too. Calling it again changes nothing.
+        A trial whose objective came to its end is COMPLETE too. Arms that were never pulled are no trials. Calling it
+        again changes nothing.
         """
         kept = {keep} if isinstance(keep, str) else set(keep)
+        trials = self.study.get_trials(deepcopy=False)
+        made = {trial.user_attrs[_MARK]: trial for trial in trials if self._is_arm(trial)}
         for name in kept:
             if name not in self._arms:
                 raise RisingBanditsError(f"keep must name arms, one of {shown(list(self._arms))}, got {shown(name)}.")
-            if not self._arms[name].frozen.intermediate_values:
+            if name not in made or not made[name].intermediate_values:
                 raise RisingBanditsError(f"keep must name arms that were pulled, got {shown(name)}.")
-        for name, arm in self._arms.items():
-            arm.close()
-            values = arm.frozen.intermediate_values
-            if values and (name in kept or arm.ended):
-                self.study.tell(arm.trial, values[max(values)], skip_if_finished=True)
+        for name, trial in made.items():
+            self._arms[name].close()
+            values = trial.intermediate_values
+            if name in kept:
+                self.study.tell(trial.number, values[max(values)], skip_if_finished=True)
             else:
-                self.study.tell(arm.trial, state=TrialState.PRUNED, skip_if_finished=True)
+                self.study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
+        self.study.set_user_attr(_MARK, None)
+
+    def _grow(self, count: int) -> None:
+        """Have so many names from the first on, and note that in the study, for whoever takes the trials up again."""
+        if count > self._count:
+            for number in range(self._first + self._count, self._first + count):
+                self._arms[f"trial {number}"] = TrialArm(f"trial {number}", self._trial, self.objective)
+            self._count = count
+            begun = {"first": self._first, "count": count}
+            if self.study.user_attrs.get(_MARK) != begun:
+                self.study.set_user_attr(_MARK, begun)
+
+    def _is_arm(self, trial: FrozenTrial) -> bool:
+        return _MARK in trial.user_attrs and (trial.number >= self._first or trial.state == TrialState.RUNNING)
+
+    def _trial(self, name: str) -> Trial:
+        """The trial of an arm: the one that another process has made for it, or a new one."""
+        study = shown_to_samplers(self.study, _MARK)
+        for trial in self.study.get_trials(deepcopy=False):
+            if self._is_arm(trial) and trial.user_attrs[_MARK] == name:
+                return Trial(study, trial._trial_id)
+        new = study.ask()
+        new.set_user_attr(_MARK, name)
+        return new
 
 
 class StudyArm:
@@ -232,10 +300,6 @@ class StudyArm:
         if not values:
             raise RisingBanditsError(f"study {self.study.study_name!r} has no value yet: its trials were pruned.")
         return min(values) if self.direction == "minimize" else max(values)
-
-
-def _name(trial: Trial) -> str:
-    return f"trial {trial.number}"
 
 
 def _direction(study: Study) -> str:

@@ -28,6 +28,7 @@ except ImportError:
     raise missing("scikit-learn", "PartialFitArm and WarmStartArm", "sklearn") from None
 
 _FORMAT = 1
+_NO_SETTINGS = ("random_state", "n_jobs", "verbose", "warm_start")  # which say nothing of how well a model learns
 
 
 class _SklearnArm:
@@ -43,6 +44,11 @@ class _SklearnArm:
         self.cost = cost
         self.seed = check_positive_int("seed", seed, minimum=0)
         self._start()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the arm is: the name of the model, and its parameters as far as they are not the usual ones."""
+        return settings_of(self.estimator)
 
     def _start(self) -> None:
         """A fresh learner."""
@@ -244,6 +250,25 @@ class WarmStartArm(_SklearnArm):
         amount = self.step * (piece + 1) if self.total else self.step
         self.learner.set_params(warm_start=True, **{self.parameter: amount})
         self.learner.fit(self.X, self.y)
+
+
+def settings_of(estimator: Any) -> dict[str, Any]:
+    """The name of a model, and its parameters in numbers and words as far as they are not its defaults.
+
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> settings_of(SGDClassifier(alpha=0.01, random_state=3))
+    {'model': 'SGDClassifier', 'alpha': 0.01}
+    """
+    try:
+        usual = type(estimator)().get_params()
+    except TypeError:  # it has parameters that must be given
+        usual = {}
+    found = {"model": type(estimator).__name__}
+    for name, value in estimator.get_params().items():
+        plain = value is None or isinstance(value, bool | int | float | str)
+        if plain and name.rpartition("__")[2] not in _NO_SETTINGS and (name not in usual or usual[name] != value):
+            found[name] = value
+    return found
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
+from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.ledger import ArmState, Ledger
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status import arms_table
 
@@ -146,6 +147,7 @@ class AllocationLog:
         return {
             arm.name: Outlook(float(highs[at]), float(slope[at]) * ledger.span, cap, float(lows[at]))
             for at, arm in enumerate(ledger.opened)
+            if arm.index >= 0
         }
 
     def _as_rewards(self, values: Floats | Ints) -> Floats:

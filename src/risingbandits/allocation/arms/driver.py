@@ -22,6 +22,7 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, check_p
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.joining import own_settings
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 
@@ -248,8 +249,19 @@ class Driver:
             raise
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
+            if pull.n == 1 and settings.lazy:
+                self._describe(pull.arm)
             self.pace.end(pull)
             self.display.told(pull, reward)
+
+    def _describe(self, arm: str) -> None:
+        """Keep what an arm is that was made in its first pull; it is told already, so that nothing must fail here."""
+        found = own_settings(self.arms[arm].given)
+        try:
+            if found:
+                self.allocator.describe(arm, found)
+        except RisingBanditsError as error:
+            log.warning("the settings of %s are not kept: %s", arm, error)
 
     def _tell(self, pull: Pull, reward: float, cost: float | None) -> bool:
         """Tell a reward, with more patience than for anything else: it would have to be earned again."""

@@ -10,6 +10,7 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.fresh_start import LOCK, check_aside
 from risingbandits.allocation.commands.plan_file import Plan
+from risingbandits.allocation.joining import with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
@@ -18,18 +19,18 @@ from risingbandits.allocation.stores.base import Store, open_store
 
 def check_plan(plan: Plan, fresh: bool = False) -> None:
     """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used."""
-    settings = Settings.make(
-        arms=[arm.name for arm in plan.arms], budget=plan.budget, lease=plan.lease, **plan.settings
-    )
+    given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
+    settings = Settings.make(**{**given, "prior": None})
     if fresh:
-        _check_new(plan, settings)
+        _check_new(plan, with_prior(settings, given))
     else:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
-                _check_new(plan, settings)
+                _check_new(plan, with_prior(settings, given, present=store))
             else:
-                _check_going_on(plan, settings, Settings.from_json(kept), store)
+                stored = Settings.from_json(kept)
+                _check_going_on(plan, with_prior(settings, given, stored), stored, store)
     for folder in (plan.states, plan.logs):
         _check_folder(folder)
 

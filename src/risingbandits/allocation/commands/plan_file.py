@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,14 @@ from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands import output
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, first_placeholder
 from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table, read_toml
-from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arm_name, check_arms_exist
+from risingbandits.allocation.settings import (
+    BY_ARM,
+    SETTINGS,
+    Check,
+    check_arm_name,
+    check_arm_settings,
+    check_arms_exist,
+)
 
 _DEFAULT_LEASE = 60.0
 
@@ -52,6 +59,8 @@ class CommandArm:
         Whether ``/bin/sh`` interprets the command.
     max_output : int
         Bytes of standard output, and of standard error, that are kept of each pull.
+    settings : dict
+        What the arm is, in numbers and words, for the table of arms and for priors.
     """
 
     name: str
@@ -62,6 +71,7 @@ class CommandArm:
     max_pulls: int | None = None
     shell: bool = False
     max_output: int = output.DEFAULT
+    settings: dict[str, float | str] = field(default_factory=dict)
 
     def argv(self, values: dict[str, str]) -> list[str]:
         """What is executed, with the placeholders filled in; a command for the shell is left alone."""
@@ -121,6 +131,10 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     limits = _max_pulls(values.get("max_pulls"), arms)
     if limits is not None:
         settings["max_pulls"] = limits
+    if "prior" in settings:
+        settings["prior"] = [source if "://" in source else str(folder / source) for source in settings["prior"]]
+    if any(arm.settings for arm in arms):
+        settings["arm_settings"] = {arm.name: arm.settings for arm in arms if arm.settings}
     place = store if store is not None else values.get("store", f"{path.stem}.db")
     if store is None and not _is_server(place):
         place = str(folder / place)
@@ -155,6 +169,14 @@ def _budget(where: str, value: Any) -> Budget:
 
 def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
     return None if value == "unknown" else check_range(where, value)
+
+
+def check_sources(where: str, value: Any) -> list[str]:
+    """Where a prior is read from: one text or a list of them."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts:
+        raise RisingBanditsError(f'{where} must be files of earlier runs, such as ["last.db"], got {shown(value)}.')
+    return [check_text(where, text) for text in texts]
 
 
 def _arms_list(where: str, value: Any) -> list[Any]:
@@ -196,13 +218,19 @@ _DEFAULTS: dict[str, Check] = {
     "shell": check_flag,
     "timeout": _positive,
 }
-_ARM: dict[str, Check] = {**_DEFAULTS, "name": _arm_name, "max_pulls": check_positive_int}
+_ARM: dict[str, Check] = {
+    **_DEFAULTS,
+    "name": _arm_name,
+    "max_pulls": check_positive_int,
+    "settings": check_arm_settings,
+}
 _PLAN: dict[str, Check] = {
     **{name: setting.check for name, setting in SETTINGS.items() if setting.in_plan},
     "arms": _arms_list,
     "budget": _budget,
     "defaults": lambda where, value: read_table(f"{where}.", value, _DEFAULTS),
     "jobs": check_positive_int,
+    "prior": check_sources,
     "reward_range": _reward_range,
     "store": check_text,
 }

@@ -14,30 +14,30 @@ import numpy as np
 from risingbandits._core.types import Floats
 
 LEAST_ARMS = 3  # of a task that says anything
-_SHARE = 0.05  # of a curve, whose mean is its level
+_SHARE = 0.05  # of a curve that is known to its end, whose mean is its level
 
 
-def normal_scores(curves: Sequence[Floats]) -> Floats:
+def normal_scores(curves: Sequence[Floats], share: float = _SHARE) -> Floats:
     """A normal score for each curve (high is good), by comparing every pair at the age of the younger one.
 
-    The level at an age is the mean of the last 5 % of the values until then, of at least one. An arm whose last level
-    is not finite has failed and is below all that have not. Who wins how many comparisons (ties count one half) gives
-    the ranks, and a rank r of m from 0 the score Phi^-1((r + 1/2) / m).
+    The level at an age is the mean of the last ``share`` of the values until then, of at least one. An arm whose last
+    level is not finite has failed and is below all that have not. Who wins how many comparisons (ties count one half)
+    gives the ranks, and a rank r of m from 0 the score Phi^-1((r + 1/2) / m).
 
     >>> curves = [np.array([0.1, 0.2, 0.9]), np.array([0.3, 0.4]), np.array([0.0]), np.array([0.5, np.nan])]
     >>> normal_scores(curves).round(2).tolist()
     [0.32, 1.15, -0.32, -1.15]
     """
-    return scores_of_ranks(wins(curves))
+    return scores_of_ranks(wins(curves, share))
 
 
-def wins(curves: Sequence[Floats]) -> Floats:
+def wins(curves: Sequence[Floats], share: float = _SHARE) -> Floats:
     """How many comparisons each curve wins."""
     lengths = np.array([len(curve) for curve in curves], int)
-    failed = np.array([not math.isfinite(_level(curve, len(curve))) for curve in curves], bool)
+    failed = np.array([not math.isfinite(_level(curve, len(curve), share)) for curve in curves], bool)
     won = np.zeros(len(curves))
     for age in sorted({len(curve) for curve in curves}):
-        first = age - _width(age)
+        first = age - _width(age, share)
         older = np.flatnonzero(lengths >= age)
         with np.errstate(invalid="ignore"):  # inf - inf
             levels = np.stack([curves[i][first:age] for i in older.tolist()]).mean(axis=1)
@@ -86,10 +86,10 @@ def rank_correlation(one: Floats, other: Floats) -> float | None:
     return float(first @ second) / scale if scale > 0.0 else None
 
 
-def _width(age: int) -> int:
-    return max(1, math.ceil(_SHARE * age))
+def _width(age: int, share: float) -> int:
+    return max(1, math.ceil(share * age))
 
 
-def _level(curve: Floats, age: int) -> float:
+def _level(curve: Floats, age: int, share: float) -> float:
     with np.errstate(invalid="ignore"):
-        return float(curve[age - _width(age) : age].mean())
+        return float(curve[age - _width(age, share) : age].mean())

@@ -8,7 +8,7 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
-from risingbandits.allocation.ledger import ArmState
+from risingbandits.allocation.arm_state import ArmState
 from risingbandits.reports.allocation_log import AllocationLog, Outlook
 from risingbandits.reports.figure_data import MUTED, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw

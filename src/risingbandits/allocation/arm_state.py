@@ -1,0 +1,76 @@
+"""What is known of one arm, and of a pull of it that was given out."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from risingbandits.allocation.pull import Pull
+
+
+class Flight:
+    """A pull that was given out and is not told."""
+
+    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "worker")
+
+    def __init__(self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str):
+        self.id, self.arm, self.n, self.attempt = id, arm, n, attempt
+        self.asked, self.deadline, self.worker = asked, deadline, worker
+
+    @property
+    def pull(self) -> Pull:
+        """The token."""
+        return Pull(self.id, self.arm.name, self.n, self.attempt)
+
+
+class ArmState:
+    """What is known of one arm; without a number among the arms, of a slot that has none yet."""
+
+    __slots__ = (
+        "attempts",
+        "bound",
+        "cost",
+        "failures",
+        "flight",
+        "index",
+        "limit",
+        "masked",
+        "name",
+        "place",
+        "retired",
+        "rewards",
+        "settings",
+        "warm",
+    )
+
+    def __init__(self, name: str, index: int, limit: int | None, history: Iterable[float]) -> None:
+        self.name = name
+        self.index = index  # among all arms, -1 for a slot without an arm
+        self.limit = limit  # of pulls, None: any number
+        self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
+        self.warm = len(self.rewards)  # how many of them are from earlier runs
+        self.place = -1  # its number for the policy, -1 while it is not opened
+        self.bound = ""  # why it was opened when it was, where slots wait for their arms
+        self.flight: Flight | None = None
+        self.cost = 0.0
+        self.failures = 0  # in a row
+        self.attempts = 0  # of its next pull
+        self.masked = False
+        self.retired: str | None = None  # the reason
+        self.settings: dict[str, float | str] = {}  # what it is, for people and for priors
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has had all the pulls it can take."""
+        return self.limit is not None and len(self.rewards) >= self.limit
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the policy may choose it, once it is not in flight."""
+        return self.place >= 0 and self.retired is None and not self.masked and not self.exhausted
+
+
+def recent_mean(arm: ArmState) -> float:
+    """The mean of the last quarter of an arm's rewards."""
+    last = arm.rewards[-max(1, len(arm.rewards) // 4) :]
+    return sum(last) / len(last)

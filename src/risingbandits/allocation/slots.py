@@ -1,0 +1,126 @@
+"""Which arm a slot gets when it is first asked for, where arms are opened in the order of what is believed of them.
+
+Pure: what is decided here follows from the prior, the seed and what the opened arms have shown. It is kept as an event,
+so that a replay does not decide again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from risingbandits._core.types import Floats
+from risingbandits.allocation.arm_state import ArmState
+from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.prior.scores import normal_scores
+
+_RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
+_WEIGHT = 4.0  # of the trust that is there from the start, in arms
+_LEAST_VARIANCE = 0.05  # of the means, for that weight
+_MOST_TRUST = 1.5
+_LEAST_TRUST, _LEAST_ARMS = 0.25, 8  # with less trust after so many arms the prior is dropped
+_SHARE = 1 / 3  # of a young curve, whose mean is its level
+DROPPED = "dropped"
+
+
+class Binding(NamedTuple):
+    """An arm for a slot."""
+
+    arm: ArmState
+    reason: str  #: "prior", "random", "given" or "dropped: ..."
+    score: float | None = None  #: the mean that was believed of it
+    trust: float | None = None  #: how far the opened arms confirm the prior: 1 fully, 0 not at all
+
+
+class SlotRule:
+    """The rule. Without a prior, arms are opened as they are given.
+
+    Examples
+    --------
+    >>> from risingbandits.allocation.prior.beliefs import Belief
+    >>> rule = SlotRule(Prior({"good": Belief(0.9, 0.5, "3 tasks")}), seed=0)
+    >>> arms = [ArmState("stranger", 0, None, ()), ArmState("good", 1, None, ())]
+    >>> rule.choose(arms, opened=[])[0].name
+    'good'
+    """
+
+    def __init__(self, prior: Prior | None, seed: int) -> None:
+        self.prior, self.seed = prior, seed
+
+    def choose(
+        self, closed: Iterable[ArmState], opened: Iterable[ArmState], sign: float = 1.0, dropped: bool = False
+    ) -> Binding:
+        """The next of the ``closed`` arms that may be pulled, given what the ``opened`` ones have shown.
+
+        ``sign`` is -1 for losses; ``dropped`` says that the prior was, before.
+        """
+        closed = [arm for arm in closed if _may_open(arm)]
+        if self.prior is None:
+            return Binding(closed[0], "given")
+        bound = [arm for arm in opened if arm.index >= 0]
+        trust = self.trust(bound, sign)
+        told = sum(len(arm.rewards) > 0 for arm in bound)
+        drop = dropped or (trust < _LEAST_TRUST and told >= _LEAST_ARMS)
+        arm, reason = next(self.order(closed, len(bound), drop))
+        if drop:
+            reason = DROPPED if dropped else f"{DROPPED}: {told} arms contradict the prior (confirmed {trust:.2g})"
+        return Binding(arm, reason, self.prior.of(arm.name).mean, trust)
+
+    def order(self, closed: Iterable[ArmState], opened: int, dropped: bool = False) -> Iterator[tuple[ArmState, str]]:
+        """The closed arms as they would be opened after ``opened`` others, and why."""
+        left = list(closed)
+        if self.prior is None:
+            yield from ((arm, "given") for arm in left)
+            return
+        means = {arm.index: self.prior.of(arm.name).mean for arm in left}
+        # By the number of the arm, so that one that is added leaves the others as they are.
+        ties = np.random.default_rng([self.seed, 3]).random(1 + max(means, default=0))
+        left.sort(key=lambda arm: (-means[arm.index], ties[arm.index]))
+        while left:
+            opened += 1
+            at, reason = 0, "prior"
+            if dropped or opened % _RANDOM_EVERY == 0:
+                at = int(np.random.default_rng([self.seed, 2, opened]).integers(len(left)))
+                reason = DROPPED if dropped else "random"
+            yield left.pop(at), reason
+
+    def trust(self, opened: Iterable[ArmState], sign: float = 1.0) -> float:
+        """How far the opened arms confirm the prior: their scores by least squares on what was believed of them."""
+        told = [arm for arm in opened if len(arm.rewards)]
+        if self.prior is None or len(told) < 2:
+            return 1.0
+        believed = np.array([self.prior.of(arm.name).mean for arm in told])
+        ages = np.array([len(arm.rewards) for arm in told], dtype=float)
+        weights = np.minimum(1.0, ages / np.median(ages))
+        scores = normal_scores([sign * np.array(arm.rewards) for arm in told], _SHARE)
+        start = _WEIGHT * max(_LEAST_VARIANCE, float(believed.var()))
+        believed -= believed.mean()
+        shown = start + float(weights @ (scores * believed))
+        return min(_MOST_TRUST, max(0.0, shown / (start + float(weights @ believed**2))))
+
+    def beliefs(
+        self, opened: Sequence[ArmState], closed: Sequence[ArmState], trust: float, dropped: bool
+    ) -> tuple[Floats, Floats]:
+        """The means and deviations that are believed of slots, by the arms that they have or would get."""
+        count = sum(arm.index >= 0 for arm in opened)
+        following = self.order((arm for arm in closed if _may_open(arm)), count, dropped)
+        waiting = chain((arm for arm, _ in following), (arm for arm in closed if arm.masked and arm.retired is None))
+        arms = [slot if slot.index >= 0 else next(waiting, slot) for slot in opened]
+        if self.prior is None or dropped:
+            return np.zeros(len(arms)), np.ones(len(arms))
+        known = [self.prior.of(arm.name) for arm in arms]
+        return trust * np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+
+
+def new_slot(place: int) -> ArmState:
+    """A number for the policy that has no arm yet."""
+    slot = ArmState("", -1, None, ())
+    slot.place = place
+    return slot
+
+
+def _may_open(arm: ArmState) -> bool:
+    return arm.retired is None and not arm.masked
