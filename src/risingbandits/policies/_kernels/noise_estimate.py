@@ -73,7 +73,8 @@ class NoisePolicy(Policy):
 
 def extended(state_class: Any, module: str) -> Any:
     """The state with the fields of an estimate at the end, a class that its module must keep as ``SmoothState``."""
-    return namedtuple("SmoothState", (*state_class._fields, "smooth", "noise", "pooled"), module=module)
+    added = [name for name in ("smooth", "noise", "pooled") if name not in state_class._fields]
+    return namedtuple("SmoothState", (*state_class._fields, *added), module=module)
 
 
 def new_fields(sigma: Any, n_arms: int, own: int = 0) -> dict[str, Any]:

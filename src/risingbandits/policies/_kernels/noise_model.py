@@ -88,14 +88,20 @@ def by_bends(noise: Records) -> bool:
 
 @kernel
 def pooled(noise: Records) -> float:
-    """The variance of a reward of an arm of which nothing is known."""
+    """The variance of a reward of an arm of which nothing is known, for rewards in [0, 1]."""
+    return min(_LARGEST, unbounded(noise))
+
+
+@kernel
+def unbounded(noise: Records) -> float:
+    """The same for any rewards."""
     if noise["mixed"][0] == 0:
         return _LARGEST
     variance = min(_mean(noise["bends"][0], noise["triples"][0]), _mean(noise["squares"][0], noise["pairs"][0]))
     step = noise["step"][0]
     if step < math.inf:
         variance = max(variance, 0.25 * step * step)
-    return min(_LARGEST, variance)
+    return variance
 
 
 @kernel
