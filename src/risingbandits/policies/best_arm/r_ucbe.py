@@ -122,6 +122,7 @@ class RUCBE(noise_estimate.NoisePolicy):
     summary = "optimism about the mean after T pulls, to find the best arm"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    smooth_state = SmoothState
     scratch = frozenset({"pool"})
     needs_horizon = True
     objective = "best-arm"
@@ -144,7 +145,7 @@ class RUCBE(noise_estimate.NoisePolicy):
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
         )
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
+        return self.with_noise(state, n_arms)
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -130,6 +130,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     summary = "mean plus sigma sqrt(4 log t / n)"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
 
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
     ties: str = tie_rule()
@@ -137,7 +138,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         scale = 2.0 * self.unit_sigma()
         state = State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
+        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

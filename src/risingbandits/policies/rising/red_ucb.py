@@ -19,7 +19,7 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends, watched
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting, tie_rule
@@ -293,6 +293,7 @@ class REdUCB(noise_estimate.NoisePolicy):
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
     kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
     scratch = frozenset({"pool", "root_log", "bounds"})
 
     eps: float = setting(0.25, _check_eps)
@@ -325,12 +326,12 @@ class REdUCB(noise_estimate.NoisePolicy):
             block=block,
             bounds=bounds,
         )
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms, own=2)) if self.smooth else state
+        return self.with_noise(state, n_arms, own=2)
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         if self.smooth or n_arms < pruning.PRUNING_FROM:  # an estimate changes all lines at once: nothing to prune
             return super().kernels_for(n_arms, horizon)
-        return self.kernels_of_many
+        return watched.watched_kernels(self.kernels_of_many) if self.is_watched else self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
