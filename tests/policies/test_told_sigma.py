@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,6 +120,19 @@ def test_index_policies_say_that_sigma_is_too_small_and_keep_it(policy: Policy) 
     with pytest.warns(UserWarning, match=said) as caught:
         play_noise(told.reset(40, 2_000, seed=2), 2_000)  # so many arms that R-ed-UCB has its other kernels
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("policy", [GaussianUCB(sigma=0.01), CommitUCB(sigma=0.01)], ids=repr)
+def test_what_was_said_is_not_said_again_by_copies(policy: Policy, tmp_path: Path) -> None:
+    """A remark would be an error. A new run has its own."""
+    run = policy.reset(2, 2_000)
+    with pytest.warns(UserWarning, match="sigma=0.01 is contradicted"):
+        play_noise(run, 500)
+    for copy in (run.clone(), Policy.load(run.save(tmp_path / "run.npz")), pickle.loads(pickle.dumps(run))):
+        play_noise(copy, 200)
+        assert copy.rounds == 700
+    with pytest.warns(UserWarning, match="sigma=0.01 is contradicted"):
+        play_noise(run.reset(2, 2_000), 500)
 
 
 def test_noise_beyond_that_of_rewards_in_0_and_1_cannot_be_estimated() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import kernel
+from risingbandits._core.types import Floats
 from risingbandits.policies._kernels import noise_model
 from risingbandits.policies.commit import _lines
 
@@ -58,18 +59,21 @@ def own_variance(state: Any, arm: int, prior: float) -> float:
 
 
 @kernel
+def fourth(pool: Floats, start: int, last: int) -> float:
+    """The fourth difference of the five rewards that end with pull number ``last``."""
+    before = _lines.prefix(pool, start, last - 1)
+    earlier = _lines.prefix(pool, start, last - 2)
+    third = _lines.prefix(pool, start, last - 3)
+    second = _lines.prefix(pool, start, last - 4)
+    first = _lines.prefix(pool, start, last - 5)
+    reward = _lines.prefix(pool, start, last) - before
+    return reward - 4.0 * (before - earlier) + 6.0 * (earlier - third) - 4.0 * (third - second) + (second - first)
+
+
+@kernel
 def contradict(state: Any, arm: int, last: int) -> bool:
     """Whether it is now sure that ``state.sigma`` > 0 is too small, with the five rewards that end with ``last``.
 
     ``last`` is a multiple of five and not the first, as the first pulls may jump.
     """
-    pool = state.pool
-    start = state.places[arm, 0]
-    before = _lines.prefix(pool, start, last - 1)
-    earlier = _lines.prefix(pool, start, last - 2)
-    third = _lines.prefix(pool, start, last - 3)
-    fourth = _lines.prefix(pool, start, last - 4)
-    fifth = _lines.prefix(pool, start, last - 5)
-    reward = _lines.prefix(pool, start, last) - before
-    wiggle = reward - 4.0 * (before - earlier) + 6.0 * (earlier - third) - 4.0 * (third - fourth) + (fourth - fifth)
-    return noise_model.contradict(state.noise, state.sigma, wiggle)
+    return noise_model.contradict(state.noise, state.sigma, fourth(state.pool, state.places[arm, 0], last))
