@@ -161,7 +161,7 @@ class SlowOpenByValue:
     def tell(self, arm: int, reward: float) -> None:
         curve = self.curves.setdefault(arm, [])
         curve.append(reward)
-        if self.guard and len(curve) % 5 == 0 and len(curve) > 5:
+        if self.guard and len(curve) % 5 == 0 and 5 < len(curve) <= 500:
             self.guard.look(curve[-5:])
 
     def decide(self) -> list[int]:

@@ -33,6 +33,7 @@ _FAVOUR = 0.4  # spreads that a normal score of 1 counts in the choice of the in
 _LEAST_SPREAD = 0.05  # of the spread believed at first
 _LONGER = 1.7  # from one length of a trial to the next that is considered
 _BATCH = 1.05  # pulls grow by this factor until the next decision
+_WATCHED = 500  # pulls of an arm that may contradict a told sigma: enough to notice, and nothing for long runs
 _MOST_NOISE = 0.25  # variance of the noise of rewards in [0, 1]
 
 OPEN = NOBODY = -1
@@ -257,7 +258,7 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
         _opening.enter(state.order, plan, arm)
     elif n > 2:
         _measure_noise(state, start, n)
-        if state.sigma > 0.0 and n % _differences.BLOCK == 0 and n > _differences.BLOCK:  # the first pulls may jump
+        if n <= _WATCHED and state.sigma > 0.0 and n % _differences.BLOCK == 0:
             _watch_sigma(state, start, n)
     if plan["next"][0] != arm or n >= plan["until"][0]:
         _decide(state, t)
@@ -278,6 +279,8 @@ def _measure_noise(state: Any, start: int, n: int) -> None:
 def _watch_sigma(state: Any, start: int, n: int) -> None:
     """Whether the told sigma is too small for the last five rewards, beside all blocks before (`noise_model`)."""
     plan = state.plan
+    if n == _differences.BLOCK:  # the first pulls may jump
+        return
     difference = _differences.fourth(state.pool, start, n)
     plan["evidence"][0] = noise_model.weigh(plan["evidence"][0], state.sigma, difference)
     if noise_model.is_enough(plan["evidence"][0]):
