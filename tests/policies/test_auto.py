@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,20 @@ def test_recommended_is_auto_for_either_objective() -> None:
 def test_settings_that_are_not_allowed(settings: dict[str, str], words: str) -> None:
     with pytest.raises(RisingBanditsError, match=f"^{words} must be"):
         Auto(**settings).validate()
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments", "words"),
+    [
+        (Auto(), (0, 10), "n_arms must be"),
+        (Auto(), (2, 0), "horizon must be"),
+        (Auto(), (2, 1.5), "horizon must be"),
+        (Auto(objective="most"), (2, 10), "objective must be"),
+    ],
+)
+def test_who_plays_is_not_said_of_what_cannot_be_played(policy: Auto, arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(RisingBanditsError, match=f"^{words}"):
+        policy.chosen(*arguments)
 
 
 def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:

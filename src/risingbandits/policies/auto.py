@@ -11,6 +11,7 @@ import itertools
 from functools import cache
 from typing import Any, Self
 
+from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
@@ -77,6 +78,10 @@ class Auto(Policy):
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_positive_int("n_arms", n_arms)
+        if horizon is not None:
+            check_positive_int("horizon", horizon)
         if self.objective == "best-arm":
             return ScoutedHalving(order=self.order)
         if (_LOOK_AHEAD * rounds if horizon is None else horizon) < FEW * n_arms:

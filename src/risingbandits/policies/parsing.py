@@ -6,11 +6,11 @@ Values are read as Python literals and never run.
 from __future__ import annotations
 
 import ast
-import inspect
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.policies import Policy, policy_class
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import make_policy, policy_class
 
 
 def parse_policies(text: str) -> dict[str, Policy]:
@@ -24,6 +24,18 @@ def parse_policies(text: str) -> dict[str, Policy]:
         if parts.count(part) > 1:
             raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
     return {part: _policy(part) for part in parts}
+
+
+def parse_policy(text: str) -> Policy:
+    """One policy from its name with optional settings.
+
+    >>> parse_policy("commit-ucb(sigma=0.1)")
+    CommitUCB(sigma=0.1)
+    """
+    policies = list(parse_policies(text).values())
+    if len(policies) != 1:
+        raise RisingBanditsError(f"policy must be one policy, got {text!r}.")
+    return policies[0]
 
 
 def _split(text: str) -> list[str]:
@@ -52,12 +64,10 @@ def _policy(text: str) -> Policy:
     if not parenthesis:
         return kind()
     values = _settings(text, settings)
-    known = list(inspect.signature(kind).parameters)
-    for setting in values:
-        if setting not in known:
-            allowed = f"it has {', '.join(known)}" if known else "it has none"
-            raise RisingBanditsError(f"policies: {name.strip()} has no setting {setting!r}; {allowed}.")
-    return kind(**values)
+    try:
+        return make_policy(kind, values)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"policies: {error}") from None
 
 
 def _settings(text: str, settings: str) -> dict[str, Any]:
