@@ -18,6 +18,7 @@ from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.scores import normal_scores
 
 _RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
+_YARDSTICK = 3  # the second arm is a third down the order: it costs little, and finds out a prior that is wrong
 _WEIGHT = 4.0  # of the trust that is there from the start, in arms
 _LEAST_VARIANCE = 0.05  # of the means, for that weight
 _MOST_TRUST = 1.5
@@ -30,7 +31,7 @@ class Binding(NamedTuple):
     """An arm for a slot."""
 
     arm: ArmState
-    reason: str  #: "prior", "random", "given" or "dropped: ..."
+    reason: str  #: "prior", "yardstick", "random", "given" or "dropped: ..."
     score: float | None = None  #: the mean that was believed of it
     trust: float | None = None  #: how far the opened arms confirm the prior: 1 fully, 0 not at all
 
@@ -82,7 +83,9 @@ class SlotRule:
         while left:
             opened += 1
             at, reason = 0, "prior"
-            if dropped or opened % _RANDOM_EVERY == 0:
+            if opened == 2 and not dropped:
+                at, reason = len(left) // _YARDSTICK, "yardstick"
+            elif dropped or opened % _RANDOM_EVERY == 0:
                 at = int(np.random.default_rng([self.seed, 2, opened]).integers(len(left)))
                 reason = DROPPED if dropped else "random"
             yield left.pop(at), reason
@@ -101,10 +104,11 @@ class SlotRule:
         shown = start + float(weights @ (scores * believed))
         return min(_MOST_TRUST, max(0.0, shown / (start + float(weights @ believed**2))))
 
-    def beliefs(
-        self, opened: Sequence[ArmState], closed: Sequence[ArmState], trust: float, dropped: bool
-    ) -> tuple[Floats, Floats]:
-        """The means and deviations that are believed of slots, by the arms that they have or would get."""
+    def beliefs(self, opened: Sequence[ArmState], closed: Sequence[ArmState], dropped: bool) -> tuple[Floats, Floats]:
+        """The means and deviations that are believed of slots, by the arms that they have or would get.
+
+        How far they are confirmed is not in them: policies that take beliefs in judge that themselves.
+        """
         count = sum(arm.index >= 0 for arm in opened)
         following = self.order((arm for arm in closed if _may_open(arm)), count, dropped)
         waiting = chain((arm for arm, _ in following), (arm for arm in closed if arm.masked and arm.retired is None))
@@ -112,7 +116,7 @@ class SlotRule:
         if self.prior is None or dropped:
             return np.zeros(len(arms)), np.ones(len(arms))
         known = [self.prior.of(arm.name) for arm in arms]
-        return trust * np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+        return np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
 
 
 def new_slot(place: int) -> ArmState:
