@@ -18,7 +18,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.scores import normal_scores
-from risingbandits.allocation.slots import SlotRule
+from risingbandits.allocation.slots import SlotRule, new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Policy, policy_class
@@ -138,6 +138,24 @@ def test_trust_is_as_defined(seed: int) -> None:
     if told:
         found = normal_scores([np.array(curve) for curve in told], 1 / 3)
         assert found == pytest.approx(reference_slots.scores(told), abs=1e-9)
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_is_as_defined(seed: int, dropped: bool) -> None:
+    rng = np.random.default_rng(seed)
+    arms = [ArmState(f"arm {i}", i, None, ()) for i in range(25)]
+    prior = Prior({arm.name: Belief(float(rng.integers(3)), 1.0, "") for arm in arms[: rng.integers(25)]})
+    closed = [arms[i] for i in rng.permutation(25)[: rng.integers(1, 26)]]
+    means = {arm.index: prior.of(arm.name).mean for arm in closed}
+    rule = SlotRule(prior, seed)
+    for opened in (0, 1, 7):
+        found = [(arm.index, why) for arm, why in rule.order(closed, opened, dropped)]
+        assert found == reference_slots.order(means, opened, seed, dropped)
+    slots = [new_slot(place) for place in range(len(closed))]
+    expected = [prior.beliefs.get(f"arm {i}", (0.0, 1.0)) for i, _ in reference_slots.order(means, 0, seed, False)]
+    believed = [(0.0, 1.0)] * len(closed) if dropped else [(belief[0], belief[1]) for belief in expected]
+    assert list(zip(*rule.beliefs(slots, closed, dropped), strict=True)) == believed
 
 
 class Believer(policy_class("round-robin")):  # type: ignore[misc]
