@@ -330,7 +330,17 @@ def test_explain_says_where_the_places_are_from() -> None:
     trust = reference_slots.trust(*shown(allocator))
     assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
     text = table.text_table()
-    assert text.header[10:] == ("prior", "from", "opened", "by")
+    assert text.header == ("arm", "pulls", "cost", "last", "level", "status", "why", "prior", "opened")
+    assert text.numeric == {1, 2, 3, 4}
+    cells = {row[0]: row[-2:] for row in text.rows}
+    assert cells[best] == ("0.99, 3 tasks", "1, by the prior")
+    assert cells["arm 11"] == ("0.50, stranger", "-" if not table["arm 11"].slot else cells["arm 11"][1])
+    assert sorted(cell.partition(", ")[2] for _, cell in cells.values()) == [
+        *[""] * 3,
+        "at random",
+        *["by the prior"] * 7,
+        "to test the prior",
+    ]
     assert text.title.endswith(table.prior)
     plain = Allocator(NAMES, 400, policy="round-robin").explain().text_table()
     assert plain.header[-1] == "why", "as ever without a prior"
@@ -399,4 +409,4 @@ def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
         log = AllocationLog(reader.settings)
         log.take(reader.events())
         assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
-        assert log.arms_table(20).header[-4:] == ("prior", "from", "opened", "by")
+        assert log.arms_table(20).header[-2:] == ("prior", "opened")

@@ -152,6 +152,11 @@ def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     [entry] = (tmp_path / "kept").iterdir()
     again = outcome(capsys, "run", tmp_path / "plan.toml", "--fresh")[1]
     assert "prior from 1 task" in again
+    assert again.splitlines()[-1].startswith(f"Remembered: {tmp_path / 'kept' / 'plan 20'}")
+    opened = outcome(capsys, "log", tmp_path / "plan.db", "--kind", "bind")[1].splitlines()[0]
+    assert opened.split()[3:7] == ["bind", "arm", "2", "slot"]
+    assert " believed 0." in opened
+    assert opened.endswith("confirmed 1  prior")
     assert len(list((tmp_path / "kept").iterdir())) == 2, "the run that was put aside stays in memory"
     written = entry.read_bytes()
     elsewhere = outcome(
@@ -161,7 +166,7 @@ def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert entry.read_bytes() == written
     listed = json.loads(outcome(capsys, "memory", "list", tmp_path / "other", "--json")[1])
     assert [(row["run"].split()[0], row["best arm"]) for row in listed] == [("b", "arm 2")]
-    assert outcome(capsys, "memory", "forget", tmp_path / "other", "b 20")[0] == 0
+    assert outcome(capsys, "memory", "forget", tmp_path / "other", "b 20")[1] == f"Forgotten: {listed[0]['run']}\n"
     assert list((tmp_path / "other").iterdir()) == []
     code, _, err = outcome(
         capsys, "run", tmp_path / "plan.toml", "--fresh", "--memory", tmp_path / "plan.toml", "--check"

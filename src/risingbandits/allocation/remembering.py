@@ -37,15 +37,17 @@ def remember_run(allocator: Allocator, name: str | None = None) -> Path:
         return remember(allocator.memory, ledger, name=name, identity=identity)
 
 
-def remember_quietly(allocator: Allocator) -> None:
+def remember_quietly(allocator: Allocator) -> Path | None:
     """The same where there is a memory and something to remember; what hinders it is a warning, for the run is done."""
     if allocator.memory is None or not allocator.ledger.told:
-        return
+        return None
     try:
         path = remember_run(allocator)
-        log.info("%s: remembered in %s", allocator.store.name, path)
     except (OSError, RisingBanditsError) as error:
         log.warning("the run is not remembered in %s: %s", allocator.memory, error)
+        return None
+    log.info("%s: remembered in %s", allocator.store.name, path)
+    return path
 
 
 def run_name(store: str, begun: float, identity: str) -> str:

@@ -15,6 +15,14 @@ from risingbandits.policies.explanation import Explanation
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
 
+_OPENED = {
+    "prior": "by the prior",
+    "yardstick": "to test the prior",
+    "random": "at random",
+    "given": "as given",
+    "dropped": "at random, prior dropped",
+}
+
 
 class ArmRow(NamedTuple):
     """One arm. Rewards are in the user's units; NaN where nothing is known."""
@@ -32,7 +40,9 @@ class ArmRow(NamedTuple):
     prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
-    bound: str = ""  #: why it was opened when it was: "prior", "random", "given", "dropped" or "warm start"
+    bound: str = (
+        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
+    )
     settings: str = ""  #: what it is
 
 
@@ -54,13 +64,15 @@ class AllocationTable:
         rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:10]) for row in self.rows]
         header, numeric, title = ArmRow._fields[:10], set(range(1, 8)), self.title
         if self.prior:
-            more = [(f"{row.prior:.2f}", row.source, str(row.slot or "-"), row.bound or "-") for row in self.rows]
-            rows = [(*row, *its) for row, its in zip(rows, more, strict=True)]
-            header, numeric, title = (
-                (*header, "prior", "from", "opened", "by"),
-                numeric | {10, 12},
-                f"{title}; {self.prior}",
-            )
+            # Why an arm has its place stands beside what is believed of it; columns without a number make room.
+            told = [at for at in range(10) if at not in numeric or any(row[at] != "-" for row in rows)]
+            rows = [
+                (*(row[at] for at in told), f"{its.prior:.2f}, {its.source}", _opened(its))
+                for row, its in zip(rows, self.rows, strict=True)
+            ]
+            header = (*(header[at] for at in told), "prior", "opened")
+            numeric = {at for at, before in enumerate(told) if before in numeric}
+            title = f"{title};\n{self.prior}"
         if any(row.settings for row in self.rows):
             rows = [(*row, its.settings) for row, its in zip(rows, self.rows, strict=True)]
             header = (*header, "settings")
@@ -98,7 +110,7 @@ def prior_sentence(ledger: Ledger) -> str:
         why = next((arm.bound for arm in ledger.opened if ": " in arm.bound), "the run contradicts it")
         return f"{said}, dropped: {why.partition(': ')[2] or why}"
     told = [arm for arm in ledger.opened if arm.rewards]
-    if len(told) > 1:
+    if len(told) > 1:  # 1 is as much as was expected, and it may be more
         said += f", so far confirmed {rule.trust(told, math.copysign(1.0, ledger.span)):.2g} by {len(told)} arms"
     return said
 
@@ -188,6 +200,11 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     mean, _, source = ledger.settings.prior.of(arm.name)
     quantile = 0.5 * math.erfc(-mean / math.sqrt(2.0))
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
+
+
+def _opened(row: ArmRow) -> str:
+    """As which one an arm was opened, and what decided that."""
+    return f"{row.slot}, {_OPENED.get(row.bound, row.bound)}" if row.slot else "-"
 
 
 def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:

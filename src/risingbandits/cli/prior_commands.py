@@ -119,8 +119,7 @@ def forget_run(folder: Folder, name: Annotated[str, typer.Argument(help="The run
     """Remove a run from a memory."""
     from risingbandits.allocation.prior.memory import forget
 
-    forget(folder, name)
-    typer.echo(f"Forgotten: {name}")
+    typer.echo(f"Forgotten: {forget(folder, name)}")
 
 
 def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:

@@ -87,7 +87,7 @@ def run(
     with running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             received = Driver(allocator, arms, jobs, display, patient=True).run()
-        remember_quietly(allocator)
+        entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
         show(arms_table(ledger))
@@ -95,6 +95,8 @@ def run(
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
         typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
+        if entry is not None:
+            typer.echo(f"Remembered: {entry}")
         failed = no_arm_left(ledger)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 

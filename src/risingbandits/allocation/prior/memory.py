@@ -105,9 +105,11 @@ def _entries(place: Path, passing: bool) -> Iterator[EarlierTask]:
                 raise
 
 
-def forget(folder: str | Path, name: str) -> None:
-    """Remove a run from the memory."""
-    remove(Path(folder).expanduser() / f"{_file_name(run_called(folder, name).name)}{ENDING}")
+def forget(folder: str | Path, name: str) -> str:
+    """Remove a run from the memory, by its name or a beginning that only it has; its name."""
+    found = run_called(folder, name).name
+    remove(Path(folder).expanduser() / f"{_file_name(found)}{ENDING}")
+    return found
 
 
 def run_called(folder: str | Path, name: str) -> EarlierTask:
