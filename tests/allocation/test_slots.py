@@ -342,6 +342,10 @@ def test_explain_says_where_the_places_are_from() -> None:
         "to test the prior",
     ]
     assert text.title.endswith(table.prior)
+    without = Allocator(made(NAMES), 400, policy="round-robin")
+    play(without, 3)
+    assert [row[0] for row in without.explain().text_table().rows] == [*NAMES[:4], "8 more"], "the fourth is next"
+    assert len(without.explain().rows) == 12
     plain = Allocator(NAMES, 400, policy="round-robin").explain().text_table()
     assert plain.header[-1] == "why", "as ever without a prior"
     wrong = Allocator(NAMES, 400, policy="round-robin", prior=prior_of([-6.0 * top for top in tops]))
