@@ -18,7 +18,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.scores import normal_scores
-from risingbandits.allocation.slots import SlotRule
+from risingbandits.allocation.slots import SlotRule, new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Policy, policy_class
@@ -138,6 +138,24 @@ def test_trust_is_as_defined(seed: int) -> None:
     if told:
         found = normal_scores([np.array(curve) for curve in told], 1 / 3)
         assert found == pytest.approx(reference_slots.scores(told), abs=1e-9)
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_is_as_defined(seed: int, dropped: bool) -> None:
+    rng = np.random.default_rng(seed)
+    arms = [ArmState(f"arm {i}", i, None, ()) for i in range(25)]
+    prior = Prior({arm.name: Belief(float(rng.integers(3)), 1.0, "") for arm in arms[: rng.integers(25)]})
+    closed = [arms[i] for i in rng.permutation(25)[: rng.integers(1, 26)]]
+    means = {arm.index: prior.of(arm.name).mean for arm in closed}
+    rule = SlotRule(prior, seed)
+    for opened in (0, 1, 7):
+        found = [(arm.index, why) for arm, why in rule.order(closed, opened, dropped)]
+        assert found == reference_slots.order(means, opened, seed, dropped)
+    slots = [new_slot(place) for place in range(len(closed))]
+    expected = [prior.beliefs.get(f"arm {i}", (0.0, 1.0)) for i, _ in reference_slots.order(means, 0, seed, False)]
+    believed = [(0.0, 1.0)] * len(closed) if dropped else [(belief[0], belief[1]) for belief in expected]
+    assert list(zip(*rule.beliefs(slots, closed, dropped), strict=True)) == believed
 
 
 class Believer(policy_class("round-robin")):  # type: ignore[misc]
@@ -312,8 +330,22 @@ def test_explain_says_where_the_places_are_from() -> None:
     trust = reference_slots.trust(*shown(allocator))
     assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
     text = table.text_table()
-    assert text.header[10:] == ("prior", "from", "opened", "by")
+    assert text.header == ("arm", "pulls", "cost", "last", "level", "status", "why", "prior", "opened")
+    assert text.numeric == {1, 2, 3, 4}
+    cells = {row[0]: row[-2:] for row in text.rows}
+    assert cells[best] == ("0.99, 3 tasks", "1, by the prior")
+    assert cells["arm 11"] == ("0.50, stranger", "-" if not table["arm 11"].slot else cells["arm 11"][1])
+    assert sorted(cell.partition(", ")[2] for _, cell in cells.values()) == [
+        *[""] * 3,
+        "at random",
+        *["by the prior"] * 7,
+        "to test the prior",
+    ]
     assert text.title.endswith(table.prior)
+    without = Allocator(made(NAMES), 400, policy="round-robin")
+    play(without, 3)
+    assert [row[0] for row in without.explain().text_table().rows] == [*NAMES[:4], "8 more"], "the fourth is next"
+    assert len(without.explain().rows) == 12
     plain = Allocator(NAMES, 400, policy="round-robin").explain().text_table()
     assert plain.header[-1] == "why", "as ever without a prior"
     wrong = Allocator(NAMES, 400, policy="round-robin", prior=prior_of([-6.0 * top for top in tops]))
@@ -381,4 +413,4 @@ def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
         log = AllocationLog(reader.settings)
         log.take(reader.events())
         assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
-        assert log.arms_table(20).header[-4:] == ("prior", "from", "opened", "by")
+        assert log.arms_table(20).header[-2:] == ("prior", "opened")

@@ -7,6 +7,7 @@ so that a replay does not decide again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -76,19 +77,21 @@ class SlotRule:
         if self.prior is None:
             yield from ((arm, "given") for arm in left)
             return
-        means = {arm.index: self.prior.of(arm.name).mean for arm in left}
+        means = [self.prior.of(arm.name).mean for arm in left]
+        numbers = [arm.index for arm in left]
         # By the number of the arm, so that one that is added leaves the others as they are.
-        ties = np.random.default_rng([self.seed, 3]).random(1 + max(means, default=0))
-        left.sort(key=lambda arm: (-means[arm.index], ties[arm.index]))
+        ties = np.random.default_rng([self.seed, 3]).random(1 + max(numbers, default=0))
+        best_last = np.lexsort((ties[numbers], np.negative(means)))[::-1]  # where a list is quickly taken from
+        left = [left[i] for i in best_last.tolist()]
         while left:
             opened += 1
             at, reason = 0, "prior"
             if opened == 2 and not dropped:
                 at, reason = len(left) // _YARDSTICK, "yardstick"
             elif dropped or opened % _RANDOM_EVERY == 0:
-                at = int(np.random.default_rng([self.seed, 2, opened]).integers(len(left)))
+                at = _drawn(self.seed, opened, len(left))
                 reason = DROPPED if dropped else "random"
-            yield left.pop(at), reason
+            yield left.pop(-1 - at), reason
 
     def trust(self, opened: Iterable[ArmState], sign: float = 1.0) -> float:
         """How far the opened arms confirm the prior: their scores by least squares on what was believed of them."""
@@ -109,14 +112,20 @@ class SlotRule:
 
         How far they are confirmed is not in them: policies that take beliefs in judge that themselves.
         """
+        if self.prior is None or dropped:
+            return np.zeros(len(opened)), np.ones(len(opened))
         count = sum(arm.index >= 0 for arm in opened)
-        following = self.order((arm for arm in closed if _may_open(arm)), count, dropped)
+        following = self.order((arm for arm in closed if _may_open(arm)), count)
         waiting = chain((arm for arm, _ in following), (arm for arm in closed if arm.masked and arm.retired is None))
         arms = [slot if slot.index >= 0 else next(waiting, slot) for slot in opened]
-        if self.prior is None or dropped:
-            return np.zeros(len(arms)), np.ones(len(arms))
         known = [self.prior.of(arm.name) for arm in arms]
         return np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+
+
+@lru_cache(maxsize=1 << 14)  # after each opening the same draws lie ahead, and a generator costs more than all the rest
+def _drawn(seed: int, opened: int, count: int) -> int:
+    """Which of ``count`` arms is opened, where that is left to chance."""
+    return int(np.random.default_rng([seed, 2, opened]).integers(count))
 
 
 def new_slot(place: int) -> ArmState:
