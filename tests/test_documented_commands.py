@@ -97,7 +97,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Allocator(["small net", "large net"], budget=20, store=folder / "run.db") as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5)
-        remember(folder / "memory", allocator.ledger, name="may")
+        remember(folder / "runs", allocator.ledger, name="mnist")
     run(["risingbandits", "run", "plan.toml"], folder)
     run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
     arena = ["arena", "--quick", "--rows", "stationary", "--policies", "kl-ucb", "--record", "records/quick.json"]

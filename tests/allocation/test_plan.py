@@ -128,6 +128,10 @@ def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Pa
     assert plan.settings["prior"] == [str(tmp_path / "../last.db"), "postgresql://host/runs"]
     assert plan.settings["arm_settings"] == {"a": {"lr": 0.001, "opt": "adam"}}
     assert read(tmp_path, f'prior = "runs/*.db"\n{text}').settings["prior"] == [str(tmp_path / "runs/*.db")]
+    home = Path("~").expanduser()
+    assert read(tmp_path, f'prior = "~/a.db"\n{text}').settings["prior"] == [str(home / "a.db")]
+    for written, meant in (("runs", tmp_path / "runs"), ("~/.runs", home / ".runs"), ("/runs", Path("/runs"))):
+        assert read(tmp_path, f'memory = "{written}"\n{text}').settings["memory"] == str(meant)
     said = mistake(tmp_path, f"prior = 3\n{text}")
     assert said == 'prior must be files of earlier runs, such as ["last.db"], got 3.'
     said = mistake(tmp_path, arm(more="[arms.settings]\nlr = [1]"))

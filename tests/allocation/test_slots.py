@@ -18,7 +18,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.scores import normal_scores
-from risingbandits.allocation.slots import SlotRule
+from risingbandits.allocation.slots import SlotRule, new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Policy, policy_class
@@ -74,16 +74,25 @@ def test_bound_in_the_plain_order_nothing_changes(policy: Policy, pulls: int) ->
     assert {arm.bound for arm in bound.ledger.arms if arm.place >= 0} == {"given"}
 
 
-def test_the_order_of_the_prior_with_every_fifth_at_random() -> None:
+def test_the_order_of_the_prior_with_a_yardstick_and_every_fifth_at_random() -> None:
     means = [reward(name, 10**6) for name in NAMES]
     allocator = Allocator(NAMES, 400, policy="round-robin", prior=prior_of(means), seed=1)
     opened = play(allocator, 12)
     by_mean = [name for _, name in sorted(zip(means, NAMES, strict=True), reverse=True)]
-    drawn = [opened[4], opened[9]]
+    drawn = [opened[1], opened[4], opened[9]]
+    assert opened[1] == by_mean[4]  # a third down the eleven others
     assert opened != by_mean
     assert [name for name in opened if name not in drawn] == [name for name in by_mean if name not in drawn]
     bound = [event for event in allocator.store.events() if event.kind == "bind"]
-    assert [event.text for event in bound] == ["prior"] * 4 + ["random"] + ["prior"] * 4 + ["random"] + ["prior"] * 2
+    assert [event.text for event in bound] == [
+        "prior",
+        "yardstick",
+        *["prior"] * 2,
+        "random",
+        *["prior"] * 4,
+        "random",
+        *["prior"] * 2,
+    ]
     assert [event.n for event in bound] == list(range(12))
     assert [event.reward for event in bound] == [means[NAMES.index(name)] for name in opened]
     following = [event.kind for event in allocator.store.events()]
@@ -131,6 +140,24 @@ def test_trust_is_as_defined(seed: int) -> None:
         assert found == pytest.approx(reference_slots.scores(told), abs=1e-9)
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_is_as_defined(seed: int, dropped: bool) -> None:
+    rng = np.random.default_rng(seed)
+    arms = [ArmState(f"arm {i}", i, None, ()) for i in range(25)]
+    prior = Prior({arm.name: Belief(float(rng.integers(3)), 1.0, "") for arm in arms[: rng.integers(25)]})
+    closed = [arms[i] for i in rng.permutation(25)[: rng.integers(1, 26)]]
+    means = {arm.index: prior.of(arm.name).mean for arm in closed}
+    rule = SlotRule(prior, seed)
+    for opened in (0, 1, 7):
+        found = [(arm.index, why) for arm, why in rule.order(closed, opened, dropped)]
+        assert found == reference_slots.order(means, opened, seed, dropped)
+    slots = [new_slot(place) for place in range(len(closed))]
+    expected = [prior.beliefs.get(f"arm {i}", (0.0, 1.0)) for i, _ in reference_slots.order(means, 0, seed, False)]
+    believed = [(0.0, 1.0)] * len(closed) if dropped else [(belief[0], belief[1]) for belief in expected]
+    assert list(zip(*rule.beliefs(slots, closed, dropped), strict=True)) == believed
+
+
 class Believer(policy_class("round-robin")):  # type: ignore[misc]
     """Keeps what it was told to believe."""
 
@@ -144,19 +171,18 @@ def test_policies_that_believe_are_told_of_every_slot() -> None:
     prior = prior_of([0.1, 0.9, 0.5, -1.0])
     allocator = Allocator(NAMES[:5], 50, policy=Believer(), prior=prior)
     policy: Any = allocator.ledger.policy
-    assert policy.believed == ([0.9, 0.5, 0.1, 0.0, -1.0], [0.5, 0.5, 0.5, 1.0, 0.5])  # the fifth is what is left
+    assert policy.believed == ([0.9, 0.1, 0.5, 0.0, -1.0], [0.5, 0.5, 0.5, 1.0, 0.5])  # the fifth is what is left
     play(allocator, 3)
-    trust = allocator.ledger.trust
     opened = [arm.name for arm in allocator.ledger.opened if arm.index >= 0]
-    assert opened == ["arm 1", "arm 2", "arm 0"]
-    assert policy.believed[0] == pytest.approx([trust * mean for mean in (0.9, 0.5, 0.1, 0.0, -1.0)])
+    assert opened == ["arm 1", "arm 0", "arm 2"]
+    assert policy.believed[0] == [0.9, 0.1, 0.5, 0.0, -1.0]
     ledger = Ledger(allocator.settings)
     fold(ledger, allocator.store.events(), "memory")
     assert ledger.policy.believed == policy.believed  # type: ignore[attr-defined]
     allocator.add("arm 11")
     again: Any = allocator.ledger.policy
     assert again is not policy
-    assert again.believed[0] == pytest.approx([trust * mean for mean in (0.9, 0.5, 0.1, 0.0, 0.0, -1.0)])
+    assert again.believed[0] == [0.9, 0.1, 0.5, 0.0, 0.0, -1.0]
 
 
 ACTIONS = ("ask", "tell", "fail", "release", "sleep", "reopen", "add", "retire", "mask", "unmask")
@@ -299,13 +325,27 @@ def test_explain_says_where_the_places_are_from() -> None:
     assert table["arm 11"].source == "stranger"
     assert table["arm 11"].prior == 0.5
     opened = {row.slot: row.bound for row in table.rows if row.slot}
-    assert [opened[slot] for slot in range(1, 10)] == ["prior"] * 4 + ["random"] + ["prior"] * 4
+    assert [opened[slot] for slot in range(1, 10)] == ["prior", "yardstick", "prior", "prior", "random", *["prior"] * 4]
     assert [row.bound for row in table.rows if row.status == "closed"] == [""] * 3
     trust = reference_slots.trust(*shown(allocator))
     assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
     text = table.text_table()
-    assert text.header[10:] == ("prior", "from", "opened", "by")
+    assert text.header == ("arm", "pulls", "cost", "last", "level", "status", "why", "prior", "opened")
+    assert text.numeric == {1, 2, 3, 4}
+    cells = {row[0]: row[-2:] for row in text.rows}
+    assert cells[best] == ("0.99, 3 tasks", "1, by the prior")
+    assert cells["arm 11"] == ("0.50, stranger", "-" if not table["arm 11"].slot else cells["arm 11"][1])
+    assert sorted(cell.partition(", ")[2] for _, cell in cells.values()) == [
+        *[""] * 3,
+        "at random",
+        *["by the prior"] * 7,
+        "to test the prior",
+    ]
     assert text.title.endswith(table.prior)
+    without = Allocator(made(NAMES), 400, policy="round-robin")
+    play(without, 3)
+    assert [row[0] for row in without.explain().text_table().rows] == [*NAMES[:4], "8 more"], "the fourth is next"
+    assert len(without.explain().rows) == 12
     plain = Allocator(NAMES, 400, policy="round-robin").explain().text_table()
     assert plain.header[-1] == "why", "as ever without a prior"
     wrong = Allocator(NAMES, 400, policy="round-robin", prior=prior_of([-6.0 * top for top in tops]))
@@ -373,4 +413,4 @@ def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
         log = AllocationLog(reader.settings)
         log.take(reader.events())
         assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
-        assert log.arms_table(20).header[-4:] == ("prior", "from", "opened", "by")
+        assert log.arms_table(20).header[-2:] == ("prior", "opened")

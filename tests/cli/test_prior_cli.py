@@ -142,3 +142,34 @@ def test_memory(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         code, _, err = outcome(capsys, "memory", command, memory, "may")
         assert code == 2
         assert err.endswith("one of ['june'], got 'may'.\n")
+
+
+def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    head = 'budget = 40\nobjective = "best-arm"\nmemory = "kept"\n'
+    arms = "".join(f'[[arms]]\nname = "arm {i}"\ncommand = ["echo", "0.{9 - i}"]\n' for i in (5, 2, 4, 3))
+    (tmp_path / "plan.toml").write_text(head + arms)
+    assert outcome(capsys, "run", tmp_path / "plan.toml")[0] == 0
+    [entry] = (tmp_path / "kept").iterdir()
+    again = outcome(capsys, "run", tmp_path / "plan.toml", "--fresh")[1]
+    assert "prior from 1 task" in again
+    assert again.splitlines()[-1].startswith(f"Remembered: {tmp_path / 'kept' / 'plan 20'}")
+    opened = outcome(capsys, "log", tmp_path / "plan.db", "--kind", "bind")[1].splitlines()[0]
+    assert opened.split()[3:7] == ["bind", "arm", "2", "slot"]
+    assert " believed 0." in opened
+    assert opened.endswith("confirmed 1  prior")
+    assert len(list((tmp_path / "kept").iterdir())) == 2, "the run that was put aside stays in memory"
+    written = entry.read_bytes()
+    elsewhere = outcome(
+        capsys, "run", tmp_path / "plan.toml", "--memory", tmp_path / "other", "--store", tmp_path / "b.db"
+    )
+    assert "prior from" not in elsewhere[1]
+    assert entry.read_bytes() == written
+    listed = json.loads(outcome(capsys, "memory", "list", tmp_path / "other", "--json")[1])
+    assert [(row["run"].split()[0], row["best arm"]) for row in listed] == [("b", "arm 2")]
+    assert outcome(capsys, "memory", "forget", tmp_path / "other", "b 20")[1] == f"Forgotten: {listed[0]['run']}\n"
+    assert list((tmp_path / "other").iterdir()) == []
+    code, _, err = outcome(
+        capsys, "run", tmp_path / "plan.toml", "--fresh", "--memory", tmp_path / "plan.toml", "--check"
+    )
+    assert code == 2
+    assert "memory must be a folder" in err

@@ -1,9 +1,11 @@
-"""Trust in a prior as its definition says, pair by pair."""
+"""Trust in a prior as its definition says, pair by pair, and the order of arms, one after another."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+
+import numpy as np
 
 
 def level(curve: Sequence[float], age: int) -> float:
@@ -42,3 +44,19 @@ def trust(means: Sequence[float], curves: Sequence[Sequence[float]]) -> float:
         above += weight * score * (mean - centre)
         below += weight * (mean - centre) ** 2
     return min(1.5, max(0.0, above / below))
+
+
+def order(means: dict[int, float], opened: int, seed: int, dropped: bool) -> list[tuple[int, str]]:
+    """The arms by number as they are opened after so many others, and why."""
+    ties = np.random.default_rng([seed, 3]).random(1 + max(means))
+    left, found = sorted(means, key=lambda arm: (-means[arm], ties[arm])), []
+    while left:
+        opened += 1
+        if dropped or opened % 5 == 0:
+            drawn = int(np.random.default_rng([seed, 2, opened]).integers(len(left)))
+            found.append((left.pop(drawn), "dropped" if dropped else "random"))
+        elif opened == 2:
+            found.append((left.pop(len(left) // 3), "yardstick"))
+        else:
+            found.append((left.pop(0), "prior"))
+    return found

@@ -32,6 +32,7 @@ class SlowOpenByValue:
     curves: dict[int, list[float]] = field(default_factory=dict)  # in the order of opening
     planned: list[int] = field(default_factory=list)
     spread: float = 0.0
+    trust: float = 1.0
     needed: int = 0
     guard: Guard | None = None
     branches: dict[str, int] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class SlowOpenByValue:
 
     def sure(self, arm: int) -> float:
         n = len(self.curves[arm])
-        favour = 0.4 * self.spread * self.beliefs[arm][0] / n if self.beliefs else 0.0
+        favour = 0.4 * self.spread * self.trust * self.beliefs[arm][0] / n if self.beliefs else 0.0
         return self.level(arm, n) + favour - 0.75 * math.sqrt(self.noise / self.window(n))
 
     def ahead(self, arm: int, b: int) -> float:
@@ -75,19 +76,36 @@ class SlowOpenByValue:
 
     # -- what is believed -----------------------------------------------------------------------------------------
 
+    def trusted(self, arm: int) -> tuple[float, float]:
+        """What is believed of an arm as far as beliefs are trusted: mean and variance; 0 and 1 if not at all."""
+        assert self.beliefs is not None
+        mean, deviation = self.beliefs[arm]
+        return self.trust * mean, 1 - self.trust**2 * (1 - deviation**2)
+
+    def leads(self, b: int) -> list[float]:
+        return [self.ahead(arm, b) / (0.8 * self.spread) for arm in self.curves]
+
+    def confirmed(self, b: int) -> float:
+        """The slope of leads over beliefs, as if a pair had shown 1 before."""
+        assert self.beliefs is not None
+        means = np.array([self.beliefs[arm][0] for arm in self.curves])
+        means -= means.mean()
+        leads = np.array(self.leads(b))
+        return float(np.clip((1 + means @ (leads - leads.mean())) / (1 + means @ means), 0, 1))
+
     def standing(self, b: int) -> float:
         """The normal score of the incumbent: the mean of what open arms say by their precisions, and its error."""
-        assert self.beliefs is not None
-        weights = [self.beliefs[arm][1] ** -2 for arm in self.curves]
-        scores = [self.beliefs[arm][0] - self.ahead(arm, b) / (0.8 * self.spread) for arm in self.curves]
+        trusted = [self.trusted(arm) for arm in self.curves]
+        weights = [1 / square for _, square in trusted]
+        scores = [mean - lead for (mean, _), lead in zip(trusted, self.leads(b), strict=True)]
         return float(np.average(scores, weights=weights)) + 1 / math.sqrt(sum(weights))
 
     def before(self, arm: int | None, b: int) -> tuple[float, float]:
         """Mean and variance of how far an arm was believed to end ahead before it was opened."""
         if self.beliefs is None:
             return -0.6 * self.spread, 0.64 * self.spread**2
-        mean, deviation = self.beliefs[len(self.curves) if arm is None else arm]
-        return 0.8 * self.spread * (mean - self.standing(b)), (0.8 * self.spread * deviation) ** 2
+        mean, square = self.trusted(len(self.curves) if arm is None else arm)
+        return 0.8 * self.spread * (mean - self.standing(b)), 0.64 * self.spread**2 * square
 
     def variance(self, arm: int | None, n: int, b: int) -> float:
         prior = self.before(arm, b)[1]
@@ -171,6 +189,8 @@ class SlowOpenByValue:
         others = {arm: len(curve) for arm, curve in self.curves.items() if arm != b}
         squares = [max(0.0, self.ahead(arm, b) ** 2 - self.noise_at(n, b)) for arm, n in others.items()]
         self.spread = max(0.05 * self.prior, math.sqrt((self.prior**2 + sum(squares)) / len(self.curves)))
+        if self.beliefs is not None:
+            self.trust = self.confirmed(b)
         hold = 10 if self.horizon is None else max(2, 2 * self.horizon ** (1 / 3))
         chosen, age = b, len(self.curves[b])
         flat = self.moved(b) < self.prior / 4 and age < 2 * hold

@@ -19,6 +19,7 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.joining import make_or_join, own_settings, settings_of_arms, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
@@ -81,6 +82,9 @@ class Allocator:
         and kept in the store: later the sources may be gone or others, and are not looked at.
     arm_settings : mapping of names to mappings, or None
         What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have such.
+    memory : path or None
+        Folder of what earlier runs taught, which is read like ``prior`` when the allocation is made, beside it if both
+        are given; `run` and a loop over the allocator add this run to it, otherwise `remember` does.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class Allocator:
         warm_start: Mapping[str, Sequence[float]] | None = None,
         prior: Any = None,
         arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
+        memory: str | Path | None = None,
     ) -> None:
         given = locals()
         given = {name: given[name] for name in SETTINGS}
@@ -121,6 +126,7 @@ class Allocator:
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
         settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
+        self.memory = settings.memory
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
@@ -140,6 +146,7 @@ class Allocator:
                 raise RisingBanditsError(f"{opened.name} does not exist.")
             allocator = cls.__new__(cls)
             settings = stored_settings(opened.name, kept)
+            allocator.memory = settings.memory
             opened.durability = settings.durability
             allocator._begin_with(opened, settings, arms or {})
         return allocator
@@ -320,6 +327,7 @@ class Allocator:
         """Pulls until the budget is spent, waiting while no arm is free. Tell each before the next."""
         while (pull := self.ask(wait=math.inf)) is not None:
             yield pull
+        remember_quietly(self)
 
     def run(self, jobs: int = 1, progress: bool = True, arms: Mapping[str, Any] | None = None) -> None:
         """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
@@ -344,6 +352,7 @@ class Allocator:
         self._checkpointed.update(ready)
         with progress_bar(self, progress) as display:
             received = Driver(self, ready, jobs, display).run()
+        remember_quietly(self)
         if received == signal.SIGINT:
             raise KeyboardInterrupt
         if received is not None:
@@ -352,6 +361,14 @@ class Allocator:
         if ledger.finished and not ledger.told:
             first = ledger.arms[0]
             raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
+
+    def remember(self, name: str | None = None) -> Path:
+        """Add what this run has taught so far to the memory, in place of what it has added before; the path of that.
+
+        By default the run is called like its store, with the day it began. `run` and a loop over the allocator do this
+        when they end; there a memory that cannot be written to is a warning.
+        """
+        return remember_run(self, name)
 
     async def aask(self, wait: float | None = None) -> Pull | None:
         """`ask` for asyncio: other tasks go on meanwhile."""

@@ -3,27 +3,53 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.reading import read_prior
+from risingbandits.allocation.prior.sources import listed
 from risingbandits.allocation.settings import Settings, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store
 
 log = logging.getLogger("risingbandits")
 
 
-def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Prior:
-    """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one."""
+def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Prior | None:
+    """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one.
+
+    Earlier runs are those that are ``given`` and those in the memory. A memory that says nothing of the arms is no
+    prior, so that the first run with one is as it would be without.
+    """
     if isinstance(given, Prior):
         return given.about(settings.arms)
-    return read_prior(
-        given, settings.arms, settings.arm_settings, direction=settings.direction, present=present, seed=settings.seed
+    sources = [] if given is None else listed(given)
+    remembered = [] if settings.memory is None else _memory(settings.memory)
+    if given is None and not remembered:
+        return None
+    prior = read_prior(
+        [*sources, *remembered],
+        settings.arms,
+        settings.arm_settings,
+        direction=settings.direction,
+        present=present,
+        seed=settings.seed,
+        quietly=given is None,
     )
+    return prior if given is not None or prior.beliefs else None
+
+
+def _memory(folder: str) -> list[str]:
+    """The folder as a source, if there is one yet."""
+    if not os.path.lexists(folder):
+        return []
+    if not os.path.isdir(folder):
+        raise RisingBanditsError(f"memory must be a folder, got {shown(folder)}.")
+    return [folder]
 
 
 def settings_of_arms(arms: Any, given: Any) -> Any:
@@ -51,10 +77,12 @@ def with_prior(
 
     Without it the same arguments may stand for another policy, for arms are then opened in another order.
     """
-    prior = stored.prior if stored is not None else given.get("prior")
+    if stored is not None:
+        prior = None if stored.prior is None else stored.prior.about(settings.arms)
+    else:
+        prior = as_prior(given.get("prior"), settings, present)
     if prior is None:
         return settings
-    prior = as_prior(prior, settings, present)
     return Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
 
 

@@ -323,9 +323,8 @@ class Ledger:
 
     def _believe(self, policy: Policy) -> None:
         """Tell a policy that takes it in what is believed of each slot, by the arm that it has or would get."""
-        if self.settings.prior is not None and self.rule is not None and getattr(policy, "believes", False):
-            believe = getattr(policy, "believe")  # noqa: B009 - not every policy has it
-            believe(*self.rule.beliefs(self.opened, self.unopened, self.trust, self.dropped))
+        if self.settings.prior is not None and self.rule is not None and policy.believes:
+            policy.believe(*self.rule.beliefs(self.opened, self.unopened, self.dropped))
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
@@ -168,6 +169,15 @@ def _prior(where: str, value: Any) -> Prior | None:
     raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
 
 
+def _memory(where: str, value: Any) -> str | None:
+    """The whole path of a folder, so that it stays the same one when the program changes its own."""
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not str(value).strip() or "://" in str(value) or "\0" in str(value):
+        raise RisingBanditsError(f"{where} must be the path of a folder, got {shown(value)}.")
+    return os.path.abspath(os.path.expanduser(value))
+
+
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
     """Complain about a setting of an arm that there is not."""
     for arm in value if isinstance(value, dict) else ():
@@ -203,6 +213,8 @@ class Settings:
     prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
     arm_settings: dict[str, dict[str, float | str]] = setting(None, _settings_of_arms, in_plan=False, may_change=True)
+    # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
+    memory: str | None = setting(None, _memory, may_change=True, stored_as=None)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
 

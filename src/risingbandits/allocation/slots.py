@@ -7,6 +7,7 @@ so that a replay does not decide again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.scores import normal_scores
 
 _RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
+_YARDSTICK = 3  # the second arm is a third down the order: it costs little, and finds out a prior that is wrong
 _WEIGHT = 4.0  # of the trust that is there from the start, in arms
 _LEAST_VARIANCE = 0.05  # of the means, for that weight
 _MOST_TRUST = 1.5
@@ -30,7 +32,7 @@ class Binding(NamedTuple):
     """An arm for a slot."""
 
     arm: ArmState
-    reason: str  #: "prior", "random", "given" or "dropped: ..."
+    reason: str  #: "prior", "yardstick", "random", "given" or "dropped: ..."
     score: float | None = None  #: the mean that was believed of it
     trust: float | None = None  #: how far the opened arms confirm the prior: 1 fully, 0 not at all
 
@@ -75,17 +77,21 @@ class SlotRule:
         if self.prior is None:
             yield from ((arm, "given") for arm in left)
             return
-        means = {arm.index: self.prior.of(arm.name).mean for arm in left}
+        means = [self.prior.of(arm.name).mean for arm in left]
+        numbers = [arm.index for arm in left]
         # By the number of the arm, so that one that is added leaves the others as they are.
-        ties = np.random.default_rng([self.seed, 3]).random(1 + max(means, default=0))
-        left.sort(key=lambda arm: (-means[arm.index], ties[arm.index]))
+        ties = np.random.default_rng([self.seed, 3]).random(1 + max(numbers, default=0))
+        best_last = np.lexsort((ties[numbers], np.negative(means)))[::-1]  # where a list is quickly taken from
+        left = [left[i] for i in best_last.tolist()]
         while left:
             opened += 1
             at, reason = 0, "prior"
-            if dropped or opened % _RANDOM_EVERY == 0:
-                at = int(np.random.default_rng([self.seed, 2, opened]).integers(len(left)))
+            if opened == 2 and not dropped:
+                at, reason = len(left) // _YARDSTICK, "yardstick"
+            elif dropped or opened % _RANDOM_EVERY == 0:
+                at = _drawn(self.seed, opened, len(left))
                 reason = DROPPED if dropped else "random"
-            yield left.pop(at), reason
+            yield left.pop(-1 - at), reason
 
     def trust(self, opened: Iterable[ArmState], sign: float = 1.0) -> float:
         """How far the opened arms confirm the prior: their scores by least squares on what was believed of them."""
@@ -101,18 +107,25 @@ class SlotRule:
         shown = start + float(weights @ (scores * believed))
         return min(_MOST_TRUST, max(0.0, shown / (start + float(weights @ believed**2))))
 
-    def beliefs(
-        self, opened: Sequence[ArmState], closed: Sequence[ArmState], trust: float, dropped: bool
-    ) -> tuple[Floats, Floats]:
-        """The means and deviations that are believed of slots, by the arms that they have or would get."""
+    def beliefs(self, opened: Sequence[ArmState], closed: Sequence[ArmState], dropped: bool) -> tuple[Floats, Floats]:
+        """The means and deviations that are believed of slots, by the arms that they have or would get.
+
+        How far they are confirmed is not in them: policies that take beliefs in judge that themselves.
+        """
+        if self.prior is None or dropped:
+            return np.zeros(len(opened)), np.ones(len(opened))
         count = sum(arm.index >= 0 for arm in opened)
-        following = self.order((arm for arm in closed if _may_open(arm)), count, dropped)
+        following = self.order((arm for arm in closed if _may_open(arm)), count)
         waiting = chain((arm for arm, _ in following), (arm for arm in closed if arm.masked and arm.retired is None))
         arms = [slot if slot.index >= 0 else next(waiting, slot) for slot in opened]
-        if self.prior is None or dropped:
-            return np.zeros(len(arms)), np.ones(len(arms))
         known = [self.prior.of(arm.name) for arm in arms]
-        return trust * np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+        return np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+
+
+@lru_cache(maxsize=1 << 14)  # after each opening the same draws lie ahead, and a generator costs more than all the rest
+def _drawn(seed: int, opened: int, count: int) -> int:
+    """Which of ``count`` arms is opened, where that is left to chance."""
+    return int(np.random.default_rng([seed, 2, opened]).integers(count))
 
 
 def new_slot(place: int) -> ArmState:

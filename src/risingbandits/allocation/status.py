@@ -8,12 +8,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.arm_state import ArmState, recent_mean
+from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.policies.explanation import Explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
+
+_NOT_OPENED = "not opened"
+_OPENED = {
+    "prior": "by the prior",
+    "yardstick": "to test the prior",
+    "random": "at random",
+    "given": "as given",
+    "dropped": "at random, prior dropped",
+}
 
 
 class ArmRow(NamedTuple):
@@ -32,7 +41,9 @@ class ArmRow(NamedTuple):
     prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
-    bound: str = ""  #: why it was opened when it was: "prior", "random", "given", "dropped" or "warm start"
+    bound: str = (
+        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
+    )
     settings: str = ""  #: what it is
 
 
@@ -51,20 +62,31 @@ class AllocationTable:
         """The same with numbers as text, for a terminal or a file."""
         header: tuple[str, ...]
         rows: list[tuple[str, ...]]
-        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:10]) for row in self.rows]
+        shown = self._shown()
+        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:10]) for row in shown]
         header, numeric, title = ArmRow._fields[:10], set(range(1, 8)), self.title
         if self.prior:
-            more = [(f"{row.prior:.2f}", row.source, str(row.slot or "-"), row.bound or "-") for row in self.rows]
-            rows = [(*row, *its) for row, its in zip(rows, more, strict=True)]
-            header, numeric, title = (
-                (*header, "prior", "from", "opened", "by"),
-                numeric | {10, 12},
-                f"{title}; {self.prior}",
-            )
-        if any(row.settings for row in self.rows):
-            rows = [(*row, its.settings) for row, its in zip(rows, self.rows, strict=True)]
+            # Why an arm has its place stands beside what is believed of it; columns without a number make room.
+            told = [at for at in range(10) if at not in numeric or any(row[at] != "-" for row in rows)]
+            rows = [
+                (*(row[at] for at in told), f"{its.prior:.2f}, {its.source}", _opened(its))
+                for row, its in zip(rows, shown, strict=True)
+            ]
+            header = (*(header[at] for at in told), "prior", "opened")
+            numeric = {at for at, before in enumerate(told) if before in numeric}
+            title = f"{title};\n{self.prior}"
+        if any(row.settings for row in shown):
+            rows = [(*row, its.settings) for row, its in zip(rows, shown, strict=True)]
             header = (*header, "settings")
         return TextTable(header, rows, frozenset(numeric), title)
+
+    def _shown(self) -> list[ArmRow]:
+        """The rows, but for arms that nothing is known of yet and that are made when they are opened: one for all."""
+        idle = [row for row in self.rows if row.why == _NOT_OPENED and not row.settings and not self.prior]
+        if len(idle) < 2:
+            return self.rows
+        names = {row.arm for row in idle}
+        return [*(row for row in self.rows if row.arm not in names), idle[0]._replace(arm=f"{len(idle)} more")]
 
     def __str__(self) -> str:
         return self.text_table().plain()
@@ -98,7 +120,7 @@ def prior_sentence(ledger: Ledger) -> str:
         why = next((arm.bound for arm in ledger.opened if ": " in arm.bound), "the run contradicts it")
         return f"{said}, dropped: {why.partition(': ')[2] or why}"
     told = [arm for arm in ledger.opened if arm.rewards]
-    if len(told) > 1:
+    if len(told) > 1:  # 1 is as much as was expected, and it may be more
         said += f", so far confirmed {rule.trust(told, math.copysign(1.0, ledger.span)):.2g} by {len(told)} arms"
     return said
 
@@ -118,12 +140,16 @@ def flights_table(ledger: Ledger) -> TextTable:
             str(flight.attempt),
             f"{now - flight.asked:,.0f} s",
             f"{flight.deadline - now:,.0f} s",
-            ":".join(flight.worker.split(":")[:2]),
+            _host_and_process(flight),
         )
         for flight in ledger.in_flight.values()
     ]
     header = ("arm", "pull", "attempt", "for", "lease left", "host and process")
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), "In flight")
+
+
+def _host_and_process(flight: Flight) -> str:
+    return ":".join(flight.worker.split(":")[:2])
 
 
 def spent(ledger: Ledger) -> str:
@@ -190,6 +216,11 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
 
 
+def _opened(row: ArmRow) -> str:
+    """As which one an arm was opened, and what decided that."""
+    return f"{row.slot}, {_OPENED.get(row.bound, row.bound)}" if row.slot else "-"
+
+
 def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
     for name in names:
         if name in explanation.columns and arm.place >= 0:
@@ -213,11 +244,11 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if following and arm.flight is not None:
         return f"next, once pull {arm.flight.n} is told"
     if status == "in flight" and arm.flight is not None:
-        return f"pull {arm.flight.n} is with {arm.flight.worker.split(':0:')[0]}"
+        return f"pull {arm.flight.n} is with {_host_and_process(arm.flight)}"
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
-        return "next: opened" if following else "not opened" if ledger.rule is not None else "not opened (max_arms)"
+        return "next: opened" if following else _NOT_OPENED if ledger.rule is not None else "not opened (max_arms)"
     if status == "finished":
         return f"has had its {arm.limit} pulls"
     if not following:

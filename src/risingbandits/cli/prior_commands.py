@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.cli.shared_options import show
 
 if TYPE_CHECKING:
@@ -98,21 +98,16 @@ def show_memory(
     as_json: Json = False,
 ) -> None:
     """Say what was learnt from all runs in a memory, or show the arms of one."""
-    from risingbandits.allocation.prior.memory import tasks_in
+    from risingbandits.allocation.prior.memory import run_called, tasks_in
     from risingbandits.allocation.prior.reading import look_back
     from risingbandits.allocation.prior.sources import Sources
     from risingbandits.allocation.prior.tables import task_table
 
-    tasks = {task.name: task for task in tasks_in(folder)}
     if name is None:
-        found = look_back(Sources(list(tasks.values()), []))
+        found = look_back(Sources(tasks_in(folder), []))
         _present(found, list(found.prior.beliefs), as_json)
         return
-    if name not in tasks:
-        raise RisingBanditsError(
-            f"name must be that of a run in {folder}, one of {shown(list(tasks))}, got {shown(name)}."
-        )
-    table = task_table(tasks[name])
+    table = task_table(run_called(folder, name))
     if as_json:
         typer.echo(json.dumps([dict(zip(table.header, row, strict=True)) for row in table.rows], indent=1))
     else:
@@ -124,8 +119,7 @@ def forget_run(folder: Folder, name: Annotated[str, typer.Argument(help="The run
     """Remove a run from a memory."""
     from risingbandits.allocation.prior.memory import forget
 
-    forget(folder, name)
-    typer.echo(f"Forgotten: {name}")
+    typer.echo(f"Forgotten: {forget(folder, name)}")
 
 
 def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:

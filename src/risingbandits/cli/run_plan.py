@@ -41,6 +41,10 @@ def run(
         list[str] | None,
         typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(help="Folder of what earlier runs taught: like --prior at first, and this run is added."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only say what would be run, or why it cannot be.")] = False,
     backend: Annotated[
         str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
@@ -56,6 +60,7 @@ def run(
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
+    from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status import arms_table, standing
     from risingbandits.allocation.stores.base import hide_password
 
@@ -65,6 +70,8 @@ def run(
     chosen = read_plan(plan, store)
     if prior:
         chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
+    if memory is not None:
+        chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
     if check:
         if fresh:
@@ -80,6 +87,7 @@ def run(
     with running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             received = Driver(allocator, arms, jobs, display, patient=True).run()
+        entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
         show(arms_table(ledger))
@@ -87,6 +95,8 @@ def run(
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
         typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
+        if entry is not None:
+            typer.echo(f"Remembered: {entry}")
         failed = no_arm_left(ledger)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 

@@ -108,8 +108,11 @@ def _line(event: Event) -> str:
 
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
-    reward = "" if event.reward is None else f"  reward {event.reward:g}"
-    cost = "" if event.cost is None else f"  cost {event.cost:g}"
+    of_reward, of_cost = "reward", "cost"
+    if event.kind == "bind":  # an arm is opened, by what is believed of it and how far that is confirmed
+        number, of_reward, of_cost = f"  slot {event.n + 1}", "believed", "confirmed"
+    reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
+    cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed: nothing in them may steer a terminal or break the line.
     reason = "".join(letter if letter.isprintable() else " " for letter in event.text)
     text = f"  {reason}" if reason else ""

@@ -51,6 +51,7 @@ def worker(
     from risingbandits.allocation.arms.driver import GRACE, Driver
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_of_store import find_plan
+    from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status import standing
 
     chosen = find_plan(where, store)
@@ -61,6 +62,7 @@ def worker(
         with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
             driver = Driver(allocator, arms, jobs, display, patient=True, until=until, warned=True, grace=grace)
             received = driver.run()
+        remember_quietly(allocator)
         ledger = allocator.ledger
         failed = no_arm_left(ledger)
         if received is not None:

@@ -132,7 +132,9 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     if limits is not None:
         settings["max_pulls"] = limits
     if "prior" in settings:
-        settings["prior"] = [source if "://" in source else str(folder / source) for source in settings["prior"]]
+        settings["prior"] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings["prior"]]
+    if "memory" in settings:
+        settings["memory"] = str(folder / Path(settings["memory"]).expanduser())
     if any(arm.settings for arm in arms):
         settings["arm_settings"] = {arm.name: arm.settings for arm in arms if arm.settings}
     place = store if store is not None else values.get("store", f"{path.stem}.db")
@@ -230,6 +232,7 @@ _PLAN: dict[str, Check] = {
     "budget": _budget,
     "defaults": lambda where, value: read_table(f"{where}.", value, _DEFAULTS),
     "jobs": check_positive_int,
+    "memory": check_text,
     "prior": check_sources,
     "reward_range": _reward_range,
     "store": check_text,

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,9 @@ def remember(
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{_file_name(called)}{ENDING}"
     write_whole(path, gzip.compress(json.dumps(_plain(task)).encode(), mtime=0))
+    for other in entries_of(place, task.identity):  # under another name
+        if other.name != called:
+            remove(place / f"{_file_name(other.name)}{ENDING}")
     return path
 
 
@@ -82,15 +85,41 @@ def tasks_in(folder: str | Path) -> list[EarlierTask]:
     place = Path(folder).expanduser()
     if not place.is_dir():
         raise RisingBanditsError(f"{place} must be a folder that exists.")
-    return sorted((read_entry(path) for path in place.glob(f"*{ENDING}")), key=lambda task: task.name)
+    return sorted(_entries(place, passing=False), key=lambda task: task.name)
 
 
-def forget(folder: str | Path, name: str) -> None:
-    """Remove a run from the memory."""
-    names = [task.name for task in tasks_in(folder)]
-    if name not in names:
-        raise RisingBanditsError(f"name must be that of a run in {folder}, one of {shown(names)}, got {shown(name)}.")
-    remove(Path(folder).expanduser() / f"{_file_name(name)}{ENDING}")
+def entries_of(folder: str | Path, identity: str | None) -> list[EarlierTask]:
+    """What the memory has of one run; nothing where there is no memory."""
+    if identity is None:
+        return []
+    return [task for task in _entries(Path(folder).expanduser(), passing=True) if task.identity == identity]
+
+
+def _entries(place: Path, passing: bool) -> Iterator[EarlierTask]:
+    """The entries in a folder, ``passing`` over those that cannot be read; others may be forgotten meanwhile."""
+    for path in sorted(place.glob(f"*{ENDING}")):
+        try:
+            yield read_entry(path)
+        except RisingBanditsError:
+            if not passing and path.exists():
+                raise
+
+
+def forget(folder: str | Path, name: str) -> str:
+    """Remove a run from the memory, by its name or a beginning that only it has; its name."""
+    found = run_called(folder, name).name
+    remove(Path(folder).expanduser() / f"{_file_name(found)}{ENDING}")
+    return found
+
+
+def run_called(folder: str | Path, name: str) -> EarlierTask:
+    """A run in the memory, by its name or by a beginning that only its name has."""
+    tasks = tasks_in(folder)
+    found = [task for task in tasks if task.name == name] or [task for task in tasks if task.name.startswith(name)]
+    if len(found) == 1 and name:
+        return found[0]
+    names = [task.name for task in (found if name else []) or tasks]
+    raise RisingBanditsError(f"name must be that of a run in {folder}, one of {shown(names)}, got {shown(name)}.")
 
 
 def read_entry(path: Path) -> EarlierTask:

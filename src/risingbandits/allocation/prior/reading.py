@@ -51,6 +51,7 @@ def read_prior(
     direction: str = "maximize",
     present: str | Path | Store | None = None,
     seed: int = 0,
+    quietly: bool = False,
 ) -> Prior:
     """What earlier runs say of arms; see docs/earlier-runs.md.
 
@@ -68,6 +69,8 @@ def read_prior(
         The store of the run that is to begin, which it must not learn from.
     seed : int
         Which rows are taken where settings of more than 400 earlier arms are known.
+    quietly : bool
+        Whether earlier runs that say nothing of the arms are passed over in silence; otherwise there is a warning.
 
     Examples
     --------
@@ -79,7 +82,7 @@ def read_prior(
     """
     known = {arm: known_settings(f"settings of {arm}", given) for arm, given in (settings or {}).items()}
     found = look_back(read_sources(sources, direction, present), list(arms), known, seed, thorough=False)
-    if not found.prior.beliefs:
+    if not found.prior.beliefs and not quietly:
         log.warning("the earlier runs say nothing about the arms of this one.")
     return found.prior
 

@@ -50,22 +50,30 @@ def read_sources(sources: Any, direction: str = "maximize", present: str | Path 
     >>> read_sources([{"a": 3, "b": 1.5}]).scores
     [{'a': 3.0, 'b': 1.5}]
     """
-    found = Sources([], [])
+    scores: list[dict[str, float]] = []
+    found: list[EarlierTask] = []
     own = None if present is None or not _exists(present) else store_identity(present)
-    for source in _listed(sources):
+    for source in listed(sources):
         if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
             sign = 1.0 if direction == "maximize" else -1.0
-            found.scores.append(
-                {str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()}
-            )
+            scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
             continue
         several, tasks = _tasks(source, direction)
         for task in tasks:
             if own is None or task.identity != own:
-                found.tasks.append(task)
+                found.append(task)
             elif not several:
                 raise RisingBanditsError(f"prior must not be the store of this run or a copy of it, got {task.name}.")
-    return found
+    return Sources(_each_once(found), scores)
+
+
+def _each_once(tasks: Sequence[EarlierTask]) -> list[EarlierTask]:
+    """A run that is there twice, as in its store and in a memory, or in a copy, as it is where it has gone furthest."""
+    furthest: dict[str | None, EarlierTask] = {}
+    for task in tasks:
+        if task.identity not in furthest or task.pulls > furthest[task.identity].pulls:
+            furthest[task.identity] = task
+    return [task for task in tasks if task.identity is None or task is furthest[task.identity]]
 
 
 def study_task(study: Any, name: str | None = None) -> EarlierTask:
@@ -89,7 +97,8 @@ def study_task(study: Any, name: str | None = None) -> EarlierTask:
     return EarlierTask(name, curves, settings, study.directions[0].name.lower(), named=False)
 
 
-def _listed(sources: Any) -> Iterable[Any]:
+def listed(sources: Any) -> Iterable[Any]:
+    """One source or several, as several."""
     if isinstance(sources, Sequence) and not isinstance(sources, str | bytes):
         return sources
     return [sources]

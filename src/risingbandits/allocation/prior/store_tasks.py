@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.events import Event
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import Store, hide_password, open_store
 
@@ -61,10 +62,13 @@ def store_identity(where: str | Path | Store) -> str | None:
 
 
 def _identity(store: Store, settings: str) -> str | None:
-    # The first event has the time and the process, which no two runs share. A copy of a store may since have grown.
     first = next(iter(store.events(0, 1)), None)
-    if first is None:
-        return None
+    return None if first is None else first_identity(settings, first)
+
+
+def first_identity(settings: str, first: Event) -> str:
+    """What a run has in common with copies of it, by its settings as JSON and its first event."""
+    # The event has the time and the process, which no two runs share. A copy of a store may since have grown.
     said = json.dumps([json.loads(settings), list(first)], sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 

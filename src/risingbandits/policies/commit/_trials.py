@@ -15,8 +15,8 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import histories, noise_model, records, sweeps
-from risingbandits.policies.commit import _differences, _lines, _opening
+from risingbandits.policies._kernels import histories, records, sweeps
+from risingbandits.policies.commit import _lines, _opening, _trials_noise
 
 FIRST_ARMS = 2  # opened before anything is decided
 FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is tried, where the horizon is not known
@@ -29,25 +29,24 @@ _HOPELESS = 2.0  # deviations below 0 from which on an arm is not tried
 _CAUTION = 0.75  # standard errors by which levels are lowered where the incumbent is chosen
 _WINDOW_NOISE = 4.0  # a level is taken over so many pulls, times (noise / spread)^2, if the arm has them
 _UNSEEN_RISE = 0.25  # spreads that the incumbent is believed to rise at least; less has not moved
+_FIRST_TRUST = 1.0  # weight, in squared normal scores, of the trust in earlier runs that is there from the start
 _FAVOUR = 0.4  # spreads that a normal score of 1 counts in the choice of the incumbent after one pull; an n-th after n
 _LEAST_SPREAD = 0.05  # of the spread believed at first
 _LONGER = 1.7  # from one length of a trial to the next that is considered
 _BATCH = 1.05  # pulls grow by this factor until the next decision
-_WATCHED = 500  # pulls of an arm that may contradict a told sigma: enough to notice, and nothing for long runs
-_MOST_NOISE = 0.25  # variance of the noise of rewards in [0, 1]
 
 OPEN = NOBODY = -1
 # The arm to play next (OPEN: one more) and up to how many pulls, the incumbent (NOBODY) and its pulls, how many pulls
 # make a level at least, how many arms are open, whether `order` was drawn;
 # how far arms lie apart, the variance of the noise, the sum of its measurements and their number, the incumbent's
 # level, the level that it is believed to rise to, the farthest that any arm has moved or is apart, rounds left;
-# whether there are beliefs from earlier runs, and the normal score of the incumbent by them;
+# whether there are beliefs from earlier runs, the normal score of the incumbent by them, how far they are trusted;
 # the evidence against a told sigma, and whether it is enough.
 PLAN = records.record_type(
     {
         "plan": (np.int64, "next until incumbent age needed opened drawn"),
         "figures": (np.float64, "spread noise squares measured level ceiling moved rounds"),
-        "earlier": (np.float64, "believes standing"),
+        "earlier": (np.float64, "believes standing trust"),
         "guard": (np.float64, "evidence contradicted"),
     },
     single=True,
@@ -77,7 +76,7 @@ def sure_level(state: Any, arm: int) -> float:
     n = state.counts[arm]
     favour = 0.0
     if state.plan["believes"][0] > 0.0:
-        favour = _FAVOUR * state.plan["spread"][0] * state.beliefs[arm, 0] / n
+        favour = _FAVOUR * state.plan["spread"][0] * belief(state, arm)[0] / n
     return level(state, arm, n) + favour - _CAUTION * math.sqrt(state.plan["noise"][0] / window(state, n))
 
 
@@ -112,8 +111,16 @@ def before(state: Any, arm: int) -> tuple[float, float]:
     if plan["believes"][0] == 0.0:
         return -_BEHIND * spread, variance
     which = state.order[plan["opened"][0]] if arm == NOBODY else arm
-    deviation = state.beliefs[which, 1]
-    return unit(state) * (state.beliefs[which, 0] - plan["standing"][0]), variance * deviation * deviation
+    mean, square = belief(state, which)
+    return unit(state) * (mean - plan["standing"][0]), variance * square
+
+
+@kernel
+def belief(state: Any, arm: int) -> tuple[float, float]:
+    """(mean, variance) of the arm's normal score by earlier runs, as far as these are trusted."""
+    trust = state.plan["trust"][0]
+    deviation = state.beliefs[arm, 1]
+    return trust * state.beliefs[arm, 0], 1.0 - trust * trust * (1.0 - deviation * deviation)
 
 
 @kernel
@@ -257,50 +264,9 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
     if n == 1:
         _opening.enter(state.order, plan, arm)
     elif n > 2:
-        _measure_noise(state, start, n)
-        if n <= _WATCHED and state.sigma > 0.0 and n % _differences.BLOCK == 0:
-            _watch_sigma(state, start, n)
+        _trials_noise.measure(state, start, n)
     if plan["next"][0] != arm or n >= plan["until"][0]:
         _decide(state, t)
-
-
-@kernel
-def _measure_noise(state: Any, start: int, n: int) -> None:
-    """Noise from second differences: those of white noise have six times its variance, those of a line none."""
-    p3 = _lines.prefix(state.pool, start, n - 3)
-    p2 = state.pool[start + n - 2]
-    p1 = state.pool[start + n - 1]
-    bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
-    state.plan["squares"][0] += bend * bend / 6.0
-    state.plan["measured"][0] += 1.0
-
-
-@rare_kernel
-def _watch_sigma(state: Any, start: int, n: int) -> None:
-    """Whether the told sigma is too small for the last five rewards, beside all blocks before (`noise_model`)."""
-    plan = state.plan
-    if n == _differences.BLOCK:  # the first pulls may jump
-        return
-    difference = _differences.fourth(state.pool, start, n)
-    plan["evidence"][0] = noise_model.weigh(plan["evidence"][0], state.sigma, difference)
-    if noise_model.is_enough(plan["evidence"][0]):
-        plan["contradicted"][0] = 1.0
-
-
-@kernel
-def believed_noise(state: Any) -> float:
-    """The variance of the noise: what was told, what was measured where that is nothing, the larger if they disagree.
-
-    Of the noise model of other policies only the guard is of use here. Its estimate begins with the largest noise that
-    rewards may have, which costs too much where pulls are few: on 13 families of real curves 0.575 of what a random arm
-    loses instead of 0.567, on 4 of them 0.035 to 0.039 more, and with rewards of 0 and 1 (10 arms, 1,000 rounds) 0.63
-    instead of 0.40 of what was to be had.
-    """
-    plan = state.plan
-    told = max(0.0, state.sigma) ** 2
-    if plan["measured"][0] == 0.0 or (state.sigma >= 0.0 and plan["contradicted"][0] == 0.0):
-        return told
-    return max(told, min(_MOST_NOISE, plan["squares"][0] / plan["measured"][0]))
 
 
 @rare_kernel
@@ -349,7 +315,7 @@ def _waits(state: Any) -> bool:
 def _look(state: Any, t: int) -> None:
     """Noise, incumbent, spread and what else a decision goes by, as they are after round t."""
     plan = state.plan
-    plan["noise"][0] = believed_noise(state)
+    plan["noise"][0] = _trials_noise.believed(state)
     needed = math.ceil(_WINDOW_NOISE * plan["noise"][0] / (plan["spread"][0] * plan["spread"][0]))
     plan["needed"][0] = int(min(needed, float(t)))
     b = surest(state)
@@ -367,7 +333,7 @@ def _look(state: Any, t: int) -> None:
     plan["spread"][0] = max(_LEAST_SPREAD * state.spread, math.sqrt(squares / plan["opened"][0]))
     plan["moved"][0] = moved
     if plan["believes"][0] > 0.0:
-        plan["standing"][0] = _standing(state)
+        _compare_with_earlier_runs(state)
     # Rounds given to others are missing at the end of the run, where the incumbent will have risen: by as much as
     # since half its age, or by something if no arm has yet moved at all.
     rise = max(0.0, today - level(state, b, max(1, age // 2)))
@@ -376,20 +342,41 @@ def _look(state: Any, t: int) -> None:
 
 
 @kernel
-def _standing(state: Any) -> float:
-    """The normal score of the incumbent, and its standard error above that.
+def _lead(state: Any, arm: int) -> float:
+    """How far the arm is ahead of the incumbent, in normal scores."""
+    return 0.0 if arm == state.plan["incumbent"][0] else ahead(state, arm) / unit(state)
 
-    Each open arm says what it is: what was believed of the arm, and how far the incumbent is ahead of it.
+
+@kernel
+def _compare_with_earlier_runs(state: Any) -> None:
+    """How far open arms confirm what was believed of them, and the normal score of the incumbent.
+
+    Trust is the slope of a straight line through the leads of open arms over their beliefs. Each open arm then says
+    what the incumbent is: what is believed of the arm, less its lead; the mean of these counts a standard error more.
     """
+    opened = state.plan["opened"][0]
+    mean_belief = 0.0
+    mean_lead = 0.0
+    for place in range(opened):
+        arm = state.order[place]
+        mean_belief += state.beliefs[arm, 0] / opened
+        mean_lead += _lead(state, arm) / opened
+    shown = _FIRST_TRUST
+    most = _FIRST_TRUST
+    for place in range(opened):
+        arm = state.order[place]
+        own = state.beliefs[arm, 0] - mean_belief
+        shown += (_lead(state, arm) - mean_lead) * own
+        most += own * own
+    state.plan["trust"][0] = min(1.0, max(0.0, shown / most))
     total = 0.0
     weights = 0.0
-    for place in range(state.plan["opened"][0]):
+    for place in range(opened):
         arm = state.order[place]
-        lead = 0.0 if arm == state.plan["incumbent"][0] else ahead(state, arm)
-        weight = 1.0 / (state.beliefs[arm, 1] * state.beliefs[arm, 1])
-        total += weight * (state.beliefs[arm, 0] - lead / unit(state))
-        weights += weight
-    return total / weights + 1.0 / math.sqrt(weights)
+        mean, square = belief(state, arm)
+        total += (mean - _lead(state, arm)) / square
+        weights += 1.0 / square
+    state.plan["standing"][0] = total / weights + 1.0 / math.sqrt(weights)
 
 
 @kernel

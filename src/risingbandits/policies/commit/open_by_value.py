@@ -16,7 +16,7 @@ from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.commit import _trials
+from risingbandits.policies.commit import _trials, _trials_noise
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of, setting
 
@@ -88,8 +88,8 @@ class OpenByValue(Policy):
 
     What is believed of arms from earlier runs (`believe`) takes the place of the last: an arm with the normal score m
     ends ahead by 0.8 s (m - z), where z, the score of the incumbent, is what the open arms say it is, plus a standard
-    error. What a young arm shows is then drawn towards that, and the incumbent is the one with the highest
-    level of those favoured so.
+    error. What a young arm shows is drawn towards that, and young arms of which much is believed are favoured as the
+    incumbent. Beliefs count as far as open arms confirm them: by the slope of their leads over what was believed.
 
     Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
     Nothing has to be known of noise or ceiling. No rate is proved. Late bloomers that lie behind at every age are not
@@ -150,6 +150,8 @@ class OpenByValue(Policy):
         )
 
     def take_beliefs(self, state: State, means: Floats, deviations: Floats) -> None:
+        if state.plan["believes"][0] == 0.0:
+            state.plan["trust"] = 1.0
         state.plan["believes"] = 1.0
         state.beliefs[:, 0] = means
         state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
@@ -157,7 +159,7 @@ class OpenByValue(Policy):
     def remark(self, state: Any) -> str | None:
         if not state.plan["contradicted"][0]:
             return None
-        return noise_model.contradiction(self.sigma, math.sqrt(interpreted(_trials.believed_noise)(state)))
+        return noise_model.contradiction(self.sigma, math.sqrt(interpreted(_trials_noise.believed)(state)))
 
     def make_room(self, state: State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -261,8 +261,8 @@ class REdUCB(noise_estimate.NoisePolicy):
     sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. 0 is the
-        deterministic algorithm.
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept. 0 is the deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     bonus_scale : float

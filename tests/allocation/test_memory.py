@@ -1,0 +1,211 @@
+"""With a memory, a run leaves what it learnt and the next one begins with it; nothing else changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingbandits import Allocator, RisingBanditsError
+from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.memory import ENDING, entries_of, remember, run_called, tasks_in
+from risingbandits.allocation.prior.sources import read_sources
+from risingbandits.allocation.prior.store_tasks import store_identity, store_task
+
+NAMES = [f"arm {i}" for i in range(8)]
+BEST = "arm 2"
+
+
+def reward(arm: str, n: int) -> float:
+    return (0.9 if arm == BEST else 0.04 * int(arm.split()[1])) * n / (n + 2)
+
+
+def arms(names: list[str] = NAMES) -> dict[str, Any]:
+    return {name: lambda pull: reward(pull.arm, pull.n) for name in names}
+
+
+def order(allocator: Allocator) -> list[str]:
+    return [event.arm for event in allocator.store.events() if event.kind == "ask"]
+
+
+def test_the_second_run_opens_the_best_arm_of_the_first_first(tmp_path: Path) -> None:
+    memory = tmp_path / "deep" / "memory"
+    first = Allocator(arms(), 80, objective="best-arm", store=tmp_path / "may.db", memory=memory)
+    assert first.settings.prior is None
+    first.run(progress=False)
+    [task] = tasks_in(memory)
+    assert task.name.startswith("may 20")
+    assert task.identity == store_identity(tmp_path / "may.db")
+    assert {arm: list(task.curves[arm]) for arm in task.arms} == {arm: first.rewards(arm) for arm in task.arms}
+    second = Allocator(arms(), 80, store=tmp_path / "june.db", memory=memory)
+    second.run(progress=False)
+    assert order(second)[0] == BEST != order(first)[0]
+    assert second.ledger.settings.prior is not None
+    assert second.ledger.settings.prior.tasks == 1
+    assert [task.name[:4] for task in tasks_in(memory)] == ["june", "may "]
+
+
+@pytest.mark.parametrize("there", ["none", "empty", "strangers"])
+def test_a_memory_that_says_nothing_of_the_arms_changes_nothing(
+    tmp_path: Path, there: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = tmp_path / "memory"
+    if there != "none":
+        memory.mkdir()
+    if there == "strangers":
+        remember(memory, {"x": [0.1], "y": [0.2], "z": [0.3]}, name="others")
+    stores = [tmp_path / "with.db", tmp_path / "without.db"]
+    with caplog.at_level(logging.WARNING, logger="risingbandits"):
+        runs = [Allocator(arms(), 60, seed=3, store=store) for store in stores[1:]]
+        runs.append(Allocator(arms(), 60, seed=3, store=stores[0], memory=memory))
+        for run in runs:
+            run.run(progress=False)
+    assert caplog.records == []
+    assert order(runs[0]) == order(runs[1])
+    assert runs[0].store.settings() == runs[1].store.settings()
+    assert len(tasks_in(memory)) == 1 + (there == "strangers")
+
+
+def test_a_run_that_goes_on_has_one_entry_and_does_not_learn_from_itself(tmp_path: Path) -> None:
+    memory, store = tmp_path / "memory", tmp_path / "run.db"
+    allocator = Allocator(NAMES, 60, store=store, memory=memory)
+    for _ in range(25):
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, reward(pull.arm, pull.n))
+    half = allocator.remember()
+    allocator.close()
+    again = Allocator(arms(), 60, store=store, memory=memory)
+    assert again.ledger.settings.prior is None
+    again.run(progress=False)
+    assert [task.pulls for task in tasks_in(memory)] == [60]
+    assert list(memory.iterdir()) == [half]
+    plain = Allocator(arms(), 60)
+    plain.run(progress=False)
+    assert order(again) == order(plain)
+
+
+_PROGRAM = """
+import sys, time
+from risingbandits import Allocator
+
+names = [f"arm {i}" for i in range(8)]
+def pull(pull):
+    time.sleep(float(sys.argv[3]))
+    return (0.9 if pull.arm == "arm 2" else 0.04 * int(pull.arm.split()[1])) * pull.n / (pull.n + 2)
+Allocator(dict.fromkeys(names, pull), 60, store=sys.argv[1], memory=sys.argv[2]).run(progress=False)
+"""
+
+
+def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path: Path) -> None:
+    memory, store = tmp_path / "memory", tmp_path / "run.db"
+    Allocator(arms(), 60, objective="best-arm", memory=memory).run(progress=False)
+    whole = Allocator(arms(), 60, memory=memory)
+    assert whole.ledger.settings.prior is not None
+    command = [sys.executable, "-c", _PROGRAM, str(store), str(memory), "0.01"]
+    process = subprocess.Popen(command)
+    while not (store.exists() and (store_identity(store) is not None and store_task(store).pulls > 10)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert len(tasks_in(memory)) == 1, "nothing is left of a run that has not ended"
+    remember(memory, {name: [0.1 * i] for i, name in enumerate(NAMES)}, name="meanwhile")
+    subprocess.run([*command[:-1], "0"], check=True)
+    whole.run(progress=False)
+    resumed = Allocator.open(store)
+    told = [event.arm for event in resumed.store.events() if event.kind == "tell"]
+    assert told == [event.arm for event in whole.store.events() if event.kind == "tell"]
+    assert len(entries_of(memory, store_identity(store))) == 1
+
+
+def test_two_processes_with_one_memory(tmp_path: Path) -> None:
+    memory, shared = tmp_path / "memory", tmp_path / "shared.db"
+    stores = [shared, shared, tmp_path / "own.db"]
+    started = [subprocess.Popen([sys.executable, "-c", _PROGRAM, str(s), str(memory), "0.002"]) for s in stores]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    found = {task.name.split()[0]: task for task in tasks_in(memory)}
+    assert {name: task.pulls for name, task in found.items()} == {"own": 60, "shared": 60}
+    assert len(list(memory.iterdir())) == 2
+
+
+def test_a_memory_that_cannot_be_written_to_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    memory = tmp_path / "memory"
+    allocator = Allocator(arms(), 20, memory=memory)
+    memory.write_text("in the way")
+    with caplog.at_level(logging.WARNING, logger="risingbandits"):
+        allocator.run(progress=False)
+    assert allocator.finished
+    [record] = caplog.records
+    assert record.getMessage().startswith(f"the run is not remembered in {memory}: ")
+    with pytest.raises(OSError, match="memory"):
+        allocator.remember()
+    with pytest.raises(RisingBanditsError, match="memory must be a folder, got"):
+        Allocator(NAMES, 20, memory=memory)
+
+
+def test_what_was_said_wrong(tmp_path: Path) -> None:
+    for wrong in (3, "", "postgresql://host/runs"):
+        with pytest.raises(RisingBanditsError, match="memory must be the path of a folder, got"):
+            Allocator(NAMES, 20, memory=wrong)  # type: ignore[arg-type]
+    with pytest.raises(RisingBanditsError, match="a run must have told pulls to be remembered, got none"):
+        Allocator(NAMES, 20, memory=tmp_path / "memory").remember()
+    with pytest.raises(RisingBanditsError, match="memory must be given to Allocator"):
+        Allocator(NAMES, 20).remember()
+    assert not (tmp_path / "memory").exists()
+
+
+def test_a_name_is_kept_and_each_run_in_memory_is_one_of_its_own(tmp_path: Path) -> None:
+    first = Allocator(NAMES, 20, memory=tmp_path)
+    for pull in first:
+        first.tell(pull, 0.5)
+    [path] = tmp_path.iterdir()
+    assert path.name.startswith("run 20")
+    named = first.remember("mnist")
+    assert list(tmp_path.iterdir()) == [named]
+    assert named.name == f"mnist{ENDING}"
+    assert first.remember() == named
+    second = Allocator(arms(), 20, memory=tmp_path)
+    second.run(progress=False)
+    assert len(tasks_in(tmp_path)) == 2
+    assert run_called(tmp_path, "mni").name == "mnist"
+    remember(tmp_path, {"a": [0.1]}, name="mnist 2")
+    assert run_called(tmp_path, "mnist").name == "mnist"
+    with pytest.raises(RisingBanditsError, match=r"one of \['mnist', 'mnist 2'\], got 'mni'"):
+        run_called(tmp_path, "mni")
+
+
+def test_beside_a_prior_and_each_run_counts_once(tmp_path: Path) -> None:
+    memory, store = tmp_path / "memory", tmp_path / "may.db"
+    Allocator(arms(), 80, objective="best-arm", store=store, memory=memory).run(progress=False)
+    assert [task.name for task in read_sources([str(store), str(memory)]).tasks] == ["may"]
+    scores = {name: float(-i) for i, name in enumerate(NAMES)}
+    both = Allocator(NAMES, 80, prior=[scores, store], memory=memory).ledger.settings.prior
+    assert both is not None
+    assert both.tasks == 1
+    alone = Allocator(NAMES, 80, memory=memory).ledger.settings.prior
+    assert alone is not None
+    assert both.of(BEST).mean != alone.of(BEST).mean
+    ready = Prior({"arm 1": Belief(1.0, 0.5, "3 tasks")}, 3, 0.5)
+    assert Allocator(NAMES, 80, prior=ready, memory=memory).ledger.settings.prior == ready
+
+
+def test_losses_and_settings_are_remembered(tmp_path: Path) -> None:
+    settings = {name: {"lr": 10.0**-i} for i, name in enumerate(NAMES)}
+    losses = {name: lambda pull: 1.0 - reward(pull.arm, pull.n) for name in NAMES}
+    given = {"direction": "minimize", "arm_settings": settings, "memory": tmp_path, "objective": "best-arm"}
+    Allocator(losses, 80, **given).run(progress=False)  # type: ignore[arg-type]
+    [task] = tasks_in(tmp_path)
+    assert task.direction == "minimize"
+    assert task.settings == {arm: settings[arm] for arm in task.arms}
+    other = {f"other {i}": {"lr": 10.0**-i} for i in range(8)}
+    prior = Allocator(list(other), 80, arm_settings=other, memory=tmp_path).ledger.settings.prior
+    assert prior is not None
+    assert {belief.source for belief in prior.beliefs.values()} == {"settings"}
