@@ -135,10 +135,16 @@ def true_prior(name: str, kind: str, order: int) -> Prior:
     return read_prior(tasks, task.arms, task.settings)
 
 
+PRIORS: dict[
+    str, Prior
+] = {}  # of whole curves, by the task: found once, and known to all processes that are forked then
+
+
 def prior_of(task: Task, kind: str, order: int = 0) -> Prior:
     """The prior of a row; some rows have a wrong one."""
     drawn = order if kind[0].isdigit() else 0
-    prior = true_prior(task.name, "full" if kind in ("favourite", "shuffled", "reversed") else kind, drawn)
+    whole = kind in ("full", "favourite", "shuffled", "reversed")
+    prior = PRIORS[task.name] if whole else true_prior(task.name, kind, drawn)
     beliefs = [prior.of(arm) for arm in task.arms]
     if kind == "shuffled":
         rng = np.random.default_rng([order, zlib.crc32(task.name.encode())])
@@ -231,8 +237,11 @@ def main() -> None:
     logging.getLogger("risingbandits").setLevel(logging.ERROR)  # priors that are dropped say so
     chosen = _chosen(arguments.families.split(","), arguments.tasks, arguments.most_arms)
     numbers = [number for family in chosen.values() for number in family]
+    names = [all_tasks()[number].name for number in numbers]
     with ProcessPoolExecutor(2) as pool:
-        agreements = dict(zip(numbers, pool.map(agreement, numbers), strict=True))
+        PRIORS.update(zip(names, pool.map(true_prior, names, ["full"] * len(names), [0] * len(names)), strict=True))
+    agreements = {number: agreement(number) for number in numbers}
+    with ProcessPoolExecutor(2) as pool:
         print(
             "agreement of the prior:",
             {f: round(float(np.mean([agreements[n] for n in ns])), 2) for f, ns in chosen.items()},
