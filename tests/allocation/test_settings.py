@@ -16,6 +16,7 @@ from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan_file import _PLAN
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
+from risingbandits.policies import Auto, GaussianUCB
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORED = json.dumps(
@@ -92,10 +93,10 @@ def test_what_a_store_lacks_has_its_default() -> None:
 def test_differences_are_named_as_in_the_constructor() -> None:
     stored = Settings.from_json(STORED)
     mine = {"arms": ["a", "b"], "budget": 20, "max_pulls": {"a": 9}, "warm_start": {"a": [0.5]}}
-    assert Settings.make(**mine, durability="power").difference(stored, any_policy=True) is None
+    assert Settings.make(**mine, durability="power").difference(stored, None) is None
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
-    assert changed.difference(stored, any_policy=True) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"
-    assert str(Settings.make(**mine).difference(stored, any_policy=False)).startswith("policy is {")
+    assert changed.difference(stored, None) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"
+    assert str(Settings.make(**mine).difference(stored, Auto())).startswith("policy is {")
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["memory", "store"])
@@ -116,6 +117,37 @@ def test_a_policy_may_be_written_with_its_settings() -> None:
     assert repr(Settings.make(arms=["a"], budget=9, policy="commit-ucb(sigma=0.1)").policy) == "CommitUCB(sigma=0.1)"
     with pytest.raises(RisingBanditsError, match=r"^policy is 'commit-ucb\(x=1\)': "):
         Settings.make(arms=["a"], budget=9, policy="commit-ucb(x=1)")
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown"),
+    [
+        ("gaussian-ucb", "GaussianUCB(sigma='estimate')"),
+        ("red-ucb", "REdUCB(sigma='estimate')"),
+        ("commit-ucb", "CommitUCB(sigma='auto')"),
+        ("round-robin", "RoundRobin()"),
+    ],
+)
+def test_a_policy_by_name_estimates_the_noise_by_its_own_word(policy: str, shown: str) -> None:
+    assert repr(Settings.make(arms=["a"], budget=9, policy=policy).policy) == shown
+
+
+def test_without_a_range_of_rewards_a_policy_by_name_keeps_its_default() -> None:
+    """An estimate is for rewards in [0, 1]."""
+    assert repr(Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy) == "GaussianUCB()"
+
+
+def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
+    """As those of versions that filled in another one for a policy by name; what was said is still compared."""
+    store = tmp_path / "run.db"
+    Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()
+    with Allocator(["a", "b"], 9, policy="gaussian-ucb", store=store) as again:
+        assert repr(again.settings.policy) == "GaussianUCB()"
+    for other in ("red-ucb", "gaussian-ucb(ties='random')", GaussianUCB(sigma="estimate")):
+        with pytest.raises(RisingBanditsError, match="policy is"):
+            Allocator(["a", "b"], 9, policy=other, store=store)
+    with pytest.raises(RisingBanditsError, match="holds another allocation"):
+        Allocator(["a", "b"], 9, policy="gaussian-ucb", sigma=0.1, store=store)
 
 
 def test_the_allocator_works_where_fcntl_is_missing() -> None:

@@ -83,6 +83,28 @@ def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
         assert out.startswith(f"{name} (")
 
 
+@pytest.mark.parametrize(("written", "played"), [("auto", "best-arm"), ("auto(objective='cumulative')", "cumulative")])
+def test_simulate_plays_auto_for_its_objective(
+    written: str, played: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ("--objective", "best-arm", "--policies", written, "--out", str(tmp_path))
+    assert outcome(capsys, *SMALL, *options)[0] == 0
+    shown = "Auto()" if played == "cumulative" else f"Auto(objective='{played}')"
+    assert Result.load(tmp_path).settings[written] == shown
+
+
+@pytest.mark.parametrize("objective", ["cumulative", "best-arm"])
+def test_replay_compares_what_is_recommended_first(
+    objective: str, curves: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = tmp_path / "every.csv"
+    options = ("--budget", "6", "--objective", objective, "--out", str(table))
+    assert outcome(capsys, "replay", str(curves), *options)[0] == 0
+    first, second = table.read_text().splitlines()[1:3]
+    assert first.startswith("auto,1,")
+    assert second.startswith("open-arms,1," if objective == "cumulative" else "selective-race,1,")
+
+
 def test_simulate_prints_a_table_and_writes_everything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out_folder = tmp_path / "deep" / "study"
     policies = "red-ucb(eps=0.1, sigma=0.2), round-robin"

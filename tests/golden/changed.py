@@ -44,3 +44,10 @@ def all_changed(part: str) -> set[str]:
 def without_new_settings(text: str) -> str:
     """Exported settings without those that 0.1.0 did not know."""
     return re.sub(r',\s*"(confidence": null|protect": "best")', "", text)
+
+
+def in_words_of_today(options: list[str]) -> list[str]:
+    """The options of ``replay`` in 0.1.0, with what they stood for then."""
+    today = [{"--ended": "--after-end", "pay": "hold"}.get(word, word) for word in options]
+    compared = "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin"
+    return today if "--policies" in today else [*today, "--policies", compared]

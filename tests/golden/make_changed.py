@@ -15,7 +15,7 @@ from typing import Any
 import test_golden_decisions as decisions
 import test_golden_stores as stores
 from allocations import OUTPUTS
-from changed import concerned, without_new_settings
+from changed import concerned, in_words_of_today, without_new_settings
 from frozen import FOLDER, Case, encode, load, unpack, write_curves
 from hidden import run_command
 
@@ -91,8 +91,7 @@ def changed_commands(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     curves, replays = write_curves(folder / "curves.csv"), {}
     for name, (options, table) in commands["replay"].items():
         out = folder / f"{name}.csv"
-        options = [{"--ended": "--after-end", "pay": "hold"}.get(word, word) for word in options]
-        run_command(["replay", str(curves), *options, "--out", str(out)])
+        run_command(["replay", str(curves), *in_words_of_today(options), "--out", str(out)])
         if out.read_text() != table:
             replays[name] = {"table": out.read_text()}
     run_command(["paper", *commands["live"]["options"], "--out", str(folder)])

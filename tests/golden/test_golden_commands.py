@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from changed import since
+from changed import in_words_of_today, since
 from frozen import load, write_curves
 from hidden import run_command
 
@@ -19,8 +19,7 @@ _EXPECTED = load("commands.json")
 def test_replay(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     curves, out = write_curves(tmp_path / "curves.csv"), tmp_path / "out.csv"
     options, table = _EXPECTED["replay"][name]
-    options = [{"--ended": "--after-end", "pay": "hold"}.get(word, word) for word in options]  # in the words of today
-    assert run_command(["replay", str(curves), *options, "--out", str(out)]) == 0
+    assert run_command(["replay", str(curves), *in_words_of_today(options), "--out", str(out)]) == 0
     assert out.read_text() == since("replay", name, {"table": table})["table"]
     assert "Pulls spent on each arm" in capsys.readouterr().out
 

@@ -16,6 +16,8 @@ from frozen import Case, encode, load, problem, rounding
 
 from risingbandits import Result, get_policy, policy_names, simulate
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
+
 _RUNS = load("decisions.json")
 _SIMULATIONS = load("simulations.json")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Policy, RisingBanditsError, get_problem, recommended_policy
+from risingbandits import Allocator, Policy, RisingBandit, RisingBanditsError, get_problem, recommended_policy, simulate
 from risingbandits.policies import Auto
 from risingbandits.policies.auto import FEW, take_over
-from risingbandits.problems import Bernoulli, random_problem
+from risingbandits.problems import Bernoulli, Gaussian, Tabulated, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes, play_by_hand
 
 KINDS = [("cumulative", 300), ("cumulative", 2_000), ("best-arm", 300)]
@@ -131,6 +132,20 @@ def test_settings_that_are_not_allowed(settings: dict[str, str], words: str) -> 
         Auto(**settings).validate()
 
 
+@pytest.mark.parametrize(
+    ("policy", "arguments", "words"),
+    [
+        (Auto(), (0, 10), "n_arms must be"),
+        (Auto(), (2, 0), "horizon must be"),
+        (Auto(), (2, 1.5), "horizon must be"),
+        (Auto(objective="most"), (2, 10), "objective must be"),
+    ],
+)
+def test_who_plays_is_not_said_of_what_cannot_be_played(policy: Auto, arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(RisingBanditsError, match=f"^{words}"):
+        policy.chosen(*arguments)
+
+
 def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:
     rng = np.random.default_rng(1)
     policy = Auto(sigma=1e-3).reset(2, seed=1)
@@ -139,6 +154,12 @@ def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen
         for _ in range(600):
             policy.tell(policy.ask(), 0.5 + 0.1 * rng.standard_normal())
     assert [str(warning.message).split(":")[0] for warning in caught] == ["auto"]
+
+
+def test_a_sigma_that_is_contradicted_is_said_where_pulls_are_few() -> None:
+    problem = RisingBandit([Tabulated([0.4]), Tabulated([0.6])], noise=Gaussian(0.2), horizon=300)
+    with pytest.warns(UserWarning, match=r"auto: sigma=0.02 is contradicted by .* \(in 4 of 4 runs\)"):
+        simulate(Auto(sigma=0.02), problem, runs=4)
 
 
 def test_auto_by_name_plays_for_the_objective_of_the_allocation() -> None:

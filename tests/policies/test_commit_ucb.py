@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import play_policy
-from reference_commit import Reference, kl_width
+from reference_commit import Reference, Watched, kl_width
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import CommitUCB
@@ -105,6 +105,30 @@ def test_masked_and_parallel_use_still_finds_the_best_arm() -> None:
         policy.tell(arm, float(problem.curves[arm](int(policy.pulls[arm]) + 1)) + 0.1 * rng.standard_normal())
     assert policy.recommend() == best
     assert policy.pulls[best] > 10_000
+
+
+# -- a told sigma that is too small -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.filterwarnings("ignore:cap=10")
+@pytest.mark.parametrize("case", ["two arms", "Bernoulli", "beyond 1", "15 arms"])
+def test_decisions_after_a_contradiction_are_those_of_the_definition(rule: str | None, case: str) -> None:
+    """Lines are drawn anew when it is noticed, by what all arms have shown and each of its own."""
+    problem = {
+        "two arms": get_problem("paper-2arms").with_noise(Gaussian(0.2)),
+        "Bernoulli": RisingBandit([Tabulated([0.4]), Tabulated([0.5])], noise=Bernoulli(), horizon=600),
+        "beyond 1": RisingBandit([Tabulated([4.0]), Tabulated([5.0])], noise=Gaussian(3.0), horizon=600),
+        "15 arms": get_problem("random-3").with_noise(Gaussian(0.3)),
+    }[case]
+    told, cap = (1.0, 10.0) if case == "beyond 1" else (0.05, 1.0)
+    reference = Watched(problem.n_arms, 600, told, rule, cap=cap, recheck=0.03)
+    expected = reference.play(problem, 3)
+    assert 20 < reference.contradicted_at < 500
+    assert expected != Reference(problem.n_arms, 600, told, rule, cap=cap, recheck=0.03).play(problem, 3)
+    with pytest.warns(UserWarning, match=rf"commit-ucb: sigma={told} is contradicted by the rewards") as said:
+        assert play_policy(CommitUCB(risk=rule, sigma=told, cap=cap), problem, 600, 3) == expected
+    assert len([warning for warning in said if "contradicted" in str(warning.message)]) == 1
 
 
 # -- pieces -------------------------------------------------------------------------------------------------------
@@ -217,10 +241,10 @@ def test_dangerous_settings_warn_once_in_one_sentence() -> None:
         warnings.simplefilter("default")
         for _ in range(3):
             CommitUCB(cap=1.2).reset(2)
-            simulate(CommitUCB(sigma=0.05), "paper-2arms", horizon=100)
+            simulate(CommitUCB(sigma=0.0), "paper-2arms", horizon=100)
     messages = [str(warning.message) for warning in caught]
     assert len([m for m in messages if "cap=1.2" in m]) == 1
-    assert len([m for m in messages if "sigma=0.05" in m]) == 1
+    assert len([m for m in messages if "sigma=0.0" in m]) == 1
 
 
 def test_simulate_fills_in_noise_and_widths() -> None:

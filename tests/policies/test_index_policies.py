@@ -37,6 +37,8 @@ from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
 from risingbandits.testing import check_policy
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
+
 HORIZON = 1_500
 PAIRS: list[tuple[Policy, type[reference.Reference], dict[str, Any]]] = [
     (KLUCB(), reference.KLUCB, {}),

@@ -61,6 +61,7 @@ def play(policy: Any, reward: Reward, rounds: int) -> list[int]:
     seed=st.integers(0, 10_000),
 )
 @settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")
 def test_agrees_with_its_description(
     n_arms: int, rounds: int, known: bool, noise: float, sigma: float | None, seed: int
 ) -> None:
@@ -71,6 +72,19 @@ def test_agrees_with_its_description(
         slow, learning_curves(n_arms, seed, noise=noise), rounds
     )
     assert fast.recommend() == slow.recommend()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_contradicted_sigma_is_said_once_and_measured_from_then_on(seed: int) -> None:
+    noisy = learning_curves(6, seed, noise=0.2)
+    slow = SlowOpenByValue(6, 400, sigma=0.02)
+    expected = play(slow, learning_curves(6, seed, noise=0.2), 400)
+    assert slow.guard is not None
+    assert slow.guard.contradicted
+    policy = OpenByValue(order="given", sigma=0.02).reset(6, 400)
+    with pytest.warns(UserWarning, match="open-by-value: sigma=0.02 is contradicted by the rewards") as said:
+        assert play(policy, noisy, 400) == expected
+    assert len(said) == 1
 
 
 @given(

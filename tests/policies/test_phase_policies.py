@@ -37,6 +37,8 @@ from risingbandits.policies.classic import _exp3
 from risingbandits.problems import ConstantCurve, NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
+
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
 SWEEPING = (Ser4, ImprovingElimination, CashElimination)
 PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving, SelectiveRace)

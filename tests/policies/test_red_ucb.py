@@ -18,6 +18,8 @@ from risingbandits.policies._kernels import pruning
 from risingbandits.problems import NoNoise, random_problem
 from risingbandits.simulation.engine import Runner
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
+
 EPSILONS = (1 / 32, 0.1, 1 / 4, 1 / 3, 0.49)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import brentq
 
+from reference_noise import Guard, arm_variance, pooled_variance
 from risingbandits import RisingBandit
 from risingbandits._core.jit import interpreted
 from risingbandits.problems._kernels import draw_reward, mean_at
@@ -218,3 +219,40 @@ class Reference:
             second_chance = False
             pull(arm, next_point(arm))
         return arms
+
+
+STEEP = 2  # rewards of an arm that do not count for its noise
+
+
+@dataclass
+class Watched(Reference):
+    """The same with a sigma that the rewards may contradict: looked for at the end of each batch."""
+
+    drawn: dict[int, int] = field(default_factory=dict)
+    contradicted_at: int = -1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.told, self.guard = self.sigma, Guard(self.sigma)
+
+    def line(self, arm: int, remaining: int) -> tuple[float, float, float]:
+        n = len(self.histories[arm])
+        for last in range(self.drawn.get(arm, 0) + 1, n + 1):
+            if last % 5 == 0 and last > 5 and self.contradicted_at < 0:
+                self.guard.look(self.histories[arm][last - 5 : last])
+                if self.guard.contradicted:
+                    self.contradicted_at = self.rounds
+        self.drawn[arm] = n
+        if self.contradicted_at == self.rounds:
+            self.lines = {other: self.draw(other, remaining) for other in self.lines}
+        return self.draw(arm, remaining)
+
+    def draw(self, arm: int, remaining: int) -> tuple[float, float, float]:
+        if not self.guard.contradicted:
+            return super().line(arm, remaining)
+        pooled = pooled_variance(self.histories, STEEP, math.inf)
+        own, count = arm_variance(self.histories, arm, STEEP, math.inf)
+        self.sigma = max(self.told, math.sqrt(own if count > 50 else max(own, pooled)))
+        line = super().line(arm, remaining)
+        self.sigma = max(self.told, math.sqrt(pooled))  # decisions go by that
+        return line

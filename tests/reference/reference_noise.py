@@ -67,23 +67,23 @@ def _with_first(squares: float, count: float) -> float:
     return (squares + weight / 4) / (count + weight)
 
 
-def pooled_variance(rewards: list[list[float]], steep: int = 0) -> float:
+def pooled_variance(rewards: list[list[float]], steep: int = 0, largest: float = 0.25) -> float:
     """That of all arms together, of which the first ``steep`` rewards only say whether all are 0 or 1."""
     if all(min(abs(r), abs(r - 1)) < 1e-6 for own in rewards for r in own):
         return 0.25
     rewards = [own[steep:] for own in rewards]
     steps = [abs(b - a) for own in rewards for a, b in itertools.pairwise(own) if abs(b - a) > 1e-6]
-    return min(0.25, max(min(kinds(rewards)), min(steps) ** 2 / 4 if steps else 0.0))
+    return min(largest, max(min(kinds(rewards)), min(steps) ** 2 / 4 if steps else 0.0))
 
 
-def arm_variance(rewards: list[list[float]], arm: int, steep: int = 0) -> tuple[float, float]:
-    """The variance of an arm, at most 1/4, and how many pairs that rests on: those of all arms count for four."""
-    pooled = pooled_variance(rewards, steep)
+def arm_variance(rewards: list[list[float]], arm: int, steep: int = 0, largest: float = 0.25) -> tuple[float, float]:
+    """The variance of an arm, and how many pairs that rests on: those of all arms count for four."""
+    pooled = pooled_variance(rewards, steep, largest)
     rewards = [own[steep:] for own in rewards]
     two, three = kinds(rewards)
     own = [v / 2 for v in triples(rewards[arm])] if three < two else pairs(rewards[arm])
     count = len(own) / 2 if three < two else len(own)
-    return min(0.25, (sum(own) + 4 * pooled) / (count + 4)), count
+    return min(largest, (sum(own) + 4 * pooled) / (count + 4)), count
 
 
 def index_variance(rewards: list[list[float]], arm: int) -> float:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from reference_noise import Guard
+
 
 def positive_part(mean: float, deviation: float) -> float:
     if deviation <= 0:
@@ -32,10 +34,12 @@ class SlowOpenByValue:
     spread: float = 0.0
     trust: float = 1.0
     needed: int = 0
+    guard: Guard | None = None
     branches: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.spread = self.prior
+        self.guard = Guard(self.sigma) if self.sigma else None
 
     # -- what is measured -----------------------------------------------------------------------------------------
 
@@ -46,10 +50,11 @@ class SlowOpenByValue:
 
     @property
     def noise(self) -> float:
-        if self.sigma is not None:
+        if self.sigma is not None and not (self.guard and self.guard.contradicted):
             return self.sigma**2
         bends = np.concatenate([np.diff(curve, 2) for curve in self.curves.values()])
-        return min(0.25, float(np.mean(bends**2)) / 6) if bends.size else 0.0
+        found = min(0.25, float(np.mean(bends**2)) / 6) if bends.size else 0.0
+        return max((self.sigma or 0.0) ** 2, found)
 
     def window(self, n: int) -> int:
         return min(n, max(math.ceil(n / 4), self.needed))
@@ -172,7 +177,10 @@ class SlowOpenByValue:
         return self.planned.pop()
 
     def tell(self, arm: int, reward: float) -> None:
-        self.curves.setdefault(arm, []).append(reward)
+        curve = self.curves.setdefault(arm, [])
+        curve.append(reward)
+        if self.guard and len(curve) % 5 == 0 and 5 < len(curve) <= 500:
+            self.guard.look(curve[-5:])
 
     def decide(self) -> list[int]:
         """The next pulls."""

@@ -52,7 +52,7 @@ def choose_policy(
     elif policy is None:
         chosen = default_policy(objective, reward_range, sigma)
     else:
-        chosen = _with_sigma(policy_class(policy)(), sigma)
+        chosen = _with_sigma(policy_class(policy)(), sigma, in_range=reward_range is not None)
         if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation
             chosen = chosen.replace(objective=objective)
     if ordered and not isinstance(policy, Policy) and "order" in chosen.get_params():
@@ -62,18 +62,22 @@ def choose_policy(
     return chosen
 
 
-def _with_sigma(policy: Policy, sigma: Any) -> Policy:
+def _with_sigma(policy: Policy, sigma: Any, in_range: bool) -> Policy:
+    """The policy with this sigma; "auto" is its own "auto" or "estimate", which is for rewards in a known range."""
     if "sigma" not in policy.get_params():
         if sigma != "auto":
             raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
         return policy
-    changed = policy.replace(sigma=sigma)
-    if sigma == "auto":
+    if sigma != "auto":
+        return policy.replace(sigma=sigma)
+    for estimate in ("auto", "estimate") if in_range else ("auto",):
+        changed = policy.replace(sigma=estimate)
         try:
             changed.validate()
-        except RisingBanditsError:  # it has no estimate of its own: its default, 1/2, is right for rewards in [0, 1]
-            return policy
-    return changed
+        except RisingBanditsError:
+            continue
+        return changed
+    return policy  # its default, 1/2, is right for rewards in [0, 1]
 
 
 def _check_range(policy: Policy, reward_range: tuple[float, float] | None, named: bool) -> None:

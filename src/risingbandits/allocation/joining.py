@@ -98,7 +98,7 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
         if kept == text:
             return mine, ledger
     stored = stored_settings(store.name, kept)
-    difference = with_prior(settings, given, stored).difference(stored, any_policy=given.get("policy") is None)
+    difference = with_prior(settings, given, stored).difference(stored, given.get("policy"))
     if difference is not None:
         raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
     if stored.prior is None and given.get("prior") is not None:

@@ -306,24 +306,28 @@ class Settings:
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
 
-    def difference(self, stored: Settings, any_policy: bool) -> str | None:
+    def difference(self, stored: Settings, policy: Any) -> str | None:
         """One sentence about the first setting that differs from the ``stored`` ones, None if all agree.
 
-        With ``any_policy``, of the policy only a sigma that was given counts: another version had another default.
+        ``policy`` is what was given for it: where that is nothing or a name, what another version filled in may differ.
         """
         mine, theirs = self.to_dict(), stored.to_dict()
         for name, key in _KEYS.items():
-            if SETTINGS[name].may_change or (name == "policy" and any_policy and self._has_sigma_of(stored)):
+            if SETTINGS[name].may_change or (name == "policy" and self._plays_as(stored, policy)):
                 continue
             here, there = mine.get(key), theirs.get(key)
             if json.dumps(here, sort_keys=True, default=str) != json.dumps(there, sort_keys=True, default=str):
                 return f"{name} is {shown(there)} in the store, got {shown(here)}"
         return None
 
-    def _has_sigma_of(self, stored: Settings) -> bool:
-        """Whether the policies have the same sigma, or none was given."""
-        params = [settings.policy.get_params() for settings in (self, stored)]
-        return self.sigma == "auto" or params[0].get("sigma") == params[1].get("sigma")
+    def _plays_as(self, stored: Settings, policy: Any) -> bool:
+        """Whether the policies agree in what was given: a sigma, or the name of the policy."""
+        here, there = ({"sigma": None, **settings.policy.get_params()} for settings in (self, stored))
+        if policy is None:
+            return self.sigma == "auto" or here["sigma"] == there["sigma"]
+        if not isinstance(policy, str) or self.sigma != "auto" or here.pop("sigma") == there.pop("sigma"):
+            return False  # then all has to agree
+        return here == there and self.policy.name == stored.policy.name and "(" not in policy
 
 
 SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}

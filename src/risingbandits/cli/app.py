@@ -153,7 +153,7 @@ def simulate(
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
-    chosen = parse_policies(policies)
+    chosen = parse_policies(policies, objective)
     rounds = parse_record_at(record_at)
     played = _problem(problem, curves, noise)
     if out is not None:

@@ -10,10 +10,10 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits.cli.shared_options import Objective, show
 
-# Compared by default: ours, and what others use for the same purpose.
+# Compared by default: the recommended one, others of ours, and what others use for the same purpose.
 _DEFAULTS = {
-    "cumulative": "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
-    "best-arm": "selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
+    "cumulative": "auto,open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
+    "best-arm": "auto,selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
 }
 _REPLAY_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
@@ -81,7 +81,7 @@ def replay(
     check_choice("objective", objective, _DEFAULTS)
     outcome = play(
         load_curves(curves),
-        parse_policies(_DEFAULTS[objective] if policies is None else policies),
+        parse_policies(_DEFAULTS[objective] if policies is None else policies, objective),
         budget,
         orders=orders,
         seed=seed,

@@ -11,12 +11,13 @@ import itertools
 from functools import cache
 from typing import Any, Self
 
+from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
-from risingbandits.policies.commit import commit_ensemble
+from risingbandits.policies.commit import commit_ensemble, open_by_value
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
 from risingbandits.policies.registry import register
@@ -77,6 +78,10 @@ class Auto(Policy):
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_positive_int("n_arms", n_arms)
+        if horizon is not None:
+            check_positive_int("horizon", horizon)
         if self.objective == "best-arm":
             return ScoutedHalving(order=self.order)
         if (_LOOK_AHEAD * rounds if horizon is None else horizon) < FEW * n_arms:
@@ -102,7 +107,7 @@ class Auto(Policy):
 
     def _hand_over(self) -> None:
         """Go on with the policy for many rounds, told what was seen, arm by arm."""
-        few = self._state
+        few, remarked = self._state, self._remarked
         successor = self._playing().reset(self.n_arms)
         successor._remarked = True  # what there is to say this policy says itself
         for arm in few.order:
@@ -111,6 +116,7 @@ class Auto(Policy):
             for before, after in itertools.pairwise(sums):
                 successor.tell(arm, after - before)
         self._begin(self.n_arms, None, successor._state, successor._capacity, successor._pulls, self._rng)
+        self._remarked = remarked
 
     def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
         self.reset(n_arms, horizon)
@@ -129,9 +135,10 @@ class Auto(Policy):
         return self._playing().parts(state, t)
 
     def remark(self, state: Any) -> str | None:
-        if not isinstance(state, commit_ensemble.State):  # of a simulation, too, which begins no run
-            return None
-        return CommitEnsemble(sigma=self._sigma()).remark(state)
+        for played, policy in ((commit_ensemble.State, CommitEnsemble), (open_by_value.State, OpenByValue)):
+            if isinstance(state, played):  # of a simulation, too, which begins no run
+                return policy(sigma=self._sigma()).remark(state)
+        return None
 
     def described(self) -> str:
         return repr(self) if self._state is None else f"{self!r}, played by {self._playing()!r}"

@@ -10,20 +10,37 @@ import inspect
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.policies import Policy, policy_class
+from risingbandits.policies.base import Policy
+from risingbandits.policies.registry import make_policy, policy_class
 
 
-def parse_policies(text: str) -> dict[str, Policy]:
+def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]:
     """Policies from names with optional settings, separated by commas; their labels are what was written.
+
+    Those with an objective as a setting, which is not written, play for the given one.
 
     >>> parse_policies("red-ucb(eps=0.1, ties='random'), round-robin")
     {"red-ucb(eps=0.1, ties='random')": REdUCB(eps=0.1, ties='random'), 'round-robin': RoundRobin()}
+    >>> parse_policies("auto", objective="best-arm")
+    {'auto': Auto(objective='best-arm')}
     """
     parts = _split(text)
     for part in parts:
         if parts.count(part) > 1:
             raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
-    return {part: _policy(part) for part in parts}
+    return {part: _policy(part, objective) for part in parts}
+
+
+def parse_policy(text: str) -> Policy:
+    """One policy from its name with optional settings.
+
+    >>> parse_policy("commit-ucb(sigma=0.1)")
+    CommitUCB(sigma=0.1)
+    """
+    policies = list(parse_policies(text).values())
+    if len(policies) != 1:
+        raise RisingBanditsError(f"policy must be one policy, got {text!r}.")
+    return policies[0]
 
 
 def _split(text: str) -> list[str]:
@@ -46,18 +63,16 @@ def _split(text: str) -> list[str]:
     return stripped
 
 
-def _policy(text: str) -> Policy:
+def _policy(text: str, objective: str | None) -> Policy:
     name, parenthesis, settings = text.partition("(")
     kind = policy_class(name.strip())
-    if not parenthesis:
-        return kind()
-    values = _settings(text, settings)
-    known = list(inspect.signature(kind).parameters)
-    for setting in values:
-        if setting not in known:
-            allowed = f"it has {', '.join(known)}" if known else "it has none"
-            raise RisingBanditsError(f"policies: {name.strip()} has no setting {setting!r}; {allowed}.")
-    return kind(**values)
+    values = _settings(text, settings) if parenthesis else {}
+    if objective is not None and "objective" in inspect.signature(kind).parameters:
+        values = {"objective": objective, **values}
+    try:
+        return make_policy(kind, values)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"policies: {error}") from None
 
 
 def _settings(text: str, settings: str) -> dict[str, Any]:

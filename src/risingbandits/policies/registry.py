@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import Field, dataclass
+from inspect import signature
 from typing import Any, TypeVar, dataclass_transform
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
@@ -42,7 +44,7 @@ def policy_names(objective: str | None = None) -> list[str]:
 
 
 def get_policy(name: str, **params: Any) -> Policy:
-    """A new policy by its registered name, or by the name of its class.
+    """A new policy by its registered name or the name of its class, also with settings as on the command line.
 
     Examples
     --------
@@ -50,8 +52,25 @@ def get_policy(name: str, **params: Any) -> Policy:
     REdUCB(eps=0.1)
     >>> get_policy("REdUCB")
     REdUCB()
+    >>> get_policy("red-ucb(eps=0.1)", ties="random")
+    REdUCB(eps=0.1, ties='random')
     """
-    return policy_class(name)(**params)
+    if isinstance(name, str) and "(" in name:
+        from risingbandits.policies.parsing import parse_policy
+
+        written = parse_policy(name)
+        return make_policy(type(written), {**written.get_params(), **params})
+    return make_policy(policy_class(name), params)
+
+
+def make_policy(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
+    """A policy with these settings, which it must have."""
+    known = list(signature(kind).parameters)
+    for name in settings:
+        if name not in known:
+            allowed = f"it has {', '.join(known)}" if known else "it has none"
+            raise RisingBanditsError(f"{kind.name} has no setting {name!r}; {allowed}.")
+    return kind(**settings)
 
 
 def policy_class(name: str) -> type[Policy]:

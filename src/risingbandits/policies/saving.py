@@ -37,6 +37,7 @@ def state_dict(policy: Policy) -> dict[str, Any]:
         "pulls": list(policy._pulls),
         "numbers": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
+        "remarked": policy._remarked,
         "arrays": arrays,
     }
 
@@ -63,6 +64,7 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
         raise ValueError("pulls")
     rng = None if begun._rng is None else _generator(run["generator"])
     policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng)
+    policy._remarked = bool(run.get("remarked", False))
 
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:

@@ -41,7 +41,7 @@ def _check_new(plan: Plan, settings: Settings) -> None:
 
 
 def _check_going_on(plan: Plan, settings: Settings, stored: Settings, store: Store) -> None:
-    difference = settings.difference(stored, any_policy=plan.settings.get("policy") is None)
+    difference = settings.difference(stored, plan.settings.get("policy"))
     if difference is not None:
         raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
     check_commands(load_ledger(store, stored), plan)

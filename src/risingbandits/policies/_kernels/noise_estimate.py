@@ -27,7 +27,7 @@ import numpy as np
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Records
-from risingbandits.policies._kernels import noise_model
+from risingbandits.policies._kernels import noise_model, watched
 from risingbandits.policies._kernels.pruning import nth_largest
 from risingbandits.policies.base import Kernels, Policy
 
@@ -52,10 +52,14 @@ def number(sigma: Any) -> float:
 
 
 class NoisePolicy(Policy):
-    """Base of policies whose ``sigma`` may be estimated: they have other kernels then, and a longer state."""
+    """Base of policies whose ``sigma`` may be estimated: they have other kernels then, and a longer state.
+
+    Where it is told, it is watched, with a longer state as well.
+    """
 
     kernels_smooth: ClassVar[Kernels]
-    later = frozenset({"all_arms", "kinds"})
+    smooth_state: ClassVar[Any]
+    later = frozenset({"all_arms", "kinds", watched.FIELD})
     sigma: float | str | None
 
     @property
@@ -67,13 +71,33 @@ class NoisePolicy(Policy):
         """The noise level, or 1 where the kernels multiply by the estimate."""
         return 1.0 if self.smooth else number(self.sigma)
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether it is noticed that the rewards contradict sigma. 0 stands for rules without noise in them."""
+        return isinstance(self.sigma, int | float) and self.sigma > 0.0
+
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        return self.kernels_smooth if self.smooth else self.kernels
+        if self.smooth:
+            return self.kernels_smooth
+        return watched.watched_kernels(self.kernels) if self.is_watched else self.kernels
+
+    def with_noise(self, state: Any, n_arms: int, own: int = 0) -> Any:
+        """The state with what an estimate, with ``own`` columns for the policy, or the watch needs."""
+        if self.smooth:
+            return self.smooth_state(*state, **new_fields(self.sigma, n_arms, own))
+        if not self.is_watched:
+            return state
+        made: Any = watched.watched_state(state.__class__)
+        return made(*state, watch=watched.new_watch(n_arms, number(self.sigma)))
+
+    def remark(self, state: Any) -> str | None:
+        return watched.remark(self.sigma, state.watch) if self.is_watched else None
 
 
 def extended(state_class: Any, module: str) -> Any:
     """The state with the fields of an estimate at the end, a class that its module must keep as ``SmoothState``."""
-    return namedtuple("SmoothState", (*state_class._fields, "smooth", "noise", "pooled"), module=module)
+    added = [name for name in ("smooth", "noise", "pooled") if name not in state_class._fields]
+    return namedtuple("SmoothState", (*state_class._fields, *added), module=module)
 
 
 def new_fields(sigma: Any, n_arms: int, own: int = 0) -> dict[str, Any]:

@@ -59,6 +59,12 @@ def contradiction(sigma: Any, found: float) -> str:
     )
 
 
+def kept(sigma: Any, found: float) -> str:
+    """The same where it is kept all the same."""
+    advice = 'sigma="estimate" finds it out' if found <= math.sqrt(_LARGEST) else "a larger one is needed"
+    return f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}, and kept: {advice}."
+
+
 @kernel
 def note(noise: Records, reward: float) -> None:
     """Whether the reward is neither 0 nor 1."""
@@ -88,14 +94,20 @@ def by_bends(noise: Records) -> bool:
 
 @kernel
 def pooled(noise: Records) -> float:
-    """The variance of a reward of an arm of which nothing is known."""
+    """The variance of a reward of an arm of which nothing is known, for rewards in [0, 1]."""
+    return min(_LARGEST, unbounded(noise))
+
+
+@kernel
+def unbounded(noise: Records) -> float:
+    """The same for any rewards."""
     if noise["mixed"][0] == 0:
         return _LARGEST
     variance = min(_mean(noise["bends"][0], noise["triples"][0]), _mean(noise["squares"][0], noise["pairs"][0]))
     step = noise["step"][0]
     if step < math.inf:
         variance = max(variance, 0.25 * step * step)
-    return min(_LARGEST, variance)
+    return variance
 
 
 @kernel
@@ -106,14 +118,26 @@ def believed(squares: float, count: float, prior: float) -> float:
 
 
 @kernel
-def contradict(noise: Records, sigma: float, difference: float) -> bool:
-    """Take in a fourth difference of five rewards; whether it is now sure that sigma > 0 is too small.
+def weigh(evidence: float, sigma: float, difference: float) -> float:
+    """The evidence that sigma > 0 is too small, with one more fourth difference of five rewards.
 
     Evidence in favour of sigma is kept up to 20 only, so that noise which grows later is noticed as well.
     """
     x2 = min(_MOST, difference * difference / (70.0 * sigma * sigma))
-    noise["evidence"][0] = max(-_SURE, noise["evidence"][0] + 0.375 * x2 - _LOG_2)
-    if noise["evidence"][0] < _SURE or noise["contradicted"][0] != 0:
+    return max(-_SURE, evidence + 0.375 * x2 - _LOG_2)
+
+
+@kernel
+def is_enough(evidence: float) -> bool:
+    """Whether it is sure now."""
+    return evidence >= _SURE
+
+
+@kernel
+def contradict(noise: Records, sigma: float, difference: float) -> bool:
+    """Take in a fourth difference of five rewards; whether it is sure with this one that sigma > 0 is too small."""
+    noise["evidence"][0] = weigh(noise["evidence"][0], sigma, difference)
+    if not is_enough(noise["evidence"][0]) or noise["contradicted"][0] != 0:
         return False
     noise["contradicted"][0] = 1
     return True

@@ -100,7 +100,8 @@ class RUCBE(noise_estimate.NoisePolicy):
     sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way.
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept.
 
     References
     ----------
@@ -122,6 +123,7 @@ class RUCBE(noise_estimate.NoisePolicy):
     summary = "optimism about the mean after T pulls, to find the best arm"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    smooth_state = SmoothState
     scratch = frozenset({"pool"})
     needs_horizon = True
     objective = "best-arm"
@@ -144,7 +146,7 @@ class RUCBE(noise_estimate.NoisePolicy):
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
         )
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
+        return self.with_noise(state, n_arms)
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

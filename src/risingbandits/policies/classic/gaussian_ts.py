@@ -70,6 +70,7 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     sigma : float, "estimate", "smooth" or None
         Standard deviation of the noise. None takes the problem's in `simulate` and 1/2 elsewhere. "estimate" finds
         it out, for rewards in [0, 1], from differences of neighbouring rewards, "smooth" is an older way. 0 is greedy.
+        Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
 
     References
     ----------
@@ -90,12 +91,13 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     randomised = True
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
 
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         state = State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # estimated: it is in the roots
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
+        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma)

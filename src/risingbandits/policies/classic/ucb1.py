@@ -107,7 +107,8 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. 0 is greedy.
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept. 0 is greedy.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
@@ -130,6 +131,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     summary = "mean plus sigma sqrt(4 log t / n)"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
 
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
     ties: str = tie_rule()
@@ -137,7 +139,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         scale = 2.0 * self.unit_sigma()
         state = State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms)) if self.smooth else state
+        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return running_means.parts(state, state.scale * math.sqrt(math.log(t)))

@@ -11,11 +11,9 @@ from typing import Any
 
 from risingbandits._core.jit import kernel
 from risingbandits.policies._kernels import noise_model
-from risingbandits.policies.commit import _lines
+from risingbandits.policies.commit import _differences
 
 NOTHING = -1.0
-_BLOCK = 5  # rewards of a fourth difference
-_STEEP = 2  # rewards of an arm that say nothing of its noise: a curve may begin with a jump
 _FIRST_PAIRS = 12.0  # of all arms, before lines go by what they say
 _CAUTION = 1.1  # lines are raised by so many times CommitUCB's width: a late bloomer whose line fails is lost
 
@@ -33,53 +31,23 @@ def told(state: Any) -> float:
 
 
 @kernel
-def compare(state: Any, arm: int, start: int, last: int) -> bool:
+def compare(state: Any, arm: int, last: int) -> bool:
     """What pull number ``last`` says of the noise, beside those before; whether what was told is contradicted now."""
-    pool = state.pool
-    before = _lines.prefix(pool, start, last - 1)
-    reward = _lines.prefix(pool, start, last) - before
-    noise_model.note(state.noise, reward)
-    if last < _STEEP + 2:
+    _differences.follow(state, arm, last)
+    if last % _differences.BLOCK > 0 or last == _differences.BLOCK or state.sigma <= 0.0:
         return False
-    earlier = _lines.prefix(pool, start, last - 2)
-    difference = reward - (before - earlier)
-    noise_model.note_step(state.noise, difference)
-    if last % 2 == 0:  # pairs of pulls 3 and 4, 5 and 6, ...
-        square = 0.5 * difference * difference
-        state.arms["squares"][arm] += square
-        state.arms["pairs"][arm] += 1.0
-        state.noise["squares"][0] += square
-        state.noise["pairs"][0] += 1.0
-    if last < _STEEP + 3:
-        return False
-    third = _lines.prefix(pool, start, last - 3)
-    bend = difference - ((before - earlier) - (earlier - third))
-    square = bend * bend / 12.0
-    state.arms["bends"][arm] += square
-    state.arms["triples"][arm] += 0.5
-    state.noise["bends"][0] += square
-    state.noise["triples"][0] += 0.5
-    if last % _BLOCK > 0 or last == _BLOCK or state.sigma <= 0.0:  # the first pulls may jump
-        return False
-    fourth = _lines.prefix(pool, start, last - 4)
-    fifth = _lines.prefix(pool, start, last - 5)
-    wiggle = reward - 4.0 * (before - earlier) + 6.0 * (earlier - third) - 4.0 * (third - fourth) + (fourth - fifth)
-    return noise_model.contradict(state.noise, state.sigma, wiggle)
+    return _differences.contradict(state, arm, last)
 
 
 @kernel
 def variance(state: Any, arm: int) -> float:
     """The variance of a reward of the arm: at most what was told and, for long, no less than all arms have."""
     ceiling = told(state) ** 2
-    prior = ceiling
-    own = state.arms["squares"][arm]
-    count = state.arms["pairs"][arm]
     if guesses(state):
-        prior = noise_model.pooled(state.noise)
-        if noise_model.by_bends(state.noise):
-            own = state.arms["bends"][arm]
-            count = state.arms["triples"][arm]
-    return max(1e-12, min(ceiling, noise_model.believed(own, count, prior)))
+        found = _differences.own_variance(state, arm, noise_model.pooled(state.noise))
+    else:
+        found = noise_model.believed(state.arms["squares"][arm], state.arms["pairs"][arm], ceiling)
+    return max(1e-12, min(ceiling, found))
 
 
 @kernel

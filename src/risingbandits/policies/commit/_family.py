@@ -13,6 +13,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Mask
 from risingbandits.policies._kernels import histories, noise_estimate
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _widths
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class CommitFamily(noise_estimate.NoisePolicy):
     def kind(self) -> int:
         """Which widths the lines have."""
         return self.kinds.get(self.widths, _widths.GAUSSIAN)
+
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        return self.kernels_smooth if self.smooth else self.kernels  # what is told they watch themselves
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         changes: dict[str, Any] = {}

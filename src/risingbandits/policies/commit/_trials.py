@@ -16,7 +16,7 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import histories, records, sweeps
-from risingbandits.policies.commit import _lines, _opening
+from risingbandits.policies.commit import _lines, _opening, _trials_noise
 
 FIRST_ARMS = 2  # opened before anything is decided
 FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is tried, where the horizon is not known
@@ -34,19 +34,20 @@ _FAVOUR = 0.4  # spreads that a normal score of 1 counts in the choice of the in
 _LEAST_SPREAD = 0.05  # of the spread believed at first
 _LONGER = 1.7  # from one length of a trial to the next that is considered
 _BATCH = 1.05  # pulls grow by this factor until the next decision
-_MOST_NOISE = 0.25  # variance of the noise of rewards in [0, 1]
 
 OPEN = NOBODY = -1
 # The arm to play next (OPEN: one more) and up to how many pulls, the incumbent (NOBODY) and its pulls, how many pulls
 # make a level at least, how many arms are open, whether `order` was drawn;
 # how far arms lie apart, the variance of the noise, the sum of its measurements and their number, the incumbent's
 # level, the level that it is believed to rise to, the farthest that any arm has moved or is apart, rounds left;
-# whether there are beliefs from earlier runs, the normal score of the incumbent by them, how far they are trusted.
+# whether there are beliefs from earlier runs, the normal score of the incumbent by them, how far they are trusted;
+# the evidence against a told sigma, and whether it is enough.
 PLAN = records.record_type(
     {
         "plan": (np.int64, "next until incumbent age needed opened drawn"),
         "figures": (np.float64, "spread noise squares measured level ceiling moved rounds"),
         "earlier": (np.float64, "believes standing trust"),
+        "guard": (np.float64, "evidence contradicted"),
     },
     single=True,
 )
@@ -263,20 +264,9 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
     if n == 1:
         _opening.enter(state.order, plan, arm)
     elif n > 2:
-        _measure_noise(state, start, n)
+        _trials_noise.measure(state, start, n)
     if plan["next"][0] != arm or n >= plan["until"][0]:
         _decide(state, t)
-
-
-@kernel
-def _measure_noise(state: Any, start: int, n: int) -> None:
-    """Noise from second differences: those of white noise have six times its variance, those of a line none."""
-    p3 = _lines.prefix(state.pool, start, n - 3)
-    p2 = state.pool[start + n - 2]
-    p1 = state.pool[start + n - 1]
-    bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
-    state.plan["squares"][0] += bend * bend / 6.0
-    state.plan["measured"][0] += 1.0
 
 
 @rare_kernel
@@ -325,10 +315,7 @@ def _waits(state: Any) -> bool:
 def _look(state: Any, t: int) -> None:
     """Noise, incumbent, spread and what else a decision goes by, as they are after round t."""
     plan = state.plan
-    if state.sigma >= 0.0:
-        plan["noise"][0] = state.sigma * state.sigma
-    elif plan["measured"][0] > 0.0:
-        plan["noise"][0] = min(_MOST_NOISE, plan["squares"][0] / plan["measured"][0])
+    plan["noise"][0] = _trials_noise.believed(state)
     needed = math.ceil(_WINDOW_NOISE * plan["noise"][0] / (plan["spread"][0] * plan["spread"][0]))
     plan["needed"][0] = int(min(needed, float(t)))
     b = surest(state)

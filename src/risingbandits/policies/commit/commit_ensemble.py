@@ -202,10 +202,9 @@ def _learn(state: State, t: int, arm: int) -> bool:
     """
     n = state.arms["pulls"][arm]
     known = state.arms["drawn"][arm]
-    start = state.places[arm, 0]
     contradicted = False
     for last in range(known + 1, n + 1):
-        if _ensemble_noise.compare(state, arm, start, last):
+        if _ensemble_noise.compare(state, arm, last):
             contradicted = True
     _ensemble_bounds.add_block(state, arm, known, n)
     _batches.draw_line(state, t, arm, _ensemble_noise.of_line(state, arm))

@@ -16,9 +16,9 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, noise_model, records
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
+from risingbandits.policies.commit import _batches, _commit_value, _differences, _lines, _told_noise, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, or_none, setting
@@ -26,6 +26,7 @@ from risingbandits.policies.settings import number, or_none, setting
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
+_ARMS = records.record_type({**_batches.ARM, "differences": _differences.OWN})
 _RULES = {None: _commit_value.NONE, "sunk-cost": _commit_value.SUNK_COST, "shared": _commit_value.SHARED}
 
 
@@ -47,6 +48,7 @@ class State(NamedTuple):
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
     pairs: np.ndarray  # sums of (r(2k) - r(2k-1))^2 / 2, where the widths need them
     places: np.ndarray  # where they are
+    noise: np.ndarray  # (1,) record of noise_model
 
 
 @kernel
@@ -66,7 +68,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
     b = _commit_value.incumbent(state.arms)
-    most = _batches.most_sunk(state, state.sigma)
+    most = _batches.most_sunk(state, _told_noise.of_all(state))
     arm = _commit_value.choose(
         state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, available
     )
@@ -106,12 +108,14 @@ def _append_pair(state: State, old_start: int, start: int, n: int, reward: float
 
 @rare_kernel
 def _close_batch(state: State, t: int, arm: int) -> None:
-    _batches.draw_line(state, t, arm, state.sigma)
+    contradicted = _told_noise.watch(state, arm)
+    _batches.draw_line(state, t, arm, _told_noise.of_arm(state, arm))
     _batches.end(state, arm)
-    if _batches.stretch_horizon(state, t):
+    stretched = _batches.stretch_horizon(state, t)
+    if stretched or contradicted:
         for other in range(state.arms.shape[0]):
             if state.arms["pulls"][other] > 0:
-                _batches.redraw_line(state, t, other, state.sigma)
+                _batches.redraw_line(state, t, other, _told_noise.of_arm(state, other))
 
 
 SmoothState: Any = noise_estimate.extended(State, __name__)
@@ -173,7 +177,8 @@ class CommitUCB(CommitFamily):
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward in
         [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe;
         "estimate" does so far sooner, from neighbouring rewards of all arms, and nothing is proved of it; "smooth" is
-        an older way. Half of the truth is dangerous, twice the truth is harmless.
+        an older way. Twice the truth is harmless. Rewards that contradict a number above 0 are noticed, which is said
+        once, and from then on the noise is estimated; 0 says that there is none, and is not looked after.
     widths : {"auto", "gaussian", "kl", "bernstein"}
         Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the problem's rewards lie
         in [0, 1], "gaussian" elsewhere.
@@ -210,7 +215,9 @@ class CommitUCB(CommitFamily):
     estimates = (noise_estimate.SMOOTH, noise_estimate.ESTIMATE, "auto")
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    arm_type = _ARMS
     scratch = frozenset({"pool", "pairs"})
+    later = frozenset({"differences", "all_arms", "kinds"})
 
     risk: str | None = setting("shared", or_none(partial(check_choice, allowed=("sunk-cost", "shared"))))
     sigma: float | str | None = None
@@ -238,14 +245,22 @@ class CommitUCB(CommitFamily):
         return _widths.BERNSTEIN if self.widths == "auto" and self.sigma == "auto" else super().kind()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        if isinstance(self.sigma, int | float) and self.sigma < 0.75 * problem.sigma:
-            warn_once(f"sigma={self.sigma} is far below the problem's noise {problem.sigma}: it may lock on a bad arm.")
+        if self.sigma == 0.0 < problem.sigma:  # any other is looked after in the run
+            warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock on a bad arm.")
         return super().for_problem(problem, horizon)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         shared = self.shared_state(n_arms, horizon, capacity)
-        state = State(rule=_RULES[self.risk], share=float(self.share), **shared)
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms, own=1)) if self.smooth else state
+        state = State(rule=_RULES[self.risk], share=float(self.share), noise=noise_model.new_noise(), **shared)
+        if not self.smooth:
+            return state
+        return SmoothState(**{**state._asdict(), **noise_estimate.new_fields(self.sigma, n_arms, own=1)})
+
+    def remark(self, state: Any) -> str | None:
+        if not state.noise["contradicted"][0]:
+            return None
+        found = interpreted(_told_noise.of_all)(state)
+        return noise_model.contradiction(noise_estimate.number(self.sigma), found)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
@@ -261,7 +276,7 @@ class CommitUCB(CommitFamily):
             remaining,
             state.max_odds,
             state.share,
-            interpreted(_batches.most_sunk)(state, state.sigma),
+            interpreted(_batches.most_sunk)(state, interpreted(_told_noise.of_all)(state)),
             None,
         )
         known = state.arms["pulls"] > 0

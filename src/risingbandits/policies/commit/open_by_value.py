@@ -14,9 +14,9 @@ import numpy as np
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, sweeps
+from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.commit import _trials
+from risingbandits.policies.commit import _trials, _trials_noise
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of, setting
 
@@ -102,7 +102,8 @@ class OpenByValue(Policy):
     spread : float
         How far arms are believed to lie apart before any is seen, with the weight of one arm; for rewards in [0, 1].
     sigma : float, "auto", "estimate" or "smooth"
-        Scale of the noise, if it is known. Any of the words: from second differences of all curves.
+        Scale of the noise, if it is known; rewards that contradict a number above 0 are noticed, said once, and the
+        noise measured from then on. Any of the words: from second differences of all curves.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class OpenByValue(Policy):
     believes = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool"})
-    later = frozenset({"earlier", "beliefs"})
+    later = frozenset({"earlier", "beliefs", "guard"})
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
@@ -154,6 +155,11 @@ class OpenByValue(Policy):
         state.plan["believes"] = 1.0
         state.beliefs[:, 0] = means
         state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
+
+    def remark(self, state: Any) -> str | None:
+        if not state.plan["contradicted"][0]:
+            return None
+        return noise_model.contradiction(self.sigma, math.sqrt(interpreted(_trials_noise.believed)(state)))
 
     def make_room(self, state: State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

@@ -19,7 +19,7 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends
+from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends, watched
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting, tie_rule
@@ -261,8 +261,8 @@ class REdUCB(noise_estimate.NoisePolicy):
     sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
         in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. 0 is the
-        deterministic algorithm.
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept. 0 is the deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     bonus_scale : float
@@ -293,6 +293,7 @@ class REdUCB(noise_estimate.NoisePolicy):
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
     kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
     scratch = frozenset({"pool", "root_log", "bounds"})
 
     eps: float = setting(0.25, _check_eps)
@@ -325,12 +326,12 @@ class REdUCB(noise_estimate.NoisePolicy):
             block=block,
             bounds=bounds,
         )
-        return SmoothState(*state, **noise_estimate.new_fields(self.sigma, n_arms, own=2)) if self.smooth else state
+        return self.with_noise(state, n_arms, own=2)
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         if self.smooth or n_arms < pruning.PRUNING_FROM:  # an estimate changes all lines at once: nothing to prune
             return super().kernels_for(n_arms, horizon)
-        return self.kernels_of_many
+        return watched.watched_kernels(self.kernels_of_many) if self.is_watched else self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:

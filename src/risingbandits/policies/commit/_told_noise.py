@@ -1,0 +1,67 @@
+"""How noisy CommitUCB takes an arm to be: what it was told, as long as the rewards do not contradict it.
+
+Up to then only every fifth pull of an arm is looked at, which costs next to nothing; sigma = 0 says that there is no
+noise, and is not looked at. When it is sure that sigma is too small, all rewards so far are gone through once, and from
+then on an arm is as noisy as `noise_model` says, though never less than was told.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits.policies._kernels import noise_model
+from risingbandits.policies.commit import _differences
+
+
+@kernel
+def is_contradicted(state: Any) -> bool:
+    return state.noise["contradicted"][0] != 0
+
+
+@kernel
+def of_all(state: Any) -> float:
+    """The noise level of all arms together."""
+    if is_contradicted(state):
+        return max(state.sigma, math.sqrt(noise_model.unbounded(state.noise)))
+    return state.sigma
+
+
+@kernel
+def of_arm(state: Any, arm: int) -> float:
+    """The noise level of an arm."""
+    if is_contradicted(state):
+        variance = _differences.own_variance(state, arm, noise_model.unbounded(state.noise))
+        return max(state.sigma, math.sqrt(variance))
+    return state.sigma
+
+
+@kernel
+def watch(state: Any, arm: int) -> bool:
+    """Take in the arm's pulls since its line was drawn; whether sigma has turned out to be too small with them."""
+    known = state.arms["drawn"][arm]
+    n = state.arms["pulls"][arm]
+    if is_contradicted(state):
+        for last in range(known + 1, n + 1):
+            _differences.follow(state, arm, last)
+        return False
+    if state.sigma <= 0.0:
+        return False
+    block = _differences.BLOCK
+    last = max(2 * block, known - known % block + block)
+    while last <= n:
+        if _differences.contradict(state, arm, last):
+            _follow_all(state, arm)
+            return True
+        last += block
+    return False
+
+
+@rare_kernel
+def _follow_all(state: Any, arm: int) -> None:
+    """All rewards so far: of the arm whose batch is over up to now, of others up to when their lines were drawn."""
+    for other in range(state.arms.shape[0]):
+        n = state.arms["pulls"][arm] if other == arm else state.arms["drawn"][other]
+        for last in range(1, n + 1):
+            _differences.follow(state, other, last)
