@@ -173,3 +173,5 @@ def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     )
     assert code == 2
     assert "memory must be a folder" in err
+    code, out, _ = outcome(capsys, "run", tmp_path / "plan.toml", "--fresh", "--memory", tmp_path / "plan.toml")
+    assert (code, out) == (2, ""), "the earlier run is not put aside for nothing"

@@ -81,6 +81,9 @@ def run(
         show(_table(chosen))
         typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
+    if fresh:
+        with _named(chosen, fresh):
+            check_plan(chosen, fresh)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
     if aside is not None:
         typer.echo(f"The earlier run is now in {aside}")
