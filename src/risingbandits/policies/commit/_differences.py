@@ -77,3 +77,14 @@ def contradict(state: Any, arm: int, last: int) -> bool:
     ``last`` is a multiple of five and not the first, as the first pulls may jump.
     """
     return noise_model.contradict(state.noise, state.sigma, fourth(state.pool, state.places[arm, 0], last))
+
+
+@kernel
+def measure_noise(state: Any, start: int, n: int) -> None:
+    """Noise from second differences: those of white noise have six times its variance, those of a line none."""
+    p3 = _lines.prefix(state.pool, start, n - 3)
+    p2 = state.pool[start + n - 2]
+    p1 = state.pool[start + n - 1]
+    bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
+    state.plan["squares"][0] += bend * bend / 6.0
+    state.plan["measured"][0] += 1.0

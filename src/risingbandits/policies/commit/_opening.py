@@ -15,7 +15,7 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Ints, Mask, Records, Rng
 from risingbandits.policies._kernels import histories, records, sweeps
-from risingbandits.policies.commit import _lines
+from risingbandits.policies.commit import _differences, _lines
 
 FIRST_ARMS = 2  # opened before anything is decided
 FIRST_HOLD = 10  # pulls of the first incumbent before a third arm is opened, where the horizon is not known
@@ -83,13 +83,18 @@ def remaining(state: Any, t: int) -> float:
 
 
 @kernel
-def select(state: Any, available: Mask, rng: Rng) -> int:
+def planned(state: Any, rng: Rng) -> int:
+    """The arm that was planned, or the next one of the order, which is drawn at the first question."""
     if state.plan["drawn"][0] == 0:
         sweeps.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
         state.plan["drawn"][0] = 1
     arm = state.plan["next"][0]
-    if arm == OPEN:
-        arm = state.order[state.plan["opened"][0]]
+    return state.order[state.plan["opened"][0]] if arm == OPEN else arm
+
+
+@kernel
+def select(state: Any, available: Mask, rng: Rng) -> int:
+    arm = planned(state, rng)
     if available is None or available[arm]:
         return arm
     return _instead(state, available)
@@ -161,13 +166,8 @@ def enter(order: Ints, plan: Records, arm: int) -> None:
 
 @kernel
 def _measure_noise(state: Any, start: int, n: int) -> None:
-    """Noise from second differences: those of white noise have six times its variance, those of a line none."""
-    p3 = _lines.prefix(state.pool, start, n - 3)
-    p2 = state.pool[start + n - 2]
-    p1 = state.pool[start + n - 1]
-    bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
-    state.plan["squares"][0] += bend * bend / 6.0
-    state.plan["measured"][0] += 1.0
+    """The noise by all second differences so far."""
+    _differences.measure_noise(state, start, n)
     state.plan["noise"][0] = min(_MOST_NOISE, math.sqrt(state.plan["squares"][0] / state.plan["measured"][0]))
 
 

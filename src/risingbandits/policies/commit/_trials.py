@@ -15,7 +15,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import histories, records, sweeps
+from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.commit import _lines, _opening, _trials_noise
 
 FIRST_ARMS = 2  # opened before anything is decided
@@ -222,12 +222,7 @@ def best_trial(state: Any, arm: int) -> tuple[int, float, float]:
 
 @kernel
 def select(state: Any, available: Mask, rng: Rng) -> int:
-    if state.plan["drawn"][0] == 0:
-        sweeps.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
-        state.plan["drawn"][0] = 1
-    arm = state.plan["next"][0]
-    if arm == OPEN:
-        arm = state.order[state.plan["opened"][0]]
+    arm = _opening.planned(state, rng)
     if available is None or available[arm]:
         return arm
     return _instead(state, available)

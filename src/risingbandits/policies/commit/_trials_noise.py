@@ -6,7 +6,7 @@ from typing import Any
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits.policies._kernels import noise_model
-from risingbandits.policies.commit import _differences, _lines
+from risingbandits.policies.commit import _differences
 
 _WATCHED = 500  # pulls of an arm that may contradict a told sigma: enough to notice, and nothing for long runs
 _MOST_NOISE = 0.25  # variance of the noise of rewards in [0, 1]
@@ -14,13 +14,8 @@ _MOST_NOISE = 0.25  # variance of the noise of rewards in [0, 1]
 
 @kernel
 def measure(state: Any, start: int, n: int) -> None:
-    """Noise from second differences: those of white noise have six times its variance, those of a line none."""
-    p3 = _lines.prefix(state.pool, start, n - 3)
-    p2 = state.pool[start + n - 2]
-    p1 = state.pool[start + n - 1]
-    bend = (state.pool[start + n] - p1) - 2.0 * (p1 - p2) + (p2 - p3)
-    state.plan["squares"][0] += bend * bend / 6.0
-    state.plan["measured"][0] += 1.0
+    """What the last three rewards of an arm say of the noise and, with those before, of a told sigma."""
+    _differences.measure_noise(state, start, n)
     if n <= _WATCHED and state.sigma > 0.0 and n % _differences.BLOCK == 0:
         _watch(state, start, n)
 
