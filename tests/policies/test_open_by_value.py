@@ -148,6 +148,7 @@ def test_every_branch_of_the_description_is_compared() -> None:
         lambda: learning_curves(12, 1),
         lambda: learning_curves(12, 2, noise=0.3),
         lambda: learning_curves(12, 3, noise=1e-6, flat=40),
+        lambda: learning_curves(12, 23, noise=0.1),
         lambda: coins(12, 2),
     ]
     for make in kinds:
@@ -156,7 +157,16 @@ def test_every_branch_of_the_description_is_compared() -> None:
         assert play(slow, make(), 400) == play(fast, make(), 400)
         for branch, times in slow.branches.items():
             taken[branch] = taken.get(branch, 0) + times
-    assert set(taken) == {"open", "incumbent", "trial", "older", "hopeless", "wide window", "flat"}
+    assert set(taken) == {
+        "open",
+        "second look",
+        "incumbent",
+        "trial",
+        "older",
+        "hopeless",
+        "wide window",
+        "flat",
+    }
     assert min(taken.values()) > 0
 
 

@@ -170,6 +170,10 @@ class SlowOpenByValue:
         self.branches[branch] = self.branches.get(branch, 0) + taken
 
     def ask(self) -> int:
+        newest = next(reversed(self.curves), 0)
+        if len(self.curves.get(newest, [])) == 1 and self.curves[newest][0] < self.prior / 4:
+            self.count("second look")
+            return newest
         if len(self.curves) < min(2, self.n_arms):
             return len(self.curves)
         if not self.planned:

@@ -269,6 +269,10 @@ def _decide(state: Any, t: int) -> None:
     """Plan the next pulls: the arm whose best trial gains most, the incumbent where none gains."""
     plan = state.plan
     opened = plan["opened"][0]
+    newest = state.order[opened - 1]
+    if state.counts[newest] == 1 and level(state, newest, 1) < _UNSEEN_RISE * state.spread:
+        plan["next"][0], plan["until"][0] = newest, 2  # many scores begin at nothing, and jump
+        return
     if opened < min(FIRST_ARMS, state.order.shape[0]):
         plan["next"][0] = OPEN
         return

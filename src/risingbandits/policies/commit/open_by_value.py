@@ -65,7 +65,8 @@ def check_sigma(name: str, value: Any) -> None:
 class OpenByValue(Policy):
     r"""Open arms one after another, and try each only while the trial is worth more than it costs.
 
-    Two arms are pulled once; the better one is the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it is
+    Two arms are pulled once (any arm whose first reward is next to nothing a second time: many scores begin at 0, and
+    jump); the better one is the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it is
     known how an arm learns here; for twice as many if no arm has moved by then. From then on every decision compares
     trials of k more pulls, for all open arms and for one more arm. Levels are means of the last quarter of an arm's
     pulls, of more where the noise asks for it.
