@@ -12,10 +12,10 @@ import pytest
 from bad_instances import Player, means_of, problem_of, product_player, relative_to_bound, relative_to_rivals, search
 from repaired_commit import RepairedCommit
 from risingbandits import Policy, get_policy, simulate
-from risingbandits.policies import CommitEnsemble, CommitUCB, OpenArms, REdUCB
+from risingbandits.policies import Auto, CommitEnsemble, CommitUCB, OpenArms, REdUCB
 
 BAR = 0.25
-# The policy, and the same without odds. CommitEnsemble is not among them: it is for curves of its shapes only.
+# The policy, and the same without odds. What CommitEnsemble and Auto may lose is another test.
 RECOMMENDED: dict[str, tuple[Policy, Policy]] = {
     "commit-ucb": (CommitUCB(), CommitUCB(max_odds=0.0)),
     "sunk-cost": (CommitUCB(risk="sunk-cost"), CommitUCB(risk="sunk-cost", max_odds=0.0)),
@@ -86,6 +86,17 @@ def test_no_recommended_policy_loses_far_more_than_its_rivals(label: str, seed: 
     if worst.score > BAR:
         explained = relative_to_rivals(product_player(without_odds), rivals())(worst.means)
         assert explained <= BAR, f"{label} loses {worst.score:.1%} more than its rivals, without odds {explained:.1%}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "horizon", "most"), [(0, 700, 0.95), (3, 700, 0.95), (2, 2_000, 0.5), (5, 2_000, 0.5)]
+)
+def test_what_the_default_may_lose_commit_ucb_does_not(seed: int, horizon: int, most: float) -> None:
+    """Auto gives up slow climbers, early where pulls are few: the page "Which policy" says so."""
+    worst = search(relative_to_rivals(product_player(Auto()), rivals()), seed, horizon, begin=40, steps=120)
+    assert BAR < worst.score < most
+    assert relative_to_rivals(product_player(CommitUCB()), rivals())(worst.means) < 0.05
 
 
 @pytest.mark.slow
