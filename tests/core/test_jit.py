@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from risingbandits import Policy, get_problem
+from risingbandits import get_problem
 from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
 from risingbandits.simulation.engine import Runner, compiled_loop
@@ -163,7 +163,7 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     runners = [Runner(REdUCB(eps=eps, sigma=0.1), problem, 10, np.array([10])) for eps in (0.1, 0.2)]
     assert runners[0].loop is runners[1].loop
     assert runners[0].loop is compiled_loop(
-        Policy.kernels_for(REdUCB(), 2), runners[0].state.__class__, runners[0].arms.pull
+        REdUCB(sigma=0.1).kernels_for(2), runners[0].state.__class__, runners[0].arms.pull
     )
 
 

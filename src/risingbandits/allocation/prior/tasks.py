@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"trial[ _-]?\d+", re.IGNORECASE)  # a name that means an
 class EarlierTask:
     """What an earlier run, or a file, says about arms.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What messages and tables call it.
