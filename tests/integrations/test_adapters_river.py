@@ -237,3 +237,12 @@ def test_river_policy_in_offline_evaluation() -> None:
     total: Any
     total, used = bandit.evaluate_offline(policy=RiverPolicy(), history=history)
     assert total.get() > 0.9 * used > 100
+
+
+def test_machine_code_is_no_part_of_a_models_memory() -> None:
+    model = RisingClassifier(two_models(), seed=5)
+    for x, y in SEGMENTS[:50]:
+        model.predict_one(x)
+        model.learn_one(x, y)
+    assert model._raw_memory_usage < 200_000
+    assert model.predict_one(SEGMENTS[0][0]) is not None  # the policy goes on
