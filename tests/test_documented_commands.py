@@ -46,6 +46,7 @@ SHORTER = {
     "risingbandits watch": "--terminal --once",
     "python benchmarks/learners.py": "--steps 20",
     "python benchmarks/best_arm.py": "--runs 2",
+    "python benchmarks/costs.py": "--orders 1 --every 20 --budget 2",
     "python benchmarks/allocator.py": "--seconds 0.2 --events 2000",
     "python": "--quick",
 }

@@ -65,6 +65,9 @@ class Allocator:
         How many pulls an arm can take.
     parallel : {"fill", "wait"}
         When the best arm is in flight: give the next best free one, or wait.
+    costs : {"compare", "ignore"} or None
+        With a budget in cost or seconds: "compare" arms by what they give for their cost, or "ignore" that it differs.
+        None compares with the default policy.
     lease : float
         Seconds until a pull that was not told is given to another worker.
     retries : int
@@ -110,6 +113,7 @@ class Allocator:
         order: str = "given",
         max_pulls: int | Mapping[str, int] | None = None,
         parallel: str = "fill",
+        costs: str | None = None,
         lease: float = 3600.0,
         retries: int = 3,
         reclaim: bool = True,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits.allocation.budget import Budget
 from risingbandits.policies import Policy, REdUCB, policy_class
+from risingbandits.policies.auto import Auto
 from risingbandits.policies.recommended import recommended_policy
 
 
@@ -18,6 +20,22 @@ def default_policy(objective: str, reward_range: tuple[float, float] | None, sig
     if objective == "cumulative" and reward_range is None:
         return REdUCB(sigma=sigma)
     return recommended_policy(objective).replace(sigma=sigma)
+
+
+def choose_costs(
+    costs: str | None, *, budget: Budget, policy: Policy, objective: str, reward_range: tuple[float, float] | None
+) -> str:
+    """Whether costs that differ between arms are looked at: by default if the policy is the default one."""
+    missing = ""
+    if budget.pulls is not None:
+        missing = f"a budget in cost or seconds, got {budget}"
+    elif objective == "cumulative" and reward_range is None:
+        missing = "reward_range, from whose lower end it is counted what a pull earns, got None"
+    if costs == "compare" and missing:
+        raise RisingBanditsError(f'costs="compare" needs {missing}.')
+    if costs is not None:
+        return costs
+    return "compare" if policy.name == Auto.name and not missing else "ignore"
 
 
 def check_sigma(name: str, value: Any) -> float | str:

@@ -78,12 +78,14 @@ def with_prior(
     Without it the same arguments may stand for another policy, for arms are then opened in another order.
     """
     if stored is not None:
+        settings = settings.filled_in(stored, given)
         prior = None if stored.prior is None else stored.prior.about(settings.arms)
     else:
         prior = as_prior(given.get("prior"), settings, present)
     if prior is None:
         return settings
-    return Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+    made = Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+    return made if stored is None else made.filled_in(stored, given)
 
 
 def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> tuple[Settings, Ledger | None]:

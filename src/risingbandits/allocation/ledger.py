@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation import horizon
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
+from risingbandits.allocation.cost_rounds import CostRounds
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
@@ -25,10 +27,6 @@ from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
     from risingbandits.allocation.status import AllocationTable
-
-_FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
-_HORIZON_TOLERANCE = 0.1
-_LONGEST_HORIZON = 10**9
 
 
 class Ledger:
@@ -61,6 +59,7 @@ class Ledger:
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
+        self.rounds = CostRounds(settings.objective == "cumulative") if settings.costs == "compare" else None
         self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
@@ -211,7 +210,11 @@ class Ledger:
         arm.cost += cost
         self.told_arms.append(arm.index)
         self.choice = None
-        self.policy.tell(arm.place, (reward - self.zero) / self.span + 0.0)
+        value = (reward - self.zero) / self.span + 0.0
+        if self.rounds is None:
+            self.policy.tell(arm.place, value)
+        else:
+            self.rounds.take(self.policy, arm.place, value, cost)
         if arm.limit is None and not arm.masked and arm.retired is None:
             self.free.put(arm.place, True)
         else:
@@ -337,39 +340,31 @@ class Ledger:
 
     def horizon(self) -> int:
         """Rounds of the policy in all, as far as can be told now: earlier runs, told pulls and what is left."""
-        warm = sum(arm.warm for arm in self.opened)
-        budget = self.settings.budget
-        if budget.pulls is not None:
-            return warm + budget.pulls
-        spent = self.spent_cost.value
-        if spent <= 0.0:
-            rounds = max(self.told, _FIRST_HORIZON_PER_ARM * len(self.opened))
-        else:
-            rounds = self.told + int(min(_LONGEST_HORIZON, max(0.0, budget.amount - spent) / (spent / self.told)))
-        return warm + max(1, len(self.opened), min(_LONGEST_HORIZON, rounds))
+        return horizon.planned(self)
 
     def _review_horizon(self) -> None:
         """Costs and seconds: plan anew when the rounds that the budget pays for have changed by a tenth."""
-        if self.spent_cost.value >= self.settings.budget.amount:
-            return
-        planned = self.policy.horizon or 1
-        if abs(self.horizon() - planned) > _HORIZON_TOLERANCE * planned:
+        if horizon.has_changed(self):
             self._rebuild()
 
     def _rebuild(self) -> None:
         """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
         policy = self.settings.policy.replace()
-        policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, self.rebuilds])
+        if self.rounds is not None:
+            self.rounds.settle(len(self.opened))
+        drawn = 0 if self.rounds is not None else self.rebuilds
+        policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, drawn])
         self._believe(policy)
+        tell = policy.tell if self.rounds is None else self.rounds.begin(policy)
         self.rebuilds += 1
         for n in range(max((arm.warm for arm in self.opened), default=0)):
             for arm in self.opened:
                 if n < arm.warm:
-                    policy.tell(arm.place, (arm.rewards[n] - self.zero) / self.span + 0.0)
+                    tell(arm.place, (arm.rewards[n] - self.zero) / self.span + 0.0)
         next_n = [arm.warm for arm in self.arms]
         for index in self.told_arms:
             arm = self.arms[index]
-            policy.tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
+            tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
             next_n[index] += 1
         self.policy = policy
         self.choice = None

@@ -12,7 +12,7 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from risingbandits._core.errors import (
 )
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_policy
+from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
@@ -37,6 +37,7 @@ from risingbandits.policies.recommended import few_of
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
+_OF_OLDER_STORES = {"costs": "ignore"}  # settings that they do not hold
 _LONGEST_NAME = 200
 
 
@@ -110,6 +111,11 @@ def _policy(where: str, value: Any) -> Policy | str | None:
 
 def _or_none(check: Check) -> Check:
     return lambda where, value: None if value is None else check(where, value)
+
+
+def _choice_or_none(*allowed: str) -> Any:
+    """A field that, where it is not given, follows from the others; in a store that of the store stays."""
+    return setting(None, _or_none(partial(check_choice, allowed=allowed)))
 
 
 def _max_arms(where: str, value: Any) -> int | str:
@@ -203,6 +209,7 @@ class Settings:
     order: str = one_of("given", "random")
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
     parallel: str = one_of("fill", "wait")
+    costs: str = _choice_or_none("compare", "ignore")
     # A plan has another default than `Allocator`, and either may go on with what the other has begun.
     lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True)
     retries: int = setting(3, check_positive_int)
@@ -240,7 +247,14 @@ class Settings:
             values["max_arms"] = few_of(len(values["arms"]), horizon)
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
         values["policy"] = choose_policy(values["policy"], ordered=values["prior"] is not None, **chosen)
+        values["costs"] = choose_costs(
+            **{name: values[name] for name in ("costs", "budget", "policy", "objective", "reward_range")}
+        )
         return cls(**values, lazy=lazy or values["prior"] is not None)
+
+    def filled_in(self, stored: Settings, given: Mapping[str, Any]) -> Settings:
+        """These settings; those that were not given and that older versions filled in otherwise, as in the store."""
+        return replace(self, **{name: getattr(stored, name) for name in _OF_OLDER_STORES if given.get(name) is None})
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
@@ -276,6 +290,8 @@ class Settings:
         for key in ("prior", "arm_settings"):  # stores without them are as they always were
             if not stored[key]:
                 del stored[key]
+        if self.costs == _OF_OLDER_STORES["costs"]:
+            del stored["costs"]
         return {**stored, "version": self.version, **({"lazy": True} if self.lazy else {})}
 
     def to_json(self) -> str:
@@ -300,7 +316,7 @@ class Settings:
                 plain["prior"] = Prior.from_dict(plain["prior"])
             given = {name: plain[key] for name, key in _KEYS.items() if key in plain or name == "arms"}
             lazy = check_flag("lazy", plain.get("lazy", False))
-            return cls(**_checked(given), version=plain["version"], lazy=lazy)
+            return cls(**_checked({**_OF_OLDER_STORES, **given}), version=plain["version"], lazy=lazy)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:

@@ -24,7 +24,7 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 3  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 4  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = (
     "name",
     "limit",
@@ -95,6 +95,7 @@ def pack(ledger: Ledger) -> bytes:
         "surprises": ledger.surprises,
         "trust": ledger.trust,
         "dropped": ledger.dropped,
+        "rounds": None if ledger.rounds is None else ledger.rounds.to_dict(),
     }
     with tempfile.TemporaryDirectory() as folder:
         policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
@@ -150,6 +151,8 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         path.write_bytes(arrays["policy"].tobytes())
         ledger.policy = Policy.load(path)
     ledger.trust, ledger.dropped = header["trust"], header["dropped"]
+    if ledger.rounds is not None:
+        ledger.rounds.restore(header["rounds"])
     ledger.refresh_masks()
     ledger.choice = None if header["choice"] is None else ledger.arms[header["choice"]]
     return ledger

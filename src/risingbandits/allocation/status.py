@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
+from risingbandits.allocation.cost_rounds import cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.policies.explanation import Explanation
 
@@ -98,6 +99,8 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     following = _next_arm(ledger)
     rows = [_row(ledger, arm, explanation, following) for arm in ledger.arms]
     title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
+    if said := cost_sentence(ledger):
+        title = f"{title};\n{said}"
     return AllocationTable(title, rows, prior_sentence(ledger))
 
 
@@ -198,9 +201,10 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     width, value = _part(explanation, arm, _WIDTHS), _part(explanation, arm, _VALUES)
     level, value = ledger.zero + ledger.span * level, ledger.zero + ledger.span * value
     trend, width = ledger.span * trend, abs(ledger.span) * width
-    if not any(name in explanation.columns for name in _LEVELS) and arm.rewards:
+    by_cost = ledger.rounds is not None  # then the policy knows rounds, and levels are what they earn
+    if (by_cost or not any(name in explanation.columns for name in _LEVELS)) and arm.rewards:
         level = recent_mean(arm)
-    if not any(name in explanation.columns for name in _TRENDS) and len(arm.rewards) > 1:
+    if (by_cost or not any(name in explanation.columns for name in _TRENDS)) and len(arm.rewards) > 1:
         half = len(arm.rewards) // 2
         trend = (sum(arm.rewards[-half:]) - sum(arm.rewards[:half])) / half / (len(arm.rewards) - half)
     status = _status(arm)

@@ -60,6 +60,7 @@ def run(
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
+    from risingbandits.allocation.cost_rounds import cost_rule
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status import arms_table, standing
     from risingbandits.allocation.stores.base import hide_password
@@ -77,8 +78,10 @@ def run(
         if fresh:
             check_fresh(chosen)
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)
+            settings = check_plan(chosen, fresh)
         show(_table(chosen))
+        if settings.budget.pulls is None:
+            typer.echo(f"Where costs differ between arms, {cost_rule(settings)}.")
         typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
     if fresh:

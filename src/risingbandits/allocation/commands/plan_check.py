@@ -17,8 +17,11 @@ from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, open_store
 
 
-def check_plan(plan: Plan, fresh: bool = False) -> None:
-    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used."""
+def check_plan(plan: Plan, fresh: bool = False) -> Settings:
+    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used.
+
+    Otherwise what it would be run with.
+    """
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
     settings = Settings.make(**{**given, "prior": None})
     if fresh:
@@ -31,8 +34,10 @@ def check_plan(plan: Plan, fresh: bool = False) -> None:
             else:
                 stored = Settings.from_json(kept)
                 _check_going_on(plan, with_prior(settings, given, stored), stored, store)
+                settings = stored
     for folder in (plan.states, plan.logs):
         _check_folder(folder)
+    return settings
 
 
 def _check_new(plan: Plan, settings: Settings) -> None:

@@ -1,0 +1,197 @@
+"""Pulls as rounds of equal cost, so that a policy that counts rounds compares what arms give for the same money.
+
+A policy knows rounds, each as good as another. Where pulls of one arm cost more than those of another, a round is what
+one pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. To earn, its
+reward is spread over them, so that arms are compared by what they give for their cost; to find the arm to keep, each
+round has the level that was reached, so that arms are compared when as much was spent on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from risingbandits._core.types import Floats
+from risingbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.ledger import Ledger
+    from risingbandits.allocation.settings import Settings
+
+_MOST_ROUNDS = 50.0  # that one pull is told as; where costs lie further apart, a round is several of the cheapest pulls
+_WIDEST = 1000.0  # costs further apart are taken to be so far apart
+_FIRST_PULLS = 0.5  # the others' mean counts as many pulls of an arm, before it is seen how pulls of one arm differ
+_SAME = 1e-12  # squared deviations, relative to the squared mean, that are rounding
+_TOLERANCE = 0.1  # what a pull is told as may be so far from what is known by now
+_SLACK = 1e-9
+_SAYING = 1.5  # times that costs differ between arms before it is worth a sentence
+
+_ARRAYS = ("pulls", "sums", "squares", "taken", "rate", "owed", "worth", "counted")
+_NUMBERS = ("unit", "cheapest")
+
+
+def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
+    """What a pull of each arm costs: its own mean, drawn to that of the others by as much as pulls of one arm differ.
+
+    An arm that was not pulled has the mean of the others; where arms differ by nothing but chance, so have all.
+
+    >>> shrunk_means(np.array([40.0, 40.0, 0.0]), np.array([40.0, 400.0, 0.0]), np.array([40.0, 4000.0, 0.0])).round(1)
+    array([ 1. , 10. ,  5.5])
+    """
+    known = pulls > 0.0
+    if not known.any():
+        return np.ones_like(pulls)
+    counts = pulls[known]
+    own = sums[known] / counts
+    mean = float(own.mean())
+    means = np.full_like(pulls, mean)
+    if own.size < 2:
+        return means
+    between = float(own.var(ddof=1))
+    deviations = max(0.0, float((squares[known] - sums[known] ** 2 / counts).sum()))
+    within = (deviations + _FIRST_PULLS * between) / (float((counts - 1.0).sum()) + 1.0)
+    between -= within * float((1.0 / counts).mean())
+    if between <= _SAME * mean * mean:
+        return means
+    weight = within / between
+    means[known] = (sums[known] + weight * mean) / (counts + weight)
+    return means
+
+
+class CostRounds:
+    """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy.
+
+    Parameters
+    ----------
+    earns : bool
+        Whether what arms earn on the way counts; otherwise the level that they reach.
+    """
+
+    def __init__(self, earns: bool) -> None:
+        self.earns = earns
+        self.pulls = self.sums = self.squares = np.zeros(0)  # of this run, what they cost, and the squares of that
+        self.taken = self.rate = np.ones(0)  # rounds that a pull is told as, and what its reward is multiplied by
+        self.owed = self.worth = self.counted = np.zeros(0)  # rounds, rewards and pulls that are not told yet
+        self.unit = self.cheapest = 1.0  # the costs of a round and of the cheapest arm's pull
+
+    def settle(self, n_arms: int) -> None:
+        """Fix what pulls are told as by what is known now, for a new run of a policy."""
+        new = np.zeros(n_arms - self.pulls.size)
+        self.pulls, self.sums, self.squares = (np.append(x, new) for x in (self.pulls, self.sums, self.squares))
+        self.owed, self.worth, self.counted = (np.zeros(n_arms) for _ in range(3))
+        means = self._means()
+        known = means[self.pulls > 0.0] if self.pulls.any() else means
+        self.cheapest = float(known.min())
+        self.unit = max(self.cheapest, float(known.max()) / _MOST_ROUNDS)
+        self.taken, self.rate = self._told_as(means)
+
+    def begin(self, policy: Policy) -> Callable[[int, float], None]:
+        """What to tell pulls of an earlier run of the policy with: (arm, value).
+
+        The policy is asked once before, so that one which draws an order has the same whenever it is made anew.
+        """
+        policy.ask()
+        return partial(self.tell, policy)
+
+    def _means(self) -> Floats:
+        means = shrunk_means(self.pulls, self.sums, self.squares)
+        highest = float(means.max())
+        return np.maximum(means, highest / _WIDEST) if highest > 0.0 else np.ones_like(means)
+
+    def _told_as(self, means: Floats) -> tuple[Floats, Floats]:
+        taken = np.minimum(means / self.unit, _MOST_ROUNDS)
+        return taken, np.minimum(self.cheapest / means, 1.0) if self.earns else np.ones_like(means)
+
+    def take(self, policy: Policy, arm: int, value: float, cost: float) -> None:
+        """Take in a pull and what it cost."""
+        self.pulls[arm] += 1.0
+        self.sums[arm] += cost
+        self.squares[arm] += cost * cost
+        if self.pulls[arm] == 1.0:  # now something is known of its cost
+            taken, rate = self._told_as(self._means())
+            self.taken[arm], self.rate[arm] = taken[arm], rate[arm]
+        self.tell(policy, arm, value)
+
+    def tell(self, policy: Policy, arm: int, value: float) -> None:
+        """Tell a pull as rounds: none yet if it is only a part of one, each with the mean of the pulls in them."""
+        self.owed[arm] += self.taken[arm]
+        self.worth[arm] += self.rate[arm] * value
+        self.counted[arm] += 1.0
+        rounds = int(self.owed[arm] + _SLACK)
+        if rounds == 0:
+            return
+        mean = float(self.worth[arm] / self.counted[arm])
+        self.owed[arm] = max(0.0, self.owed[arm] - rounds)
+        self.worth[arm] = self.counted[arm] = 0.0
+        for _ in range(rounds):
+            policy.tell(arm, mean)
+
+    def stale(self) -> bool:
+        """Whether costs have turned out to be others than those by which pulls are told."""
+        known = self.pulls > 0.0
+        means = self._means()
+        cheapest = float(means[known].min())
+        unit = max(cheapest, float(means[known].max()) / _MOST_ROUNDS)
+        now = np.minimum(means[known] / unit, _MOST_ROUNDS) / self.taken[known]
+        if self.earns:
+            now = np.append(now, cheapest / means[known] / self.rate[known])
+        return bool(now.max() > 1.0 + _TOLERANCE or now.min() < 1.0 / (1.0 + _TOLERANCE))
+
+    def rounds(self, warm: Sequence[int]) -> tuple[int, float]:
+        """Rounds of earlier runs, with so many pulls of each arm, and of this one."""
+        return int(np.asarray(warm, dtype=np.float64) @ self.taken), float(self.pulls @ self.taken)
+
+    # -- snapshots ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        plain: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return {**plain, **{name: getattr(self, name) for name in _NUMBERS}}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        """As `to_dict` was."""
+        for name in _ARRAYS:
+            setattr(self, name, np.array(plain[name], dtype=np.float64))
+        self.unit, self.cheapest = (float(plain[name]) for name in _NUMBERS)
+
+
+# -- what is said of costs -------------------------------------------------------------------------------------------
+
+
+def cost_factor(ledger: Ledger) -> float:
+    """How many times as much as one of the cheapest arm a pull of the dearest arm costs, on average; 1 if unknown."""
+    means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.opened if len(arm.rewards) > arm.warm]
+    if len(means) < 2 or max(means) <= 0.0:
+        return 1.0
+    return math.inf if min(means) <= 0.0 else max(means) / min(means)
+
+
+def cost_sentence(ledger: Ledger) -> str:
+    """Whether costs that differ between arms are looked at; nothing where they do not differ.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> allocator = Allocator(["a", "b"], budget=10)
+    >>> for cost in (1.0, 10.0):
+    ...     _ = allocator.tell(allocator.ask(), 0.5, cost)
+    >>> cost_sentence(allocator.ledger)
+    'costs differ by 10 between arms; a budget in pulls does not look at them'
+    """
+    factor = cost_factor(ledger)
+    if factor < _SAYING:
+        return ""
+    said = f"costs differ by {factor:.2g} between arms" if math.isfinite(factor) else "some arms cost nothing"
+    return f"{said}; {cost_rule(ledger.settings)}"
+
+
+def cost_rule(settings: Settings) -> str:
+    """What becomes of costs that differ between arms."""
+    if settings.budget.pulls is not None:
+        return "a budget in pulls does not look at them"
+    if settings.costs == "ignore":
+        return f"policy {settings.policy.name} does not look at them"
+    does = "earn for their cost" if settings.objective == "cumulative" else "reach at equal cost"
+    return f"arms are compared by what they {does}"

@@ -1,0 +1,176 @@
+"""Costs that differ between arms: beside a plain reference, resumed, from snapshots, and what is said of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import reference_costs
+from risingbandits import Allocator, Budget, RisingBanditsError
+from risingbandits.allocation.cost_rounds import cost_sentence, shrunk_means
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.snapshot import fold, pack, unpack
+from risingbandits.cli.app import app
+from risingbandits.policies import Auto
+
+NAMES = [f"arm{number}" for number in range(6)]
+COSTS: dict[str, Callable[[int, int], float]] = {
+    "equal": lambda arm, n: 0.25,
+    "by ten": lambda arm, n: 0.25 * 10 ** (arm / 5),
+    "by thousands": lambda arm, n: 1 / 64 if arm < 5 else 24.0,
+    "by hundreds": lambda arm, n: 0.1 * 4**arm,
+    "some free": lambda arm, n: 0.1 * (1 + arm) * (n % 2),
+    "noisy": lambda arm, n: (0.2 + 0.2 * (arm % 2)) * (1.0 + 0.25 * ((7 * n + 3 * arm) % 5 - 2)),
+    "dearer in time": lambda arm, n: 0.1 * (1 + arm) * (1 + n / 10),
+}
+
+
+def reward(arm: int, n: int) -> float:
+    return (0.3 + 0.1 * (arm * 5 % 7)) * n / (n + 4) + 0.02 * ((11 * n + arm) % 5)
+
+
+def played(allocator: Allocator, costs: str, most: int = 10**6) -> list[int]:
+    """The arms in the order of their pulls."""
+    pulled: list[int] = []
+    while len(pulled) < most and (pull := allocator.ask()) is not None:
+        arm = NAMES.index(pull.arm)
+        pulled.append(arm)
+        allocator.tell(pull, reward(arm, pull.n), COSTS[costs](arm, pull.n))
+    return pulled
+
+
+SEEN: Counter[str] = Counter()
+
+
+@pytest.mark.parametrize("objective", ["cumulative", "best-arm"])
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("warm", [False, True])
+def test_the_allocator_plays_like_the_reference(objective: str, costs: str, warm: bool) -> None:
+    earlier = {NAMES[2]: [0.1, 0.3, 0.2]} if warm else {}
+    amount = 30.0
+    allocator = Allocator(NAMES, Budget(cost=amount), objective=objective, seed=3, warm_start=earlier)
+    expected, kept, cases = reference_costs.play(
+        Auto(objective),
+        objective == "cumulative",
+        amount,
+        3,
+        [earlier.get(name, []) for name in NAMES],
+        reward,
+        COSTS[costs],
+    )
+    assert played(allocator, costs) == expected
+    assert allocator.recommend() == NAMES[kept]
+    SEEN.update(cases)
+
+
+def test_every_case_of_the_rule_has_come_up() -> None:
+    if not SEEN:
+        pytest.skip("the runs of the reference were not played")
+    assert {"part of a round", "a round", "several rounds", "another horizon", "other costs"} <= set(SEEN)
+
+
+def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    budget = Budget(cost=40.0)
+    whole = played(Allocator(NAMES, budget, seed=1), "by ten")
+    parts = []
+    for most in (3, 17, 10**6):
+        with Allocator(NAMES, budget, seed=1, store=tmp_path / "run.db") as allocator:
+            parts += played(allocator, "by ten", most)
+            assert allocator.ledger.surprises == 0
+    assert parts == whole
+
+
+def test_a_snapshot_has_the_costs() -> None:
+    allocator = Allocator(NAMES, Budget(cost=40.0))
+    played(allocator, "by hundreds", 25)
+    copy = unpack(pack(allocator.ledger), allocator.settings)
+    assert copy is not None
+    assert copy.rounds is not None
+    assert allocator.ledger.rounds is not None
+    assert copy.rounds.to_dict() == allocator.ledger.rounds.to_dict()
+    assert any(allocator.ledger.rounds.owed), "something is owed that a snapshot could lose"
+    played(allocator, "by hundreds", 40)
+    fold(copy, allocator.store.events(copy.last_id), "memory")
+    assert copy.surprises == 0
+    assert copy.policy.pulls.tolist() == allocator.ledger.policy.pulls.tolist()
+
+
+def test_cheap_arms_are_pulled_where_they_earn_more_for_their_cost() -> None:
+    def pulls(costs: str) -> Counter[str]:
+        allocator = Allocator(["cheap", "dear"], Budget(cost=200.0), costs=costs, seed=1)
+        found: Counter[str] = Counter()
+        for pull in allocator:
+            found[pull.arm] += 1
+            allocator.tell(pull, 0.6 if pull.arm == "dear" else 0.5, cost=10.0 if pull.arm == "dear" else 1.0)
+        return found
+
+    assert pulls("compare")["cheap"] > 150
+    assert pulls("ignore")["cheap"] < 50
+
+
+def test_costs_are_drawn_to_the_others_by_as_much_as_pulls_differ() -> None:
+    noise = np.array([1.0, 3.0, 1.0, 3.0, 1.0, 3.0])
+    sums, squares = np.array([noise.sum(), noise.sum() + 1.0]), np.array([(noise**2).sum(), (noise**2).sum() + 7.0])
+    assert np.ptp(shrunk_means(np.array([6.0, 6.0]), sums, squares)) == 0.0, "no more than chance"
+    apart = shrunk_means(np.array([6.0, 1.0]), np.array([12.0, 40.0]), np.array([30.0, 1600.0]))
+    assert 2.0 < apart[0] < 3.0
+    assert 35.0 < apart[1] < 40.0
+    assert shrunk_means(np.zeros(2), np.zeros(2), np.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
+    rules: dict[str, dict[str, Any]] = {
+        "arms are compared by what they earn for their cost": {},
+        "arms are compared by what they reach at equal cost": {"objective": "best-arm"},
+        "policy round-robin does not look at them": {"policy": "round-robin"},
+        "policy auto does not look at them": {"costs": "ignore"},
+    }
+    for rule, settings in rules.items():
+        allocator = Allocator(["a", "b"], Budget(cost=100.0), **settings)
+        for _ in range(4):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, 0.5, cost=1.0 if pull.arm == "a" else 10.0)
+        assert cost_sentence(allocator.ledger) == f"costs differ by 10 between arms; {rule}"
+        assert str(allocator.explain()).splitlines()[1] == cost_sentence(allocator.ledger)
+    assert cost_sentence(Allocator(["a", "b"], Budget(cost=9.0)).ledger) == ""
+    plan = tmp_path / "plan.toml"
+    plan.write_text('budget = { seconds = 9 }\n[[arms]]\nname = "a"\ncommand = ["true"]\n')
+    said = CliRunner().invoke(app, ["run", "--check", str(plan)]).output
+    assert "Where costs differ between arms, arms are compared by what they earn for their cost." in said
+
+
+def test_what_the_setting_needs_is_said() -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"budget": 9}, 'costs="compare" needs a budget in cost or seconds, got Budget(pulls=9).'),
+        (
+            {"budget": Budget(cost=9), "reward_range": None, "sigma": 0.1},
+            'costs="compare" needs reward_range, from whose lower end it is counted what a pull earns, got None.',
+        ),
+    ]
+    for settings, sentence in refused:
+        with pytest.raises(RisingBanditsError) as error:
+            Settings.make(arms=["a"], costs="compare", **settings)
+        assert str(error.value) == sentence
+        assert Settings.make(arms=["a"], **settings).costs == "ignore"
+
+
+def test_stores_that_know_nothing_of_costs_go_on_without(tmp_path: Path) -> None:
+    made: dict[str, Any] = {"arms": NAMES, "budget": Budget(cost=40.0)}
+    before = Settings.make(**made, costs="ignore")
+    assert "costs" not in before.to_dict()
+    assert Settings.from_json(before.to_json()).costs == "ignore"
+    with Allocator(**made, costs="ignore", store=tmp_path / "run.db") as allocator:
+        played(allocator, "by ten", 5)
+    with Allocator(**made, store=tmp_path / "run.db") as allocator:
+        assert allocator.ledger.rounds is None
+    with pytest.raises(RisingBanditsError, match="costs is None in the store, got 'compare'"):
+        Allocator(**made, costs="compare", store=tmp_path / "run.db")
+    assert Ledger(Settings.make(**made)).rounds is not None
