@@ -42,7 +42,8 @@ def all_changed(part: str) -> set[str]:
 
 
 def without_new_settings(text: str) -> str:
-    """Exported settings without those that 0.1.0 did not know."""
+    """Exported settings without those that 0.1.0 did not know, and tables without what it did not say of costs."""
+    text = re.sub(r";\ncosts differ by .* between arms; .*", "", text)
     return re.sub(r',\s*"(confidence": null|protect": "best")', "", text)
 
 

@@ -63,8 +63,9 @@ class Allocator:
         In which order ``max_arms`` opens arms.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
-    parallel : {"fill", "wait"}
-        When the best arm is in flight: give the next best free one, or wait.
+    parallel : {"joint", "fill", "wait"} or None
+        When the best arm is in flight: "joint" gives what the policy would play if there were only the free arms,
+        "fill" the next best free one; or wait. None is "joint" with the default policy, else "fill".
     costs : {"compare", "ignore"} or None
         With a budget in cost or seconds: "compare" arms by what they give for their cost, or "ignore" that it differs.
         None compares with the default policy.
@@ -112,7 +113,7 @@ class Allocator:
         max_arms: int | str | None = None,
         order: str = "given",
         max_pulls: int | Mapping[str, int] | None = None,
-        parallel: str = "fill",
+        parallel: str | None = None,
         costs: str | None = None,
         lease: float = 3600.0,
         retries: int = 3,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -62,6 +62,12 @@ def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
     return means
 
 
+class Told(Protocol):
+    """What pulls are told to: a policy."""
+
+    def tell(self, arm: int, reward: float, /) -> None: ...
+
+
 class CostRounds:
     """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy.
 
@@ -106,6 +112,13 @@ class CostRounds:
         taken = np.minimum(means / self.unit, _MOST_ROUNDS)
         return taken, np.minimum(self.cheapest / means, 1.0) if self.earns else np.ones_like(means)
 
+    def apart(self) -> CostRounds:
+        """With what pulls are told as by this one, and nothing that is owed: for another policy until `settle`."""
+        other = CostRounds(self.earns)
+        other.taken, other.rate = self.taken, self.rate  # the same arrays: arms of which a cost gets known are in both
+        other.owed, other.worth, other.counted = (np.zeros_like(self.owed) for _ in range(3))
+        return other
+
     def take(self, policy: Policy, arm: int, value: float, cost: float) -> None:
         """Take in a pull and what it cost."""
         self.pulls[arm] += 1.0
@@ -116,7 +129,7 @@ class CostRounds:
             self.taken[arm], self.rate[arm] = taken[arm], rate[arm]
         self.tell(policy, arm, value)
 
-    def tell(self, policy: Policy, arm: int, value: float) -> None:
+    def tell(self, policy: Told, arm: int, value: float) -> None:
         """Tell a pull as rounds: none yet if it is only a part of one, each with the mean of the pulls in them."""
         self.owed[arm] += self.taken[arm]
         self.worth[arm] += self.rate[arm] * value

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.types import Floats
 from risingbandits.allocation import horizon
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.cost_rounds import CostRounds
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.joint import JointChoice
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
 from risingbandits.policies import Policy
@@ -59,6 +61,8 @@ class Ledger:
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
+        # To find the arm to keep, policies name the next arm of the same comparison themselves.
+        self._joint = JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
         self.rounds = CostRounds(settings.objective == "cumulative") if settings.costs == "compare" else None
         self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
@@ -124,6 +128,8 @@ class Ledger:
             return self.choice
         if self.choice is not None:
             return self.choice
+        if self._joint is not None and self.in_flight and self.free.count:
+            return self._joint.decide(self)
         return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
 
     def next_binding(self) -> Binding:
@@ -324,10 +330,15 @@ class Ledger:
                 if not quietly:
                     self._refresh(slot)
 
+    def beliefs(self, policy: Policy) -> tuple[Floats, Floats] | None:
+        """What is believed of each slot, by the arm that it has or would get, if there is a policy that takes it in."""
+        if self.settings.prior is None or self.rule is None or not policy.believes:
+            return None
+        return self.rule.beliefs(self.opened, self.unopened, self.dropped)
+
     def _believe(self, policy: Policy) -> None:
-        """Tell a policy that takes it in what is believed of each slot, by the arm that it has or would get."""
-        if self.settings.prior is not None and self.rule is not None and policy.believes:
-            policy.believe(*self.rule.beliefs(self.opened, self.unopened, self.dropped))
+        if (beliefs := self.beliefs(policy)) is not None:
+            policy.believe(*beliefs)
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""

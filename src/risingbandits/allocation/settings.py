@@ -32,12 +32,13 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.policies import Policy, policy_class
+from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
-_OF_OLDER_STORES = {"costs": "ignore"}  # settings that they do not hold
+_OF_OLDER_STORES = {"parallel": "fill", "costs": "ignore"}  # what follows from other settings now, and did not then
 _LONGEST_NAME = 200
 
 
@@ -208,7 +209,7 @@ class Settings:
     max_arms: int | None = setting(None, _or_none(_max_arms))
     order: str = one_of("given", "random")
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
-    parallel: str = one_of("fill", "wait")
+    parallel: str = _choice_or_none("joint", "fill", "wait")
     costs: str = _choice_or_none("compare", "ignore")
     # A plan has another default than `Allocator`, and either may go on with what the other has begun.
     lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True)
@@ -247,6 +248,8 @@ class Settings:
             values["max_arms"] = few_of(len(values["arms"]), horizon)
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
         values["policy"] = choose_policy(values["policy"], ordered=values["prior"] is not None, **chosen)
+        if values["parallel"] is None:
+            values["parallel"] = "joint" if values["policy"].name == Auto.name else "fill"
         values["costs"] = choose_costs(
             **{name: values[name] for name in ("costs", "budget", "policy", "objective", "reward_range")}
         )

@@ -1,0 +1,96 @@
+"""What a further worker does while the arm that the policy wants is in flight.
+
+An arm has at most one pull at a time. Where what is earned counts, a worker that cannot have the policy's choice has a
+problem of its own: the arms that are not in flight, and its share of the rounds that are left. The same policy, told
+only of these arms, decides it. So it explores while that pays, and does not just pull whoever is second.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from risingbandits.allocation.arm_state import ArmState
+from risingbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.ledger import Ledger
+
+_STEP = 1.05  # horizons are rounded to powers of it, so that a policy serves for many questions
+_MOST_KEPT = 8  # policies that are kept for the next question
+
+
+class _Kept:
+    """A policy of some arms, and how much of the log it was told. Only questions to copies of it are asked."""
+
+    def __init__(self, ledger: Ledger, places: tuple[int, ...], horizon: int) -> None:
+        self.horizon, self.rebuilds = horizon, ledger.rebuilds
+        self._number = {place: number for number, place in enumerate(places)}
+        self._next: dict[int, int] = {}  # by arm: the pull that is told next
+        self._read = 0  # of the told pulls
+        self._policy = ledger.settings.policy.replace().reset(len(places), horizon, seed=[ledger.settings.seed, 0, 0])
+        self._rounds = None if ledger.rounds is None else ledger.rounds.apart()
+        warm = [ledger.opened[place] for place in places]
+        for n in range(max((arm.warm for arm in warm), default=0)):
+            for arm in warm:
+                if n < arm.warm:
+                    self._say(ledger, arm, n)
+
+    def _say(self, ledger: Ledger, arm: ArmState, n: int) -> None:
+        value = (arm.rewards[n] - ledger.zero) / ledger.span + 0.0
+        if self._rounds is None:
+            self.tell(arm.place, value)
+        else:
+            self._rounds.tell(self, arm.place, value)
+
+    def tell(self, place: int, value: float, /) -> None:
+        """One round, by the arm's number for the policy of all arms."""
+        self._policy.tell(self._number[place], value)
+
+    def up_to_date(self, ledger: Ledger) -> Policy:
+        """A copy that knows all that is told by now."""
+        for index in ledger.told_arms[self._read :]:
+            arm = ledger.arms[index]
+            if arm.place in self._number:
+                n = self._next.get(index, arm.warm)
+                self._say(ledger, arm, n)
+                self._next[index] = n + 1
+        self._read = len(ledger.told_arms)
+        return self._policy.clone()
+
+
+class JointChoice:
+    """Decides for workers whose arm is in flight. What it keeps only saves time: answers follow from the log alone."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], _Kept] = {}
+
+    def decide(self, ledger: Ledger) -> ArmState:
+        """The policy's choice among all arms, if that is free; else that of the policy of the free arms."""
+        arm = ledger.opened[ledger.policy.ask(ledger.eligible.mask())]
+        if arm.flight is None:
+            return arm
+        places = tuple(place for place, other in enumerate(ledger.opened) if other.eligible and other.flight is None)
+        horizon = share_of_rounds(ledger, places)
+        kept = self._kept.pop(places, None)
+        if kept is None or (kept.horizon, kept.rebuilds) != (horizon, ledger.rebuilds):
+            kept = _Kept(ledger, places, horizon)
+        self._kept[places] = kept
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        policy = kept.up_to_date(ledger)
+        if (beliefs := ledger.beliefs(policy)) is not None:
+            policy.believe(*(values[list(places)] for values in beliefs))
+        return ledger.opened[places[policy.ask()]]
+
+
+def share_of_rounds(ledger: Ledger, places: tuple[int, ...]) -> int:
+    """Rounds that the policy of these arms plans for: those that they have had, and the worker's share of the rest.
+
+    Rounded to a power of 1.05, so that it seldom changes.
+    """
+    policy = ledger.policy
+    known = int(policy.pulls[list(places)].sum())
+    left = max(1, (policy.horizon or 0) - policy.rounds - len(ledger.in_flight))
+    whole = known + math.ceil(left / (len(ledger.in_flight) + 1))
+    return max(known + 1, round(_STEP ** round(math.log(whole, _STEP))))
