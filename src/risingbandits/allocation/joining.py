@@ -6,15 +6,19 @@ import logging
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.extension import declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.prior.sources import listed
 from risingbandits.allocation.settings import Settings, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.session import Session
 
 log = logging.getLogger("risingbandits")
 
@@ -86,8 +90,16 @@ def with_prior(
     return Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
 
 
-def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> tuple[Settings, Ledger | None]:
-    """The settings in a store, which must agree; if this process has made the store, also the ledger it begins with."""
+class Joined(NamedTuple):
+    """A store that was made or joined."""
+
+    settings: Settings  #: those that it was made with
+    ledger: Ledger | None  #: that it begins with, if this process has made it
+    given: Settings | None  #: otherwise those that were given, for `take_over`
+
+
+def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> Joined:
+    """Make a store with these settings, or find out which it has."""
     kept = store.settings()
     if kept is None:
         settings = with_prior(settings, given, present=store)
@@ -96,11 +108,25 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
         ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
         kept = store.create(text)
         if kept == text:
-            return mine, ledger
+            return Joined(mine, ledger, None)
     stored = stored_settings(store.name, kept)
-    difference = with_prior(settings, given, stored).difference(stored, given.get("policy"))
-    if difference is not None:
-        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
     if stored.prior is None and given.get("prior") is not None:
         log.warning("%s was begun without a prior, so that none is read now.", store.name)
-    return stored, None
+    return Joined(stored, None, with_prior(settings, given, stored))
+
+
+def take_over(session: Session, given: Settings, policy: Any) -> str:
+    """Change what ``given`` settings say otherwise than those that were given before; what is said of it."""
+
+    def changes(ledger: Ledger) -> dict[str, Any]:
+        return changes_taken_over(session.store.name, ledger, given, policy)
+
+    return session.extend(changes) if changes(session.ledger()) else ""
+
+
+def changes_taken_over(store: str, ledger: Ledger, given: Settings, policy: Any) -> dict[str, Any]:
+    """What a program changes that opens a store with ``given`` settings; a complaint names the store."""
+    try:
+        return declared_changes(ledger, given, policy)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{store} holds another allocation: {str(error).rstrip('.')}.") from error

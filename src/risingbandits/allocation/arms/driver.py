@@ -13,7 +13,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,6 +76,8 @@ class Driver:
         Seconds between asking pulls to end and ending them, and until those that do not end are left alone.
     warned : bool
         Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
+    find : callable or None
+        Gives an arm by its name that was added since, or None.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Driver:
         until: float = math.inf,
         warned: bool = False,
         grace: float = GRACE,
+        find: Callable[[str], Any] | None = None,
     ) -> None:
         self.jobs = check_positive_int("jobs", jobs)
         missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
@@ -99,6 +102,7 @@ class Driver:
         self.pace = Pace.of(allocator) if until < math.inf else Pace()
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
+        self._find = find
         self.running: dict[int, Pull] = {}
         # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
         self._events: queue.SimpleQueue[_Ended | signal.Signals] = queue.SimpleQueue()
@@ -174,6 +178,8 @@ class Driver:
 
     def _start(self, pull: Pull) -> None:
         arm = self.arms.get(pull.arm)
+        if arm is None and self._find is not None and (added := self._find(pull.arm)) is not None:
+            arm = self.arms[pull.arm] = Checkpointed.of(pull.arm, added, self.allocator)
         if arm is None:
             self.allocator.release(pull, "no function for it in this process")
             raise RisingBanditsError(f"arm {shown(pull.arm)} was added, but has no function in this process.")
@@ -223,12 +229,11 @@ class Driver:
         """Tell the reward of a pull that has ended, or give it back."""
         pull, result = ended
         del self.running[pull.id]
-        settings = self.allocator.settings
         try:
             if isinstance(result, BaseException):
                 raise result
             reward, cost = result if isinstance(result, Outcome) else (result, None)
-            reward = settings.check_reward(reward)
+            reward = self.allocator.check_reward(reward)
             cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
@@ -249,7 +254,7 @@ class Driver:
             raise
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
-            if pull.n == 1 and settings.lazy:
+            if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
             self.pace.end(pull)
             self.display.told(pull, reward)

@@ -23,7 +23,7 @@ from risingbandits.allocation.commands.command_folders import ArmFolder, end_gro
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.output import Output
 from risingbandits.allocation.commands.placeholders import expand, variables
-from risingbandits.allocation.commands.plan_file import CommandArm, Plan
+from risingbandits.allocation.commands.plan_file import CommandArm, Plan, read_plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
@@ -36,6 +36,15 @@ def command_arms(plan: Plan) -> dict[str, Command]:
     timed = plan.budget.seconds is not None
     folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
     return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
+
+
+def added_command(plan: Plan, name: str) -> Command | None:
+    """An arm that was added to a plan since it was read, by its file as it is now; None if it is not there."""
+    try:
+        return command_arms(read_plan(plan.path, plan.store)).get(name)
+    except RisingBanditsError as error:
+        log.warning("the plan was changed, and cannot be read: %s", error)
+        return None
 
 
 class Command:
