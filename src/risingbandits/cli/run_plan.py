@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.shared_options import Address, show
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
+    from risingbandits.allocation.budget import Budget
     from risingbandits.allocation.commands.plan_file import Plan
     from risingbandits.allocation.ledger import Ledger
 
@@ -34,6 +36,10 @@ def run(
     plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
     jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
     store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Spend so much in all instead of the plan's budget, in its unit; later runs keep to it."),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,
@@ -57,6 +63,7 @@ def run(
     """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
@@ -73,23 +80,29 @@ def run(
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    wanted = None if budget is None else _budget(chosen.budget.unit, budget)
     if check:
         if fresh:
             check_fresh(chosen)
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)
+            said = check_plan(chosen, fresh, wanted)
         show(_table(chosen))
+        if said:
+            typer.echo(f"Would be taken over: {said}")
         typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
     if fresh:
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)  # before the earlier run makes way for one that cannot be
+            check_plan(chosen, fresh, wanted)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
     if aside is not None:
         typer.echo(f"The earlier run is now in {aside}")
-    with running(chosen), plan_allocator(chosen) as allocator:
+    with running(chosen), plan_allocator(chosen, wanted) as allocator:
+        if allocator.taken_over:
+            typer.echo(f"Taken over: {allocator.taken_over}")
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
-            received = Driver(allocator, arms, jobs, display, patient=True).run()
+            find = partial(added_command, chosen) if backend == "local" else None
+            received = Driver(allocator, arms, jobs, display, patient=True, find=find).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
@@ -129,8 +142,8 @@ def plan_arms(
         yield arms
 
 
-def plan_allocator(plan: Plan) -> Allocator:
-    """The allocator of a plan: a new one, or the one in its store."""
+def plan_allocator(plan: Plan, budget: Budget | None = None) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store; ``budget`` is another than the plan's."""
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan_check import check_commands
 
@@ -141,6 +154,8 @@ def plan_allocator(plan: Plan) -> Allocator:
             allocator = Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
             stack.enter_context(allocator)
             check_commands(allocator.ledger, plan)
+            if budget is not None and (said := allocator.extend(budget=budget)):
+                allocator.taken_over += f"{', ' if allocator.taken_over else ''}{said}"
             stack.pop_all()
             return allocator
 
@@ -154,6 +169,15 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
     except RisingBanditsError as error:
         hint = " To begin anew, use run --fresh, which keeps the old store." if there else ""
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
+
+
+def _budget(unit: str, amount: float) -> Budget:
+    from risingbandits.allocation.budget import Budget, check_pulls
+
+    if unit == "pulls":
+        return Budget(pulls=check_pulls("budget", int(amount) if float(amount).is_integer() else amount))
+    amount = check_finite("budget", amount, above=0.0)
+    return Budget(cost=amount) if unit == "cost" else Budget(seconds=amount)
 
 
 def _table(plan: Plan) -> TextTable:

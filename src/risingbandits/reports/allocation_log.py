@@ -55,12 +55,12 @@ class AllocationLog:
     """The fold of an allocation's events for readers, from the settings that it was made with."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
         self.ledger = Ledger(settings)
         self.first_time: float | None = None
         self.last_time: float | None = None
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
         self.n_failures = 0
+        self.extensions: list[Event] = []  # by which settings were changed
         self.decision: Decision | None = None
         self._costs = array("d")
         self._times = array("d")
@@ -95,8 +95,15 @@ class AllocationLog:
         elif event.kind in ("fail", "expire"):
             self.failures.append(event)
             self.n_failures += 1
+        elif event.kind == "extend":
+            self.extensions.append(event)
 
     # -- views --------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """Those that hold now."""
+        return self.ledger.settings
 
     @property
     def unit(self) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
+from risingbandits.allocation.extension import said
 from risingbandits.allocation.status import spent, standing
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
@@ -110,7 +111,13 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
         rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
-    return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]
+    return [Table("settings-table", table), _extensions(log), Text("how-to-read", _HOW_TO_READ)]
+
+
+def _extensions(log: AllocationLog) -> Table:
+    rows = [(clock(event.time), f"{event.id:,}", said(event)) for event in reversed(log.extensions)]
+    table = TextTable(("time (UTC)", "event", "what"), rows, frozenset({1}), "What was changed, newest first")
+    return Table("extensions-table", table, "Nothing was changed since the run began.")
 
 
 def clock(time: float | None) -> str:
