@@ -94,12 +94,19 @@ def test_what_a_store_lacks_has_its_default() -> None:
 
 def test_differences_are_named_as_in_the_constructor() -> None:
     ledger = Ledger(Settings.from_json(STORED))
-    mine: dict[str, Any] = {"arms": ["a", "b"], "budget": 20, "max_pulls": {"a": 9}, "warm_start": {"a": [0.5]}}
+    mine: dict[str, Any] = {
+        "arms": ["a", "b"],
+        "budget": 20,
+        "objective": "cumulative",
+        "order": "given",
+        "max_pulls": {"a": 9},
+        "warm_start": {"a": [0.5]},
+    }
     assert declared_changes(ledger, Settings.make(**mine, durability="power"), None) == {}
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
     with pytest.raises(RisingBanditsError, match=r"warm_start of a is \[0.5\] in the store, got \[0.25\]"):
         declared_changes(ledger, changed, None)
-    said = declared_changes(ledger, Settings.make(**mine), Auto())["said"]
+    said = declared_changes(ledger, Settings.make(**mine, policy=Auto()), Auto())["said"]
     assert said == f"policy {ledger.settings.policy!r} -> Auto()"
 
 

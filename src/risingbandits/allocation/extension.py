@@ -99,7 +99,7 @@ def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
             objective=now.objective,
             reward_range=values.get("reward_range", now.reward_range),
             sigma="auto",
-            ordered=now.prior is not None,
+            ordered=now.prior is not None or now.order == "given",
         )
     for name in ("warm_start", "arm_settings"):
         values[name] = {**getattr(now, name), **values.get(name, {})}
@@ -207,7 +207,7 @@ def extend_ledger(ledger: Ledger, event: Event) -> None:
 def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
     """Add arms that are opened after all others, in the same kind of order as those."""
     order = list(range(len(new)))
-    if ledger.settings.order == "random":
+    if ledger.settings.shuffled:
         order = np.random.default_rng([ledger.settings.seed, 1, len(ledger.arms)]).permutation(len(new)).tolist()
     arms = [ledger.add_arm(name) for name in new]
     ledger.unopened += [arms[i] for i in order]
