@@ -15,7 +15,7 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan_file import _PLAN
-from risingbandits.allocation.extension import declared_changes
+from risingbandits.allocation.extension import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
 from risingbandits.policies import Auto, GaussianUCB
@@ -102,11 +102,11 @@ def test_differences_are_named_as_in_the_constructor() -> None:
         "max_pulls": {"a": 9},
         "warm_start": {"a": [0.5]},
     }
-    assert declared_changes(ledger, Settings.make(**mine, durability="power"), None) == {}
+    assert declared_changes(ledger, Given(Settings.make(**mine, durability="power"))) == {}
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
     with pytest.raises(RisingBanditsError, match=r"warm_start of a is \[0.5\] in the store, got \[0.25\]"):
-        declared_changes(ledger, changed, None)
-    said = declared_changes(ledger, Settings.make(**mine, policy=Auto()), Auto())["said"]
+        declared_changes(ledger, Given(changed))
+    said = declared_changes(ledger, Given(Settings.make(**mine, policy=Auto()), Auto()))["said"]
     assert said == f"policy {ledger.settings.policy!r} -> Auto()"
 
 

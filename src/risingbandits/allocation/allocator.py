@@ -15,8 +15,17 @@ from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.extension import wanted_changes
-from risingbandits.allocation.joining import Joined, make_or_join, own_settings, settings_of_arms, take_over, with_prior
+from risingbandits.allocation.joining import (
+    Joined,
+    bare_settings,
+    make_or_join,
+    own_settings,
+    settings_of_arms,
+    take_over,
+    with_prior,
+)
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
@@ -75,8 +84,9 @@ class Allocator:
         What every acknowledged tell survives: the death of any process, or loss of power too.
     seed : int
         Of randomised policies and of ``order="random"``.
-    warm_start : mapping of names to rewards, or None
-        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
+    warm_start : mapping of names to rewards, sources of earlier runs, or None
+        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them. Sources
+        are what ``prior`` takes, and are read when an arm is made; see `read_history`.
     prior : Prior, sources of earlier runs, or None
         What is believed of the arms, which are then opened in that order. It is read once, when the allocation is made,
         and kept in the store: later the sources may be gone or others, and are not looked at.
@@ -115,7 +125,7 @@ class Allocator:
         reclaim: bool = True,
         durability: str = "process",
         seed: int = 0,
-        warm_start: Mapping[str, Sequence[float]] | None = None,
+        warm_start: Any = None,
         prior: Any = None,
         arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
         memory: str | Path | None = None,
@@ -125,16 +135,16 @@ class Allocator:
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
-        settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
+        settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
         self.memory = settings.memory
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
                 settings = with_prior(settings, given)
-                joined = Joined(settings, Ledger(settings), None)
+                joined = Joined(settings, Ledger(settings))
             else:
                 joined = make_or_join(opened, settings, given)
-            self._begin_with(opened, joined, arms if isinstance(arms, Mapping) else {}, policy)
+            self._begin_with(opened, joined, arms if isinstance(arms, Mapping) else {})
 
     @classmethod
     def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
@@ -148,13 +158,13 @@ class Allocator:
             settings = stored_settings(opened.name, kept)
             allocator.memory = settings.memory
             opened.durability = settings.durability
-            allocator._begin_with(opened, Joined(settings, None, None), arms or {})
+            allocator._begin_with(opened, Joined(settings, None), arms or {})
         return allocator
 
-    def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any], policy: Any = None) -> None:
+    def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any]) -> None:
         self.store = store
         self._session = Session(store, joined.settings, joined.ledger)
-        self.taken_over = "" if joined.given is None else take_over(self._session, joined.given, policy)
+        self.taken_over = "" if joined.given is None else take_over(self._session, joined.given)
         ledger = self._session.ledger()
         self._arms: dict[str, Any] = {}
         for name, arm in arms.items():
@@ -229,6 +239,9 @@ class Allocator:
         wanted = {name: value for name, value in (("budget", budget), ("arms", arms)) if value is not None} | settings
         if described := settings_of_arms(arms, settings.get("arm_settings")):
             wanted["arm_settings"] = described
+        if is_history(sources := settings.get("warm_start")):
+            names, now = SETTINGS["arms"].check("arms", arms or self.arms), self.settings
+            wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}
         for arm in functions.values():
             as_arm(arm)  # complains about what is none

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,11 +37,17 @@ _NAMES_SHOWN = 6
 # -- what changes ---------------------------------------------------------------------------------------------------
 
 
-def declared_changes(ledger: Ledger, given: Settings, policy: Any) -> Changes:
-    """What ``given`` settings change of those that were declared before; complains about what cannot change.
+class Given(NamedTuple):
+    """What a program opens a store with."""
 
-    ``policy`` is what was given for it: where that is nothing or a name, what another version filled in may differ.
-    """
+    settings: Settings
+    policy: Any = None  #: as given; where that is nothing or a name, what another version filled in may differ
+    history: Callable[..., dict[str, list[float]]] | None = None  #: reads a warm start for new ``arms``
+
+
+def declared_changes(ledger: Ledger, declared: Given) -> Changes:
+    """What is ``declared`` otherwise than before; complains about what cannot change."""
+    given, policy, history = declared
     before = ledger.declared
     mine, theirs = given.to_dict(), before.to_dict()
     changes: Changes = {}
@@ -52,6 +58,8 @@ def declared_changes(ledger: Ledger, given: Settings, policy: Any) -> Changes:
             continue
         if not SETTINGS[name].extends:
             fixed.append(f"{name} is {shown(there)} in the store, got {shown(here)}")
+        elif name == "warm_start" and history is not None:
+            continue  # what was read when the store was made stays
         elif name == "warm_start":
             warm = before.warm_start
             changes[key] = {arm: x for arm, x in given.warm_start.items() if not _same(x, warm.get(arm))}
@@ -69,6 +77,9 @@ def declared_changes(ledger: Ledger, given: Settings, policy: Any) -> Changes:
         raise RisingBanditsError(f"arms are {quoted(before.arms)} in the store, got {quoted(given.arms)}, none of them")
     if "arms" in changes and not (arms["in"] or arms["out"]):
         del changes["arms"]  # in another order
+    new = [arm for arm in arms["in"] if arm not in ledger.by_name]
+    if history is not None and new:
+        changes["history"] = history(arms=new)
     described = {arm: given.arm_settings[arm] for arm in arms["in"] if arm in given.arm_settings}
     if described:
         changes["arm_settings"] = described

@@ -60,7 +60,6 @@ class Ledger:
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:
@@ -80,6 +79,7 @@ class Ledger:
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
+        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
 
     # -- what may happen next -----------------------------------------------------------------------------------
 

@@ -47,6 +47,12 @@ def run(
         list[str] | None,
         typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
     ] = None,
+    warm_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Earlier runs of the same arms, whose rewards are known from the start: stores or CSV files."
+        ),
+    ] = None,
     memory: Annotated[
         Path | None,
         typer.Option(help="Folder of what earlier runs taught: like --prior at first, and this run is added."),
@@ -75,8 +81,9 @@ def run(
     if backend == "local" and (address is not None or resources is not None):
         raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
     chosen = read_plan(plan, store)
-    if prior:
-        chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
+    for name, sources in (("prior", prior), ("warm_start", warm_start)):
+        if sources:
+            chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
     jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)

@@ -14,8 +14,8 @@ from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.fresh_start import LOCK, check_aside
 from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.extension import quoted, wanted_changes
-from risingbandits.allocation.joining import changes_taken_over, with_prior
+from risingbandits.allocation.extension import Given, quoted, wanted_changes
+from risingbandits.allocation.joining import as_given, bare_settings, changes_taken_over, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
@@ -30,7 +30,7 @@ def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) ->
     """
     said = ""
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
-    settings = Settings.make(**{**given, "prior": None})
+    settings = bare_settings(given)
     if fresh:
         _check_new(plan, with_prior(settings, given), budget)
     else:
@@ -40,7 +40,7 @@ def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) ->
                 _check_new(plan, with_prior(settings, given, present=store), budget)
             else:
                 stored = Settings.from_json(kept)
-                said = _check_going_on(plan, with_prior(settings, given, stored), stored, store, budget)
+                said = _check_going_on(plan, as_given(store, settings, given, stored), stored, store, budget)
     for folder in (plan.states, plan.logs):
         _check_folder(folder)
     return said
@@ -52,9 +52,9 @@ def _check_new(plan: Plan, settings: Settings, budget: Budget | None) -> None:
     _check_folder(plan.folder)
 
 
-def _check_going_on(plan: Plan, settings: Settings, stored: Settings, store: Store, budget: Budget | None) -> str:
+def _check_going_on(plan: Plan, given: Given, stored: Settings, store: Store, budget: Budget | None) -> str:
     ledger = load_ledger(store, stored)
-    said = _take(ledger, changes_taken_over(store.name, ledger, settings, plan.settings.get("policy")))
+    said = _take(ledger, changes_taken_over(store.name, ledger, given))
     check_commands(ledger, plan)
     return ", ".join(part for part in (said, _grow(ledger, budget)) if part)
 

@@ -131,8 +131,9 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     limits = _max_pulls(values.get("max_pulls"), arms)
     if limits is not None:
         settings["max_pulls"] = limits
-    if "prior" in settings:
-        settings["prior"] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings["prior"]]
+    for name in ("prior", "warm_start"):
+        if isinstance(settings.get(name), list):
+            settings[name] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings[name]]
     if "memory" in settings:
         settings["memory"] = str(folder / Path(settings["memory"]).expanduser())
     if any(arm.settings for arm in arms):
@@ -173,8 +174,14 @@ def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
     return None if value == "unknown" else check_range(where, value)
 
 
+def _warm_start(where: str, value: Any) -> Any:
+    """Rewards of arms, or files of earlier runs."""
+    known = SETTINGS["warm_start"].check
+    return check_sources(where, value) if isinstance(value, str | list) else known(where, value)
+
+
 def check_sources(where: str, value: Any) -> list[str]:
-    """Where a prior is read from: one text or a list of them."""
+    """Where earlier runs are read from: one text or a list of them."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts:
         raise RisingBanditsError(f'{where} must be files of earlier runs, such as ["last.db"], got {shown(value)}.')
@@ -236,6 +243,7 @@ _PLAN: dict[str, Check] = {
     "prior": check_sources,
     "reward_range": _reward_range,
     "store": check_text,
+    "warm_start": _warm_start,
 }
 
 
