@@ -72,7 +72,7 @@ def test_the_pages_list_all_settings() -> None:
         if declared.in_plan and isinstance(declared.default, str | int) and name != "lease":
             assert keys[name].strip("`") == json.dumps(declared.default), name
     page = (DOCS / "allocator.md").read_text()
-    assert [name for name in SETTINGS if f"`{name}`" not in page] == ["arms", "budget"]
+    assert [name for name in SETTINGS if f"`{name}`" not in page] == []
 
 
 def test_settings_of_a_store_of_version_0_1_0() -> None:

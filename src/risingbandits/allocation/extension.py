@@ -71,10 +71,11 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
         else:
             changes[key] = here
     if fixed:
-        raise RisingBanditsError(f"{'; '.join(fixed)}; that cannot change in a run")
+        raise RisingBanditsError(f"{'; '.join(fixed)}; that cannot change in a run: give it as there, or another store.")
     arms = changes.get("arms", {"in": [], "out": []})
     if len(arms["out"]) == len(before.arms):
-        raise RisingBanditsError(f"arms are {quoted(before.arms)} in the store, got {quoted(given.arms)}, none of them")
+        there = quoted(before.arms)
+        raise RisingBanditsError(f"arms are {there} in the store, got {quoted(given.arms)}, none of them.")
     if "arms" in changes and not (arms["in"] or arms["out"]):
         del changes["arms"]  # in another order
     new = [arm for arm in arms["in"] if arm not in ledger.by_name]
@@ -146,7 +147,7 @@ def _complete(ledger: Ledger, changes: Changes) -> Changes:
             there, here = ledger.settings.warm_start.get(arm, "none"), changes["history"][arm]
             raise RisingBanditsError(
                 f"warm_start of {arm} is {there if there == 'none' else shown(there)} in the store, got {shown(here)}: "
-                "it cannot change any more, for the arm was pulled"
+                "it cannot change any more, for the arm was pulled."
             )
     return {**changes, "said": _sentence(ledger, after, changes)}
 
@@ -156,13 +157,13 @@ def _check_budget(ledger: Ledger, budget: Budget) -> None:
     if budget == now:
         return
     if budget.unit != now.unit:
-        raise RisingBanditsError(f"budget is in {now.unit} in the store, got {budget!r}: give it in {now.unit}")
+        raise RisingBanditsError(f"budget is in {now.unit} in the store, got {budget!r}: give it in {now.unit}.")
     flying = len(ledger.in_flight) if budget.pulls is not None else 0
     if budget.amount < ledger.spent + flying:
         flights = f" and {flying} that are in flight" if flying else ""
         raise RisingBanditsError(
             f"budget is {amount_text(now)} in the store, got {amount_text(budget)}: it must be at least the "
-            f"{ledger.spent:,g} that are spent{flights}"
+            f"{ledger.spent:,g} that are spent{flights}."
         )
 
 
@@ -175,7 +176,7 @@ def _check_rewards(ledger: Ledger, after: Settings) -> None:
             if not low <= reward <= high:
                 raise RisingBanditsError(
                     f"reward_range is {shown(ledger.settings.reward_range)} in the store, got {shown((low, high))}: it "
-                    f"must hold all rewards so far, and pull {n} of {arm.name} has given {reward:g}"
+                    f"must hold all rewards so far, and pull {n} of {arm.name} has given {reward:g}."
                 )
 
 

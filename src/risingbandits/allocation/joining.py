@@ -169,4 +169,4 @@ def changes_taken_over(store: str, ledger: Ledger, given: Given) -> dict[str, An
     try:
         return declared_changes(ledger, given)
     except RisingBanditsError as error:
-        raise RisingBanditsError(f"{store} holds another allocation: {str(error).rstrip('.')}.") from error
+        raise RisingBanditsError(f"{store} holds another allocation: {error}") from error
