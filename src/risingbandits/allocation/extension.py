@@ -71,7 +71,8 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
         else:
             changes[key] = here
     if fixed:
-        raise RisingBanditsError(f"{'; '.join(fixed)}; that cannot change in a run: give it as there, or another store.")
+        found = "; ".join(fixed)
+        raise RisingBanditsError(f"{found}; that cannot change in a run: give it as there, or another store.")
     arms = changes.get("arms", {"in": [], "out": []})
     if len(arms["out"]) == len(before.arms):
         there = quoted(before.arms)
