@@ -103,7 +103,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert (tmp_path / "curves" / "tdmpc2.npz").is_file()
     for arguments, message in (
         (["tdmpc2"], "source must be the folder results"),
-        (["atari"], "family must be one of lcdb, scikit-learn, tdmpc2"),
+        (["sac"], "family must be one of " + ", ".join(sources.CONVERTERS)),
     ):
         assert run(["arena", "data", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError
 
+SOURCE = "the folder results of a copy of nicklashansen/tdmpc2"
 METHODS = ("dreamerv3", "sac", "tdmpc", "tdmpc2-pixels", "tdmpc2")
 TASKS = frozenset(
     [
@@ -85,7 +86,7 @@ def convert(results: Path, tasks: Collection[str] = TASKS) -> dict[str, npt.NDAr
                 by_seed = _runs(path)
                 runs += [(path.stem, method, seed, *zip(*points, strict=True)) for seed, points in by_seed.items()]  # type: ignore[misc]
     if not runs:
-        raise RisingBanditsError(f"source must be the folder results of a copy of nicklashansen/tdmpc2, got {results}.")
+        raise RisingBanditsError(f"source must be {SOURCE}, got {results}.")
     task, method_of, seeds, steps, values = zip(*runs, strict=True)
     return {
         "offset": np.cumsum([0, *map(len, steps)]),
