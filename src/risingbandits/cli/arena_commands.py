@@ -124,7 +124,7 @@ def show_records(
 @commands.command()
 def data(
     family: Annotated[
-        str | None, typer.Argument(help="Make the files of this one: lcdb, scikit-learn, epochs or tdmpc2.")
+        str | None, typer.Argument(help="Make the files of this one: lcdb, scikit-learn, epochs, atari or tdmpc2.")
     ] = None,
     source: Annotated[
         Path | None,

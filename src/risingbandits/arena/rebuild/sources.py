@@ -19,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.arena.curve_tasks import read_arrays
-from risingbandits.arena.rebuild import epochs, lcdb, small_models, tdmpc2
+from risingbandits.arena.rebuild import atari, epochs, lcdb, small_models, tdmpc2
 
 
 class Source(NamedTuple):
@@ -44,6 +44,7 @@ SOURCES = {
     "atari.npz": Source(
         "google/dopamine, baselines/atari/data, Apache 2.0",
         "63727fe8f55377d2c386208acde06453e8c833472f76e46607a3799a3436b4eb",
+        "atari",
     ),
     "samples_lcdb.npz": Source(
         "Python package lcdb 0.1.0, MIT", "2566505827370240cebdfd4945edfe78ed01fbcedda28cf72a192a8fbecedb4c", "lcdb"
@@ -76,6 +77,7 @@ SOURCES = {
 }
 _FOLDERS: dict[str, tuple[str, Callable[[Path], dict[str, _Arrays]]]] = {  # what is read, and the files made of it
     "epochs": (epochs.SOURCE, epochs.convert),
+    "atari": (atari.SOURCE, lambda folder: {"atari.npz": atari.convert(folder)}),
     "tdmpc2": (tdmpc2.SOURCE, lambda folder: {"tdmpc2.npz": tdmpc2.convert(folder)}),
 }
 CONVERTERS = ("lcdb", "scikit-learn", *_FOLDERS)
