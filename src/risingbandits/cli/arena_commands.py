@@ -124,7 +124,8 @@ def show_records(
 @commands.command()
 def data(
     family: Annotated[
-        str | None, typer.Argument(help="Make the files of this one: lcdb, scikit-learn, epochs, atari or tdmpc2.")
+        str | None,
+        typer.Argument(help="Make the files of this one: lcdb, scikit-learn, epochs, atari, tdmpc2 or dreamer."),
     ] = None,
     source: Annotated[
         Path | None,

@@ -19,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.arena.curve_tasks import read_arrays
-from risingbandits.arena.rebuild import atari, epochs, lcdb, small_models, tdmpc2
+from risingbandits.arena.rebuild import atari, dreamer, epochs, lcdb, small_models, tdmpc2
 
 
 class Source(NamedTuple):
@@ -72,13 +72,16 @@ SOURCES = {
         "tdmpc2",
     ),
     "dreamer.npz": Source(
-        "danijar/dreamerv3, scores, MIT", "e2956db96385f296821b286b1258b1f4045158509eb4d87e3c0fcd47de9ef9e5"
+        "danijar/dreamerv3, scores, MIT",
+        "e2956db96385f296821b286b1258b1f4045158509eb4d87e3c0fcd47de9ef9e5",
+        "dreamer",
     ),
 }
 _FOLDERS: dict[str, tuple[str, Callable[[Path], dict[str, _Arrays]]]] = {  # what is read, and the files made of it
     "epochs": (epochs.SOURCE, epochs.convert),
     "atari": (atari.SOURCE, lambda folder: {"atari.npz": atari.convert(folder)}),
     "tdmpc2": (tdmpc2.SOURCE, lambda folder: {"tdmpc2.npz": tdmpc2.convert(folder)}),
+    "dreamer": (dreamer.SOURCE, lambda folder: {"dreamer.npz": dreamer.convert(folder)}),
 }
 CONVERTERS = ("lcdb", "scikit-learn", *_FOLDERS)
 
