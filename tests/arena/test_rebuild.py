@@ -66,6 +66,22 @@ def test_tdmpc2_from_its_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
+def test_tdmpc2_published_file_written_as_csv_comes_back(tmp_path: Path) -> None:
+    published = read_arrays(Path(str(DATA)) / "curves" / "tdmpc2.npz")
+    offset = published["offset"].tolist()
+    for number, (task, method, seed) in enumerate(
+        zip(*(published[key].tolist() for key in ("task", "method", "seed")), strict=True)
+    ):
+        path = tmp_path / method / f"{task}.csv"
+        path.parent.mkdir(exist_ok=True)
+        text = path.read_text() if path.is_file() else "step,reward,seed\n"
+        for place in range(offset[number], offset[number + 1]):
+            text += f"{published['step'][place]},{published['value'][place]},{seed}\n"
+        path.write_text(text)
+    assert sources.rebuild("tdmpc2", tmp_path / "out", tmp_path) == {"tdmpc2.npz": "as published"}
+
+
+@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
 def test_checksums_are_those_of_the_files() -> None:
     table = sources.sources_table(Path(str(DATA)) / "curves")
     assert {row[3] for row in table.rows} == {"as published"}

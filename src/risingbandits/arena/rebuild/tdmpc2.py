@@ -18,6 +18,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError
 
 SOURCE = "the folder results of a copy of nicklashansen/tdmpc2"
+_TASK = "U28"  # as wide as the longest name of all tasks
 METHODS = ("dreamerv3", "sac", "tdmpc", "tdmpc2-pixels", "tdmpc2")
 TASKS = frozenset(
     [
@@ -92,7 +93,7 @@ def convert(results: Path, tasks: Collection[str] = TASKS) -> dict[str, npt.NDAr
         "offset": np.cumsum([0, *map(len, steps)]),
         "step": np.concatenate([np.array(own, np.int64) for own in steps]),
         "value": np.concatenate([np.array(own, np.float32) for own in values]),
-        "task": np.array(task),
+        "task": np.array(task, _TASK),
         "method": np.array(method_of),
         "seed": np.array(seeds, np.int16),
     }
