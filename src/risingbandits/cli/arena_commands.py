@@ -125,7 +125,9 @@ def show_records(
 def data(
     family: Annotated[
         str | None,
-        typer.Argument(help="Make the files of this one: lcdb, scikit-learn, epochs, atari, tdmpc2 or dreamer."),
+        typer.Argument(
+            help="Make the files of this one: lcdb, scikit-learn, epochs, atari, taskset, tdmpc2 or dreamer."
+        ),
     ] = None,
     source: Annotated[
         Path | None,

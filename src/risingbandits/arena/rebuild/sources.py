@@ -19,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.arena.curve_tasks import read_arrays
-from risingbandits.arena.rebuild import atari, dreamer, epochs, lcdb, small_models, tdmpc2
+from risingbandits.arena.rebuild import atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
 
 
 class Source(NamedTuple):
@@ -59,8 +59,9 @@ SOURCES = {
         _OURS, "9b7698a846dfeb8ad6df703f8a4f5457335f671d6217c6fb975652752444a08c", "scikit-learn"
     ),
     "taskset.npz": Source(
-        "google-research/google-research, task_set, Apache 2.0",
+        "google-research/google-research, task_set, Apache 2.0, by machinelearningnuremberg/DPL, data/taskset",
         "c033934125f3fe4902471505a7a2b14c403c83b50f3aee8f83ac499308d2d8ac",
+        "taskset",
     ),
     "algoperf.npz": Source(
         "mlcommons/submissions_algorithms, Apache 2.0",
@@ -80,6 +81,7 @@ SOURCES = {
 _FOLDERS: dict[str, tuple[str, Callable[[Path], dict[str, _Arrays]]]] = {  # what is read, and the files made of it
     "epochs": (epochs.SOURCE, epochs.convert),
     "atari": (atari.SOURCE, lambda folder: {"atari.npz": atari.convert(folder)}),
+    "taskset": (taskset.SOURCE, lambda folder: {"taskset.npz": taskset.convert(folder)}),
     "tdmpc2": (tdmpc2.SOURCE, lambda folder: {"tdmpc2.npz": tdmpc2.convert(folder)}),
     "dreamer": (dreamer.SOURCE, lambda folder: {"dreamer.npz": dreamer.convert(folder)}),
 }
