@@ -117,8 +117,17 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert run(["arena", "data", "tdmpc2", "--source", str(tmp_path)]) == 0
     assert "tdmpc2.npz: other values" in capsys.readouterr().out
     assert (tmp_path / "curves" / "tdmpc2.npz").is_file()
+    assert run(["arena", "data", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "{} or {}.".format(", ".join(sources.CONVERTERS[:-1]), sources.CONVERTERS[-1]) in told
+    assert {source.made_by for source in sources.SOURCES.values()} == set(sources.CONVERTERS)
     for arguments, message in (
-        (["tdmpc2"], "source must be the folder results"),
+        (["tdmpc2"], "source must be the folder results of a copy of nicklashansen/tdmpc2, got none"),
+        (["epochs"], "source must be the folder data of a copy of MITAutoML/accelerating_nas, got none"),
+        (["atari"], "source must be the folder baselines/atari/data of a copy of google/dopamine, got none"),
+        (["taskset"], "source must be the folder data/taskset of a copy of machinelearningnuremberg/DPL, got none"),
+        (["algoperf"], "of a copy of mlcommons/submissions_algorithms, got none"),
+        (["dreamer"], "source must be the folder scores of a copy of danijar/dreamerv3, got none"),
         (["sac"], "family must be one of " + ", ".join(sources.CONVERTERS)),
     ):
         assert run(["arena", "data", *arguments]) == 2

@@ -126,7 +126,7 @@ def data(
     family: Annotated[
         str | None,
         typer.Argument(
-            help="Make the files of this one: lcdb, scikit-learn, epochs, atari, taskset, tdmpc2 or dreamer."
+            help="Make the files of this one: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
         ),
     ] = None,
     source: Annotated[

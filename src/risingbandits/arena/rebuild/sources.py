@@ -19,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.arena.curve_tasks import read_arrays
-from risingbandits.arena.rebuild import atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
+from risingbandits.arena.rebuild import algoperf, atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
 
 
 class Source(NamedTuple):
@@ -59,13 +59,14 @@ SOURCES = {
         _OURS, "9b7698a846dfeb8ad6df703f8a4f5457335f671d6217c6fb975652752444a08c", "scikit-learn"
     ),
     "taskset.npz": Source(
-        "google-research/google-research, task_set, Apache 2.0, by machinelearningnuremberg/DPL, data/taskset",
+        "machinelearningnuremberg/DPL, data/taskset; TaskSet, Apache 2.0",
         "c033934125f3fe4902471505a7a2b14c403c83b50f3aee8f83ac499308d2d8ac",
         "taskset",
     ),
     "algoperf.npz": Source(
-        "mlcommons/submissions_algorithms, Apache 2.0",
+        "mlcommons/submissions_algorithms, previous_leaderboards, Apache 2.0",
         "1fe029aba4adaaf87f441abfb97a7b2fc3e79bf7a82efd6a428ceecf5bc109a8",
+        "algoperf",
     ),
     "tdmpc2.npz": Source(
         "nicklashansen/tdmpc2, results, MIT",
@@ -82,6 +83,7 @@ _FOLDERS: dict[str, tuple[str, Callable[[Path], dict[str, _Arrays]]]] = {  # wha
     "epochs": (epochs.SOURCE, epochs.convert),
     "atari": (atari.SOURCE, lambda folder: {"atari.npz": atari.convert(folder)}),
     "taskset": (taskset.SOURCE, lambda folder: {"taskset.npz": taskset.convert(folder)}),
+    "algoperf": (algoperf.SOURCE, lambda folder: {"algoperf.npz": algoperf.convert(folder)}),
     "tdmpc2": (tdmpc2.SOURCE, lambda folder: {"tdmpc2.npz": tdmpc2.convert(folder)}),
     "dreamer": (dreamer.SOURCE, lambda folder: {"dreamer.npz": dreamer.convert(folder)}),
 }
