@@ -157,17 +157,10 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
 
 
 def _table(plan: Plan) -> TextTable:
-    import shlex
-
     from risingbandits._core.tables import TextTable
 
     rows = [
-        (
-            arm.name,
-            arm.command if isinstance(arm.command, str) else shlex.join(arm.command),
-            str(arm.directory),
-            "-" if arm.timeout is None else f"{arm.timeout:g} s",
-        )
+        (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
     return TextTable(
