@@ -21,6 +21,7 @@ PLACEHOLDERS = {
     "state": ("RISINGBANDITS_STATE", "folder of the arm, kept between its pulls"),
     "checkpoint": ("RISINGBANDITS_CHECKPOINT", "file or folder to write what the arm has learnt by this pull"),
     "previous": ("RISINGBANDITS_PREVIOUS", "the checkpoint of the last pull; not there before the first"),
+    "slot": ("RISINGBANDITS_SLOT", "slot of the pull, such as cuda:0"),
     "plan": ("RISINGBANDITS_PLAN", "folder of the plan"),
     "python": ("RISINGBANDITS_PYTHON", "the Python that runs risingbandits"),
 }

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, check_range, shown
+from risingbandits.allocation.arms.places import Places, check_slots
 from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands.matrix import read_matrix
+from risingbandits.allocation.commands.placeholders import names_in
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
 from risingbandits.allocation.commands.toml_reader import check_text, read_table, read_toml
 from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arms_exist
@@ -31,6 +33,7 @@ class Plan:
     folder: Path  # where logs and states are: beside the store, or beside the plan if the store is a server
     settings: dict[str, Any]  # further arguments of Allocator, as given
     jobs: int = 1
+    slots: dict[str, int] | None = None  # how many pulls at a time are made on each
     lease: float = _DEFAULT_LEASE
 
     @property
@@ -87,7 +90,8 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         store=place,
         folder=folder / path.stem if _is_server(place) else Path(place).absolute(),
         settings=settings,
-        jobs=values.get("jobs", 1),
+        jobs=_jobs(here, values, arms),
+        slots=values.get("slots"),
         lease=values.get("lease", _DEFAULT_LEASE),
     )
 
@@ -138,8 +142,21 @@ _PLAN: dict[str, Check] = {
     "memory": check_text,
     "prior": check_sources,
     "reward_range": _reward_range,
+    "slots": check_slots,
     "store": check_text,
 }
+
+
+def _jobs(here: str, values: dict[str, Any], arms: tuple[CommandArm, ...]) -> int:
+    """Commands at a time: as many as there are places on the slots, or fewer."""
+    slots = values.get("slots")
+    uses = next((arm.name for arm in arms if any("slot" in names_in(text) for text in arm.texts())), None)
+    if slots is None and uses is not None:
+        raise RisingBanditsError(f"{here}slots must be given, because the command of {uses} has {{slot}}.")
+    try:
+        return Places(slots).jobs(values.get("jobs"))
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{here}{error}") from error
 
 
 def _max_pulls(common: Any, arms: tuple[CommandArm, ...]) -> int | dict[str, int] | None:
