@@ -101,7 +101,7 @@ class Driver:
                 f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
             )
         self.allocator, self.display, self.patient, self.until = allocator, display, patient, until
-        self.pace = Pace.of(allocator) if until < math.inf else Pace()
+        self.pace = display.pace = Pace.of(allocator.store)
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
         self.running: dict[int, Pull] = {}
@@ -237,6 +237,7 @@ class Driver:
             reward = settings.check_reward(reward)
             cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
+            self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
             if self._ending:
@@ -253,11 +254,11 @@ class Driver:
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
+        self.pace.end(pull)
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
             if pull.n == 1 and settings.lazy:
                 self._describe(pull.arm)
-            self.pace.end(pull)
             self.display.told(pull, reward)
 
     def _describe(self, arm: str) -> None:
