@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
-from risingbandits.allocation.arms.processes import in_short, several_hosts
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.policies.explanation import Explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.

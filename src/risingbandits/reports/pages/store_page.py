@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.arms.processes import in_short, several_hosts
 from risingbandits.allocation.status import spent, standing
+from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
