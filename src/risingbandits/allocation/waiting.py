@@ -20,14 +20,14 @@ _SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store 
 _LEAST_PATIENCE = 1.0  # seconds with a store that others write to, however short a wait is asked for
 
 
-def ask_patiently(session: Session, wait: Any) -> Pull | None:
+def ask_patiently(session: Session, wait: Any, slot: str = "") -> Pull | None:
     """Ask, and again whenever something has changed, until ``wait`` seconds are over; infinity is allowed."""
     end = time.monotonic() + (math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0))
     while True:
         left = end - time.monotonic()
         seen = -1
         try:
-            answer = session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)))
+            answer = session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)), slot)
             if not isinstance(answer, NotNow):
                 return answer
             trouble: RisingBanditsError = NoArmFree(answer.reason)

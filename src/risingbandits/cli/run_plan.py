@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.shared_options import Address, show
 
@@ -34,7 +34,10 @@ commands = typer.Typer()
 @commands.command(epilog=_EPILOG)
 def run(
     plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
-    jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Commands at a time; by default as the plan says, else one for each of its slots, else 1."),
+    ] = None,
     store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
     budget: Annotated[
         float | None,
@@ -69,6 +72,7 @@ def run(
     """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.arms.places import Places
     from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
@@ -86,7 +90,9 @@ def run(
             chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
-    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
+    if backend == "ray" and chosen.slots:
+        raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")
     wanted = None if budget is None else _budget(chosen.budget.unit, budget)
     if check:
         if fresh:
@@ -109,7 +115,7 @@ def run(
             typer.echo(f"Taken over: {allocator.taken_over}")
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             find = partial(added_command, chosen) if backend == "local" else None
-            received = Driver(allocator, arms, jobs, display, patient=True, find=find).run()
+            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
@@ -188,17 +194,10 @@ def _budget(unit: str, amount: float) -> Budget:
 
 
 def _table(plan: Plan) -> TextTable:
-    import shlex
-
     from risingbandits._core.tables import TextTable
 
     rows = [
-        (
-            arm.name,
-            arm.command if isinstance(arm.command, str) else shlex.join(arm.command),
-            str(arm.directory),
-            "-" if arm.timeout is None else f"{arm.timeout:g} s",
-        )
+        (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
     return TextTable(

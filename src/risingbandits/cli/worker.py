@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from risingbandits._core.errors import check_positive_int
 from risingbandits.cli.durations import parse_duration
 from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
 
@@ -50,6 +49,7 @@ def worker(
     seconds = _seconds(time_left)
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import GRACE, Driver
+    from risingbandits.allocation.arms.places import Places
     from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_of_store import find_plan
@@ -57,7 +57,7 @@ def worker(
     from risingbandits.allocation.status import standing
 
     chosen = find_plan(where, store)
-    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     margin = min(_MARGIN, _SHARE * seconds)
     until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
     with running(chosen), plan_allocator(chosen) as allocator:
@@ -73,6 +73,7 @@ def worker(
                 until=until,
                 warned=True,
                 grace=grace,
+                slots=chosen.slots,
                 find=partial(added_command, chosen),
             )
             received = driver.run()
