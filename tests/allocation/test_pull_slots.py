@@ -203,8 +203,11 @@ def test_a_gpu_that_there_is_not(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     text = 'budget = 6\nslots = ["cuda:2"]\n[[arms]]\nname = "a"\ncommand = ["echo", "1"]\n'
     (tmp_path / "plan.toml").write_text(text)
-    assert run(["run", str(tmp_path / "plan.toml")]) == 2
-    assert "slot cuda:2 must be one that CUDA_VISIBLE_DEVICES leaves, which is '3,5'." in capsys.readouterr().err
+    for more in (["--check"], []):
+        assert run(["run", str(tmp_path / "plan.toml"), *more]) == 2
+        sentence = "plan.toml, slots must be GPUs that CUDA_VISIBLE_DEVICES leaves, which is '3,5', got cuda:2."
+        assert sentence in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
     assert visible_devices("cuda:1", {"CUDA_VISIBLE_DEVICES": " 3, 5"}) == {"CUDA_VISIBLE_DEVICES": "5"}
 
 

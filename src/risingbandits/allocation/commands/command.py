@@ -36,10 +36,6 @@ log = logging.getLogger("risingbandits")
 def command_arms(plan: Plan) -> dict[str, Command]:
     """The arms of a plan. They can be pulled here, or sent elsewhere if all see the folders of the plan."""
     timed = plan.budget.seconds is not None
-    for arm in plan.arms:
-        if not names_its_slot(arm.texts()):
-            for slot in plan.slots or ():
-                visible_devices(slot, os.environ)  # complains about a GPU that there is not
     folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
     return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
 
