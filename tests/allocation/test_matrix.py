@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import RisingBanditsError
+from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.commands.matrix import MOST_ARMS, read_matrix
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
@@ -139,6 +139,21 @@ def test_a_run_has_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "first=2,second=3": [0.23],
         "first=2,second=4": [0.24],
     }
+
+
+def test_a_prior_reads_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a run of some widths has shown says something of other widths."""
+    head = 'budget = 12\npolicy = "round-robin"\n{more}\n[defaults]\ncommand = ["echo", "0.{width}"]\n'
+    matrix = "[matrix]\nwidth = {values}\n"
+    (tmp_path / "first.toml").write_text(head.replace("{more}", "") + matrix.replace("{values}", "[1, 2, 3, 4, 6, 8]"))
+    assert run(["run", str(tmp_path / "first.toml")]) == 0
+    second = read(tmp_path, head.replace("{more}", 'prior = "first.db"') + matrix.replace("{values}", "[5, 7]"))
+    with Allocator([arm.name for arm in second.arms], 12, **second.settings) as allocator:
+        prior = allocator.settings.prior
+    assert prior is not None
+    assert [prior.of(arm.name).source for arm in second.arms] == ["settings", "settings"]
+    assert prior.of("width=7").mean > prior.of("width=5").mean
+    capsys.readouterr()
 
 
 def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
