@@ -113,8 +113,8 @@ def test_settings_without_a_matrix_stand_for_nothing(tmp_path: Path) -> None:
 
 
 def test_values_are_not_read_again(tmp_path: Path) -> None:
-    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}{{x}}{other}"]\n[matrix]\nx = ["{n}", "{arm}"]\n'
-    assert read(tmp_path, text).arms[0].argv({"n": "7", "arm": "a"}) == ["echo", "{n}{x}{other}"]
+    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}{{x}}{{other}}{{n}}"]\n[matrix]\nx = ["{n}", "{arm}"]\n'
+    assert read(tmp_path, text).arms[0].argv({"n": "7", "arm": "a"}) == ["echo", "{n}{x}{other}{n}"]
 
 
 def test_in_the_environment_of_a_shell(tmp_path: Path) -> None:
@@ -183,7 +183,11 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
         (MATRIX + "n = [1, 2]", "matrix.n must have another name, because {n} is the number of the pull of this arm."),
         (MATRIX + "x = [1, 2]", "matrix.x must be used: write {x} in defaults.command or defaults.environment."),
         (MATRIX + "name = 3", "matrix.name must be a text that is not empty, got 3."),
-        (MATRIX + 'name = "{rate}"', "matrix.name has {rate}, which is not in the matrix: lr, width."),
+        (
+            MATRIX + 'name = "{rate}"',
+            "matrix.name has {rate}, which is not in the matrix: lr, width. To pass it on as it is, write {{rate}}.",
+        ),
+        (MATRIX + 'name = "{arm}"', "matrix.name has {arm}, which is not in the matrix: lr, width."),
         (
             MATRIX + 'name = "{widht}"',
             "matrix.name has {widht}, did you mean {width}? To pass it on as it is, write {{widht}}.",
@@ -227,6 +231,18 @@ def test_near_names_in_the_command(tmp_path: Path) -> None:
         text = HEAD.replace(f"{{{right}}}", f"{{{wrong}}}") + MATRIX
         assert f"has {{{wrong}}}, did you mean {{{right}}}?" in refused(tmp_path, text)
     assert "defaults.command[1] has {LR}" in refused(tmp_path, HEAD.replace("{lr}", "{LR}") + MATRIX)
+
+
+def test_a_name_that_is_in_no_list(tmp_path: Path) -> None:
+    """Without a matrix other braces are left alone; with one, a list was forgotten."""
+    said = "has {batch}, which is not in the matrix: lr, width. To pass it on as it is, write {{batch}}."
+    assert refused(tmp_path, HEAD.replace("{n}", "{batch}") + MATRIX) == f"defaults.command[3] {said}"
+    environment = HEAD + 'environment = { B = "{batch}" }\n' + MATRIX
+    assert refused(tmp_path, environment) == f"defaults.environment.B {said}"
+    own = '[[arms]]\nname = "a"\ncommand = ["echo", "{batch}"]\n'
+    assert refused(tmp_path, HEAD + own + MATRIX) == f"arms[0].command[1] {said}"
+    escaped = HEAD + own.replace("{batch}", "{{batch}}") + MATRIX
+    assert read(tmp_path, escaped).arms[0].argv({}) == ["echo", "{batch}"]
 
 
 def test_no_command(tmp_path: Path) -> None:

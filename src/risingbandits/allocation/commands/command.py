@@ -23,7 +23,7 @@ from risingbandits.allocation.commands.command_folders import ArmFolder, end_gro
 from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.output import Output
-from risingbandits.allocation.commands.placeholders import expand, variables
+from risingbandits.allocation.commands.placeholders import variables
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
@@ -154,7 +154,7 @@ class Command:
             "plan": str(self.plan),
             "python": sys.executable,
         }
-        own = {name: expand(value, {**self.arm.values, **values}) for name, value in self.arm.environment.items()}
+        own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
         devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
         self._timed_out = False
         lock = self._lock(mark)
