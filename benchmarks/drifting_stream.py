@@ -1,6 +1,6 @@
-"""A stream that changes half-way: how `RisingClassifier` fares with its default policy and with one that forgets.
+"""A stream that changes half-way: how `RisingClassifier` fares, with other policies, and with models that begin anew.
 
-    python benchmarks/drifting_stream.py               # two streams, ten seeds; three minutes
+    python benchmarks/drifting_stream.py               # two streams, ten seeds; five minutes
     python benchmarks/drifting_stream.py --quick       # one seed
 
 Two features, a tenth of the labels wrong. First y is a + b > 0; then, in *other shape*, a * b > 0, for which a linear
@@ -12,13 +12,14 @@ model is useless, and in *turned*, a + b < 0, for which everybody has to learn a
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from river import linear_model, naive_bayes, neighbors, optim, tree
+from river import drift, linear_model, naive_bayes, neighbors, optim, tree
 
 from risingbandits.integrations import RisingClassifier
 from risingbandits.paper.imdb.study import Paired
@@ -30,23 +31,24 @@ STREAMS: dict[str, Callable[[float, float], bool]] = {
     "other shape": lambda a, b: a * b > 0,
     "turned": lambda a, b: a + b < 0,
 }
-POLICIES = (None, "sw-ucb", "d-ucb", "kl-ucb")
+POLICIES = ("auto", "sw-ucb", "d-ucb", "kl-ucb")
 
 
-def models() -> list[Any]:
-    """Quick and slow ones; only the last forgets."""
-    return [
+def models(anew: bool) -> list[Any]:
+    """Quick and slow ones, of which only the last forgets; or all in River's wrapper that trains a fresh one."""
+    plain = [
         linear_model.LogisticRegression(optim.SGD(0.1)),
         naive_bayes.GaussianNB(),
         tree.HoeffdingTreeClassifier(grace_period=50),
         neighbors.KNNClassifier(n_neighbors=5, engine=neighbors.LazySearch(window_size=100)),
     ]
+    return [drift.DriftRetrainingClassifier(model) for model in plain] if anew else plain
 
 
-def play(stream: str, policy: str | None, seed: int, half: int = HALF) -> tuple[float, float]:
+def play(stream: str, policy: str, anew: bool, seed: int, half: int = HALF) -> tuple[float, float]:
     """The share of right predictions before and after the change."""
     rng = random.Random(seed)
-    chooser = models()
+    chooser = models(anew)
     rng.shuffle(chooser)
     model = RisingClassifier(chooser, policy, horizon=2 * half, seed=seed)
     right = []
@@ -66,12 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore", UserWarning)  # that models fall is what this is about
     print("| stream | policy | before the change | after it |\n| --- | --- | ---: | ---: |")
     for stream in STREAMS:
-        for policy in POLICIES:
+        for policy, anew in itertools.product(POLICIES, (False, True)):
             seeds = range(1 if options.quick else options.seeds)
-            shares = np.array([play(stream, policy, seed, 300 if options.quick else HALF) for seed in seeds])
+            shares = np.array([play(stream, policy, anew, seed, 300 if options.quick else HALF) for seed in seeds])
             before, after = (Paired.of(shares[:, i]) for i in (0, 1))
             cells = [f"{share.mean:.3f} ± {share.half_width:.3f}" for share in (before, after)]
-            print(f"| {stream} | {policy or 'auto'} | {cells[0]} | {cells[1]} |", flush=True)
+            print(
+                f"| {stream} | {policy}{', models begin anew' if anew else ''} | {cells[0]} | {cells[1]} |", flush=True
+            )
 
 
 if __name__ == "__main__":
