@@ -78,17 +78,17 @@ def test_every_case_of_the_rule_has_come_up() -> None:
 
 def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     budget = Budget(cost=40.0)
-    whole = played(Allocator(NAMES, budget, seed=1), "by ten")
+    whole = played(Allocator(NAMES, budget, objective="cumulative", seed=1), "by ten")
     parts = []
     for most in (3, 17, 10**6):
-        with Allocator(NAMES, budget, seed=1, store=tmp_path / "run.db") as allocator:
+        with Allocator(NAMES, budget, objective="cumulative", seed=1, store=tmp_path / "run.db") as allocator:
             parts += played(allocator, "by ten", most)
             assert allocator.ledger.surprises == 0
     assert parts == whole
 
 
 def test_a_snapshot_has_the_costs() -> None:
-    allocator = Allocator(NAMES, Budget(cost=40.0))
+    allocator = Allocator(NAMES, Budget(cost=40.0), objective="cumulative")
     played(allocator, "by hundreds", 25)
     copy = unpack(pack(allocator.ledger), allocator.settings)
     assert copy is not None
@@ -104,7 +104,7 @@ def test_a_snapshot_has_the_costs() -> None:
 
 def test_cheap_arms_are_pulled_where_they_earn_more_for_their_cost() -> None:
     def pulls(costs: str) -> Counter[str]:
-        allocator = Allocator(["cheap", "dear"], Budget(cost=200.0), costs=costs, seed=1)
+        allocator = Allocator(["cheap", "dear"], Budget(cost=200.0), objective="cumulative", costs=costs, seed=1)
         found: Counter[str] = Counter()
         for pull in allocator:
             found[pull.arm] += 1
@@ -127,8 +127,8 @@ def test_costs_are_drawn_to_the_others_by_as_much_as_pulls_differ() -> None:
 
 def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     rules: dict[str, dict[str, Any]] = {
-        "arms are compared by what they earn for their cost": {},
-        "arms are compared by what they reach at equal cost": {"objective": "best-arm"},
+        "arms are compared by what they earn for their cost": {"objective": "cumulative"},
+        "arms are compared by what they reach at equal cost": {},
         "policy round-robin does not look at them": {"policy": "round-robin"},
         "policy auto does not look at them": {"costs": "ignore"},
     }
@@ -144,14 +144,14 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('budget = { seconds = 9 }\n[[arms]]\nname = "a"\ncommand = ["true"]\n')
     said = CliRunner().invoke(app, ["run", "--check", str(plan)]).output
-    assert "Where costs differ between arms, arms are compared by what they earn for their cost." in said
+    assert "Where costs differ between arms, arms are compared by what they reach at equal cost." in said
 
 
 def test_what_the_setting_needs_is_said() -> None:
     refused: list[tuple[dict[str, Any], str]] = [
         ({"budget": 9}, 'costs="compare" needs a budget in cost or seconds, got Budget(pulls=9).'),
         (
-            {"budget": Budget(cost=9), "reward_range": None, "sigma": 0.1},
+            {"budget": Budget(cost=9), "objective": "cumulative", "reward_range": None, "sigma": 0.1},
             'costs="compare" needs reward_range, from whose lower end it is counted what a pull earns, got None.',
         ),
     ]

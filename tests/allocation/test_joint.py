@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reference_workers
-from risingbandits import Allocator, Budget, RisingBanditsError
+from risingbandits import Allocator, Budget
 from risingbandits.allocation import Belief, NoArmFree, Prior, Pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack
@@ -57,7 +57,9 @@ def tell(allocator: Allocator, pull: Pull, cost: bool) -> None:
 @pytest.mark.parametrize(("budget", "warm"), [(60, 0), (90, 3)])
 def test_the_allocator_decides_like_the_reference(policy: Policy, workers: int, budget: int, warm: int) -> None:
     earlier = {NAMES[3]: [reward(NAMES[3], n) for n in range(1, warm + 1)]} if warm else {}
-    allocator = Allocator(NAMES, budget, policy=policy, parallel="joint", seed=5, warm_start=earlier)
+    allocator = Allocator(
+        NAMES, budget, objective="cumulative", policy=policy, parallel="joint", seed=5, warm_start=earlier
+    )
     allocator.mask(NAMES[6])
     rng = np.random.default_rng(workers)
     log: list[tuple[str, int, float]] = []
@@ -87,10 +89,14 @@ def test_every_case_of_the_rule_has_come_up() -> None:
 
 
 CASES: dict[str, dict[str, Any]] = {
-    "pulls": {"budget": 80},
-    "cost": {"budget": Budget(cost=300.0)},
-    "prior": {"budget": 80, "prior": Prior({NAMES[4]: Belief(1.0, 0.5, "3 tasks")}, tasks=3)},
-    "many pulls": {"budget": 2_000},
+    "pulls": {"objective": "cumulative", "budget": 80},
+    "cost": {"objective": "cumulative", "budget": Budget(cost=300.0)},
+    "prior": {
+        "objective": "cumulative",
+        "budget": 80,
+        "prior": Prior({NAMES[4]: Belief(1.0, 0.5, "3 tasks")}, tasks=3),
+    },
+    "many pulls": {"objective": "cumulative", "budget": 2_000},
 }
 
 
@@ -123,13 +129,13 @@ def test_a_snapshot_need_not_keep_what_only_saves_time(case: str) -> None:
 
 
 def test_to_look_at_a_run_changes_nothing() -> None:
-    looked_at = Allocator(NAMES, 60, seed=1)
+    looked_at = Allocator(NAMES, 60, objective="cumulative", seed=1)
     for _ in range(2):
         looked_at.explain()
     first = looked_at.ask()
     assert first is not None
     looked_at.explain()
-    other = Allocator(NAMES, 60, seed=1)
+    other = Allocator(NAMES, 60, objective="cumulative", seed=1)
     assert [first, looked_at.ask()] == [other.ask(), other.ask()]
 
 
@@ -148,5 +154,8 @@ def test_it_is_the_default_of_new_stores_with_the_default_policy(tmp_path: Path)
         drive([allocator], 2, 10)
     with Allocator(NAMES, 40, store=tmp_path / "run.db") as allocator:
         assert allocator.settings.parallel == "fill", "a store goes on as it began"
-    with pytest.raises(RisingBanditsError, match="parallel is 'fill' in the store, got 'joint'"):
-        Allocator(NAMES, 40, parallel="joint", store=tmp_path / "run.db")
+    with Allocator(NAMES, 40, parallel="joint", store=tmp_path / "run.db") as allocator:
+        assert allocator.ledger.settings.parallel == "joint", "it may change, and that is an event of the log"
+        drive([allocator], 2, 10)
+    with Allocator.open(tmp_path / "run.db") as allocator:
+        assert allocator.ledger.surprises == 0

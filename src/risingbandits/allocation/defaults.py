@@ -38,6 +38,13 @@ def choose_costs(
     return "compare" if policy.name == Auto.name and not missing else "ignore"
 
 
+def implied_objective(policy: str | Policy | None) -> str:
+    """What an allocation is for whose user names a policy at most: what that is made for, else the arm to keep."""
+    if policy is None or policy == "auto":
+        return "best-arm"
+    return (policy_class(policy) if isinstance(policy, str) else policy).objective
+
+
 def check_sigma(name: str, value: Any) -> float | str:
     """``value``, if it is a scale of noise or says how to find one."""
     if isinstance(value, str):

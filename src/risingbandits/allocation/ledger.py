@@ -22,6 +22,7 @@ from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.cost_rounds import CostRounds
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.extension import extend_ledger
 from risingbandits.allocation.joint import JointChoice
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
@@ -41,8 +42,8 @@ class Ledger:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.zero, self.span = settings.scale()
+        self.take_settings(settings)
+        self.declared = settings  # those that whoever opened the store has said last
         self.last_id = 0
         self.last_time = 0.0  # of the last event
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
@@ -59,24 +60,29 @@ class Ledger:
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self._waits = settings.parallel == "wait"
-        # To find the arm to keep, policies name the next arm of the same comparison themselves.
-        self._joint = JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
         self.rounds = CostRounds(settings.objective == "cumulative") if settings.costs == "compare" else None
-        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:
             self.add_arm(name)
         self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
-        if settings.order == "random":
+        if settings.shuffled:
             shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
             self.unopened = [self.arms[i] for i in shuffled]
         if self.rule is not None:  # what has rewards has a place from the start
             self.unopened.sort(key=lambda arm: not arm.warm)
         if self._open_next():
             self._rebuild()
+
+    def take_settings(self, settings: Settings) -> None:
+        """Have these settings from now on; `go_on` lets the policy and the masks follow."""
+        self.settings = settings
+        self.zero, self.span = settings.scale()
+        self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
+        self._waits = settings.parallel == "wait"
+        # To find the arm to keep, policies name the next arm of the same comparison themselves.
+        self._joint = JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
+        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
 
     # -- what may happen next -----------------------------------------------------------------------------------
 
@@ -158,7 +164,9 @@ class Ledger:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
             self._apply_add(event)
         elif arm is None:
-            raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+            if kind != "extend":
+                raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+            extend_ledger(self, event)
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
@@ -175,7 +183,7 @@ class Ledger:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
         id, moment = event[0], event[1]
         arm.attempts += 1
-        flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9])
+        flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9], event[8])
         arm.flight = self.in_flight[id] = flight
         self.choice = None
         if self.repeat_first and arm in self.repeat_first:
@@ -228,7 +236,8 @@ class Ledger:
         if self._pulls is None:
             self.spent_cost.add(cost)
             self.free_pulls = 0 if cost > 0.0 else self.free_pulls + 1
-            self._review_horizon()
+            if horizon.has_changed(self):
+                self._rebuild()
         self.last_id, self.last_time = event[0], event[1]
 
     def _forget_attempts(self, arm: ArmState) -> None:
@@ -268,6 +277,14 @@ class Ledger:
             self._changed(arm)
         else:
             raise RisingBanditsError(f"event {event.id} is of a kind that is not known, {shown(event.kind)}.")
+
+    def go_on(self, anew: bool) -> None:
+        """Follow settings or arms that were changed; with ``anew`` the policy is made for them and told all again."""
+        self.choice = None
+        if self._open_next() or anew:
+            self._rebuild()
+        else:
+            self.refresh_masks()
 
     def _apply_add(self, event: Event) -> None:
         self.unopened.append(self.add_arm(event.arm))
@@ -352,11 +369,6 @@ class Ledger:
     def horizon(self) -> int:
         """Rounds of the policy in all, as far as can be told now: earlier runs, told pulls and what is left."""
         return horizon.planned(self)
-
-    def _review_horizon(self) -> None:
-        """Costs and seconds: plan anew when the rounds that the budget pays for have changed by a tenth."""
-        if horizon.has_changed(self):
-            self._rebuild()
 
     def _rebuild(self) -> None:
         """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
