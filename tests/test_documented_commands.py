@@ -47,6 +47,7 @@ SHORTER = {
     "python benchmarks/learners.py": "--steps 20",
     "python benchmarks/best_arm.py": "--runs 2",
     "python benchmarks/costs.py": "--orders 1 --every 20 --budget 2",
+    "python benchmarks/workers.py": "--tasks 1 --orders 1 --budget 5",
     "python benchmarks/allocator.py": "--seconds 0.2 --events 2000",
     "python": "--quick",
 }

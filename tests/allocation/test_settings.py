@@ -95,6 +95,7 @@ def test_what_a_store_lacks_has_its_default() -> None:
 def test_differences_are_named_as_in_the_constructor() -> None:
     ledger = Ledger(Settings.from_json(STORED))
     mine: dict[str, Any] = {
+        "parallel": "fill",
         "arms": ["a", "b"],
         "budget": 20,
         "objective": "cumulative",
