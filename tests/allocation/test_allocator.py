@@ -263,7 +263,7 @@ def test_a_budget_in_cost_is_kept() -> None:
 
 
 def test_the_horizon_follows_the_costs() -> None:
-    allocator = Allocator(["a", "b"], Budget(cost=100.0))
+    allocator = Allocator(["a", "b"], Budget(cost=100.0), costs="ignore")
     for i in range(50):
         allocator.tell(asked(allocator), 0.5, cost=0.5 if i < 20 else 2.0)
     policy = allocator.ledger.policy

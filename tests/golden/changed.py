@@ -43,7 +43,7 @@ def all_changed(part: str) -> set[str]:
 
 def without_new_settings(text: str) -> str:
     """Exported settings without those that 0.1.0 did not know, and tables without what it did not say of costs."""
-    text = re.sub(r";\ncosts differ by .* between arms; .*", "", text)
+    text = re.sub(r";( *)\ncosts differ by .* between arms; .*", r" \1", text)  # lines of a title are equally long
     return re.sub(r',\s*"(confidence": null|protect": "best")', "", text)
 
 
