@@ -134,8 +134,8 @@ class AllocationLog:
         columns = ledger.policy.explain().columns
         nothing, slope = np.full(len(ledger.opened), np.nan), np.zeros(len(ledger.opened))
         level, width = columns.get("level", nothing), columns.get("width", nothing)
-        if "line" in columns:  # CommitUCB: its level is what an arm surely has
-            high, low, slope = columns["line"], level, columns["slope"].astype(float)
+        if "line" in columns:  # CommitUCB
+            high, low, slope = columns["line"], columns["sure"], columns["slope"].astype(float)
         elif "upper" in columns:
             high, low = columns["upper"], columns.get("lower", level)
         elif "value" in columns:
