@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
+
+from risingbandits._core.html_text import escape
+from risingbandits._core.html_text import name as user_text
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+_NARROWEST = 12  # letters of a column that is folded
 
 
 class TextTable(NamedTuple):
@@ -31,28 +38,68 @@ class TextTable(NamedTuple):
             table.add_row(*map(Text, row))
         return table
 
-    def plain(self) -> str:
-        """As aligned lines, the title first.
+    def plain(self, width: int | None = None) -> str:
+        """As aligned lines, the title first; columns of text are folded where lines would be longer than ``width``.
 
-        >>> print(TextTable(("arm", "pulls"), [("small", "3"), ("b", "12")], frozenset({1}), "Arms").plain())
+        >>> rows = [("small", "3", "out of memory"), ("b", "12", "")]
+        >>> table = TextTable(("arm", "pulls", "why"), rows, frozenset({1}), "Arms")
+        >>> print(table.plain())
         Arms
-        arm    pulls
-        small      3
+        arm    pulls  why
+        small      3  out of memory
+        b         12
+        >>> print(table.plain(width=26))
+        Arms
+        arm    pulls  why
+        small      3  out of
+                      memory
         b         12
         """
         lines = [self.header, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        if width is not None:
+            self._narrow(widths, width)
         aligned = (
             "  ".join(
-                cell.rjust(width) if column in self.numeric else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+                cell.rjust(size) if column in self.numeric else cell.ljust(size)
+                for column, (cell, size) in enumerate(zip(cells, widths, strict=True))
             ).rstrip()
             for line in lines
+            for cells in zip_longest(*(_folded(*pair) for pair in zip(line, widths, strict=True)), fillvalue="")
         )
         return "\n".join([self.title, *aligned] if self.title else aligned)
+
+    def _narrow(self, widths: list[int], width: int) -> None:
+        """Take from the widest column of text, again and again, until a line fits or none can be narrower."""
+        texts = [column for column in range(len(widths)) if column not in self.numeric]
+        while sum(widths) + 2 * (len(widths) - 1) > width and texts:
+            widest = max(texts, key=widths.__getitem__)
+            if widths[widest] <= max(_NARROWEST, len(self.header[widest])):
+                return
+            widths[widest] -= 1
+
+    def html(self, notes: Sequence[str] = ()) -> str:
+        """As an HTML table with its title and ``notes``, for notebooks: every text is escaped."""
+        sides = [
+            f' style="text-align: {"right" if column in self.numeric else "left"}"'
+            for column in range(len(self.header))
+        ]
+        head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, self.header, strict=True))
+        rows = "".join(
+            f"<tr>{''.join(f'<td{side}>{user_text(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>\n"
+            for row in self.rows
+        )
+        caption = f'<caption style="text-align: left">{user_text(self.title)}</caption>' if self.title else ""
+        said = "".join(f"<p>{user_text(note)}</p>\n" for note in notes)
+        return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n{said}"
 
     def markdown(self) -> str:
         """For a Markdown file; ends with a line break."""
         rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
         lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """``text`` as lines of at most so many letters, as it is where it fits."""
+    return [text] if len(text) <= width else textwrap.wrap(text, width) or [""]

@@ -27,6 +27,7 @@ from risingbandits.policies.commit import (
     _prediction,
 )
 from risingbandits.policies.commit._family import CommitFamily
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
@@ -360,6 +361,15 @@ class CommitEnsemble(CommitFamily):
             return None
         found = math.sqrt(interpreted(noise_model.pooled)(state.noise))
         return noise_model.contradiction(self.sigma, found)
+
+    def promise(self, at: Moment, arm: int) -> float:
+        line, bound = float(at.parts["line value"][arm]), float(at.parts["bound"][arm])
+        return line if arm == at.arm and at.parts["straight"][arm] >= self.straight else min(line, bound)
+
+    def why_kept(self, at: Moment) -> str:
+        if at.t - 1 <= _SHORT * at.pulls.size:
+            return super().why_kept(at)
+        return f"best predicted level at the end, {at.level('final')}"
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line value`` and
