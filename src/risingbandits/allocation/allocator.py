@@ -44,8 +44,9 @@ class Allocator:
         Names alone for `ask` and `tell`; with functions or `Arm` objects `run` can pull them.
     budget : int or Budget
         Pulls in all, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
-    objective : {"cumulative", "best-arm"}
-        Earn as much as possible on the way, or find the arm that is best in the end.
+    objective : {"best-arm", "cumulative"} or None
+        Find the arm that is best in the end, or earn as much as possible on the way. None is what a given policy is
+        made for, else "best-arm".
     policy : str, Policy or None
         None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
@@ -59,8 +60,9 @@ class Allocator:
     max_arms : int, "auto" or None
         Open only so many arms; a retired one makes room for another. "auto": about sqrt(pulls) / 3 where there are
         fewer than 20 pulls per arm.
-    order : {"given", "random"}
-        In which order ``max_arms`` opens arms.
+    order : {"given", "random"} or None
+        In which order arms are opened where not all are looked at. "given" if the most promising ones come first; None
+        is at random, by the seed, where arms may be left out.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     parallel : {"fill", "wait"}
@@ -100,14 +102,14 @@ class Allocator:
         arms: Arms,
         budget: int | Budget,
         *,
-        objective: str = "cumulative",
+        objective: str | None = None,
         policy: str | Policy | None = None,
         store: str | Path | Store | None = None,
         direction: str = "maximize",
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | str = "auto",
         max_arms: int | str | None = None,
-        order: str = "given",
+        order: str | None = None,
         max_pulls: int | Mapping[str, int] | None = None,
         parallel: str = "fill",
         lease: float = 3600.0,

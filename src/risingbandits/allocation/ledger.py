@@ -67,7 +67,7 @@ class Ledger:
         for name in settings.arms:
             self.add_arm(name)
         self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
-        if settings.order == "random":
+        if settings.shuffled:
             shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
             self.unopened = [self.arms[i] for i in shuffled]
         if self.rule is not None:  # what has rewards has a place from the start
