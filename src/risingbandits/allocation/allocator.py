@@ -26,7 +26,7 @@ from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, Sto
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -118,10 +119,15 @@ class Explanation:
         return {**known, "recommended": self.kept, "why_recommended": self.why_kept, "against": self.against}
 
     def __str__(self) -> str:
-        return "\n".join([self.text_table().plain(WIDTH), *self.sentences()])
+        return "\n".join([self.text_table().plain(WIDTH), *map(folded, self.sentences())])
 
     def _repr_html_(self) -> str:
         return self.text_table().html(self.sentences())
+
+
+def folded(sentence: str) -> str:
+    """A sentence in lines that fit."""
+    return textwrap.fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def counted(pulls: int) -> str:

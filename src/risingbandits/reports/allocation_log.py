@@ -15,7 +15,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import arms_table
+from risingbandits.allocation.status import allocation_table, arms_table
 
 _FAILURES_KEPT = 100
 
@@ -25,6 +25,7 @@ class Decision(NamedTuple):
 
     event: Event
     known: TextTable
+    why: str = ""
 
 
 class Outlook(NamedTuple):
@@ -80,7 +81,9 @@ class AllocationLog:
         asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
         for at, event in enumerate(batch):
             if at == asked:
-                self.decision = Decision(event, arms_table(self.ledger))
+                table = allocation_table(self.ledger)
+                reason = table.why_next if table.next == event.arm else ""
+                self.decision = Decision(event, table.text_table(), reason)
             self.ledger.apply(event)
             self._note(event)
         return len(batch)
