@@ -196,3 +196,22 @@ def test_the_table_as_dict_and_as_html_with_names_that_are_markup() -> None:
     untried = [arm for arm in known["arms"] if arm["status"] == "untried"]
     assert untried
     assert all(arm["level"] is None and arm["brings"] is not None for arm in untried), "what a trial would bring"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_a_terminal_shows_what_it_has_room_for(width: int) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    allocator = Allocator(NAMES, 60, objective="cumulative", reward_range=(0.0, 1.0), seed=3)
+    play(allocator, 30)
+    out = StringIO()
+    Console(file=out, width=width).print(allocator.explain().text_table().rich())
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    header = next(line.split() for line in lines if "pulls " in line and "arm" in line)
+    assert header[:2] == ["arm", "pulls"]
+    assert {"level", "chance", "status", "why"} <= set(header)
+    assert ("width" in header) == (width >= 120)
+    assert sum("lr " in line for line in lines) == 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +11,11 @@ from risingbandits._core.html_text import escape
 from risingbandits._core.html_text import name as user_text
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
 _NARROWEST = 12  # letters of a column that is folded
+_RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and beside them
 
 
 class TextTable(NamedTuple):
@@ -23,14 +25,48 @@ class TextTable(NamedTuple):
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     title: str = ""
+    optional: tuple[str, ...] = ()  #: columns that are left out where there is too little room, the first one first
 
-    def rich(self) -> Table:
-        """For a terminal."""
+    def within(self, width: int, gap: int = 2) -> TextTable:
+        """The table without as many of its optional columns as must be left out for lines of ``width``.
+
+        >>> table = TextTable(("arm", "pulls", "level"), [("a", "3", "0.5")], frozenset({1, 2}), optional=("pulls",))
+        >>> table.within(17).header, table.within(16).header
+        (('arm', 'pulls', 'level'), ('arm', 'level'))
+        """
+        table = self
+        for name in self.optional:
+            if table._least_width(gap) <= width:
+                break
+            if name in table.header:
+                out = table.header.index(name)
+                kept = [column for column in range(len(table.header)) if column != out]
+                table = table._replace(
+                    header=tuple(table.header[column] for column in kept),
+                    rows=[tuple(row[column] for column in kept) for row in table.rows],
+                    numeric=frozenset(at for at, column in enumerate(kept) if column in table.numeric),
+                )
+        return table
+
+    def _least_width(self, gap: int) -> int:
+        """Letters that a line needs at least: numbers are shown whole, texts may be folded."""
+        total = gap * (len(self.header) - 1)
+        for column, cells in enumerate(zip(self.header, *self.rows, strict=True)):
+            longest = max(map(len, cells))
+            total += longest if column in self.numeric else min(longest, max(_NARROWEST, len(self.header[column])))
+        return total
+
+    def rich(self) -> RenderableType:
+        """For a terminal: as much as there is room for."""
+        return _Fitted(self)
+
+    def rich_table(self) -> Table:
+        """For a terminal, all of it but the title."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self.title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD)
         for column, name in enumerate(self.header):
             right = column in self.numeric
             table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
@@ -55,6 +91,8 @@ class TextTable(NamedTuple):
                       memory
         b         12
         """
+        if width is not None and self != (fitting := self.within(width)):
+            return fitting.plain(width)
         lines = [self.header, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         if width is not None:
@@ -98,6 +136,20 @@ class TextTable(NamedTuple):
         rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
         lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class _Fitted:
+    """A table that a terminal shows as far as there is room."""
+
+    def __init__(self, table: TextTable) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        if self._table.title:  # on its own, for a title of the table would be folded to the width of the columns
+            yield Text(self._table.title, style="bold")
+        yield self._table.within(options.max_width - _FRAME, _RICH_GAP).rich_table()
 
 
 def _folded(text: str, width: int) -> list[str]:

@@ -18,6 +18,8 @@ OPENED = {
     "dropped": "at random, prior dropped",
 }
 _NUMBERS = ("cost", "last", "level", "sure", "trend", "width", "value", "end", "band", "chance", "brings", "costs")
+# Left out where a line is too short for all, the first one first.
+_OPTIONAL = ("trend", "width", "costs", "brings", "end", "sure", "value", "band", "last", "settings", "opened")
 
 
 class ArmRow(NamedTuple):
@@ -104,7 +106,7 @@ class AllocationTable:
             title = f"{title};\n{self.prior}"
         if any(row.settings for row in shown):
             columns["settings"] = [row.settings for row in shown]
-        return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title)
+        return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
 
     def _shown(self) -> list[ArmRow]:
         """The rows, but for arms that nothing is known of yet and that are made when they are opened: one for all."""
