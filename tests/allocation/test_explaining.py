@@ -77,7 +77,7 @@ def test_an_arm_that_is_ahead_of_the_recommended_one_is_spoken_of() -> None:
             allocator.unmask("a")
     table = allocator.explain()
     assert table.recommended == "a"
-    assert table.against.startswith("b is ahead in last reward (0.71) and level (0.71)")
+    assert table.against.startswith("b is ahead in last reward (0.71), level (0.71)")
     assert table.against.endswith(", with only 1 pull")
     assert f"against that: {table.against}" in str(table).replace("\n  ", " ")
 

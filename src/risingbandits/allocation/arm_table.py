@@ -104,7 +104,7 @@ class AllocationTable:
             columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
             columns["opened"] = [_opened(row) for row in shown]
             title = f"{title};\n{self.prior}"
-        if any(row.settings for row in shown):
+        if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
             columns["settings"] = [row.settings for row in shown]
         return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
 

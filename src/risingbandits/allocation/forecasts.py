@@ -25,10 +25,6 @@ class Forecasts(NamedTuple):
         """A level of an arm, as a reward."""
         return self.units.zero + self.units.span * float(getattr(self.found, column)[arm])
 
-    def texts(self, column: str) -> list[str]:
-        """The levels of all arms, as people read them."""
-        return [self.units.level(float(value)) for value in getattr(self.found, column)]
-
     def sentence(self) -> str:
         """Whose opinion this is."""
         if not np.isfinite(self.found.final).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTab
 from risingbandits.allocation.forecasts import Forecasts, forecasts
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.untried import untried_sentence
+from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.policies.explanation import Explanation, Units
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
@@ -29,7 +31,7 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     model = forecasts(ledger)
     rows = [_row(ledger, arm, explanation, model, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
-    kept, why_kept, against = _kept(ledger, explanation, model)
+    kept, why_kept, against = _kept(ledger, explanation, rows)
     said = untried_sentence(ledger), model.sentence()
     return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
@@ -66,6 +68,7 @@ def arms_table(ledger: Ledger) -> TextTable:
 def flights_table(ledger: Ledger) -> TextTable:
     """The pulls in flight: who has them and for how long yet."""
     now = time.time()
+    slots = any(flight.slot for flight in ledger.in_flight.values())
     rows = [
         (
             flight.arm.name,
@@ -74,10 +77,11 @@ def flights_table(ledger: Ledger) -> TextTable:
             f"{now - flight.asked:,.0f} s",
             f"{flight.deadline - now:,.0f} s",
             _host_and_process(flight),
+            *((flight.slot or "-",) if slots else ()),
         )
         for flight in ledger.in_flight.values()
     ]
-    header = ("arm", "pull", "attempt", "for", "lease left", "host and process")
+    header = ("arm", "pull", "attempt", "for", "lease left", "host and process", *(("slot",) if slots else ()))
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), "In flight")
 
 
@@ -158,7 +162,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
         width,
         value,
         status,
-        why_next or _why(arm, status),
+        why_next or _why(ledger, arm, status),
         sure=sure,
         end=model.of("final", arm.index),
         end_low=min(ends := [model.of(name, arm.index) for name in ("low", "high")]),
@@ -176,21 +180,18 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
 
 
-def _kept(ledger: Ledger, explanation: Explanation, model: Forecasts) -> tuple[str | None, str, str]:
-    """The arm to keep, why, and what speaks against it."""
+def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
+    """The arm to keep, why, and what speaks against it: who is ahead of it in the table."""
     if not any(arm.rewards for arm in ledger.arms):
         return None, "", ""
-    name = ledger.recommend()
-    arm = ledger.arm(name)
+    arm = ledger.arm(ledger.recommend())
     why = explanation.why_kept if arm.place == explanation.kept else "best recent rewards of the arms that are left"
-    last = np.array([arm.rewards[-1] if arm.rewards else math.nan for arm in ledger.arms])
-    columns = {
-        "last reward": (last / ledger.span, [f"{reward:.4g}" for reward in last]),
-        "level": (model.found.level, model.texts("level")),
-        "predicted end": (model.found.final, model.texts("final")),
-    }
-    names, pulls = [arm.name for arm in ledger.arms], np.array([len(arm.rewards) for arm in ledger.arms])
-    return name, why, against(arm.index, names, pulls, columns)
+    columns = {}
+    for called, name in (("last reward", "last"), ("level", "level"), ("predicted end", "end")):
+        rewards = np.array([getattr(row, name) for row in rows])
+        columns[called] = rewards / ledger.span, [f"{reward:.4g}" for reward in rewards]
+    pulls = np.array([row.pulls for row in rows])
+    return arm.name, why, against(arm.index, [row.arm for row in rows], pulls, columns)
 
 
 def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
@@ -212,10 +213,10 @@ def _status(ledger: Ledger, arm: ArmState) -> str:
     return "masked" if arm.masked else "free" if arm.rewards else "untried"
 
 
-def _why(arm: ArmState, status: str) -> str:
+def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
     """Why an arm cannot be next."""
     if status == "in flight" and arm.flight is not None:
-        return f"pull {arm.flight.n} is with {_host_and_process(arm.flight)}"
+        return _running(ledger, arm.flight)
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
@@ -235,6 +236,14 @@ def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: s
         return explanation.why
     said = f"opened {OPENED.get(opened, opened)}"
     return said if explanation.why == NEVER_PULLED else f"{said}, {explanation.why.removeprefix('opened: ')}"
+
+
+def _running(ledger: Ledger, flight: Flight) -> str:
+    """Which pull runs, and where if that says anything: on its slot, and on its host if there are several."""
+    elsewhere = several_hosts(other.worker for other in ledger.in_flight.values())
+    where = [flight.slot] if flight.slot else []
+    where += [in_short(flight.worker, with_host=True)] if elsewhere else []
+    return f"pull {flight.n} runs{' on ' if where else ''}{', '.join(where)}"
 
 
 def _setting(value: float | str) -> str:

@@ -85,7 +85,7 @@ def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, 
     said = []
     for arm, leads in ahead.items():
         only = "only " if 2 * pulls[arm] <= pulls[kept] else ""
-        said.append(f"{names[arm]} is ahead in {' and '.join(leads)}, with {only}{counted(int(pulls[arm]))}")
+        said.append(f"{names[arm]} is ahead in {', '.join(leads)}, with {only}{counted(int(pulls[arm]))}")
     return "; ".join(said)
 
 
