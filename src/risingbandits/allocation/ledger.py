@@ -29,7 +29,7 @@ from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 
 class Ledger:
