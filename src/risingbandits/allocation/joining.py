@@ -75,15 +75,17 @@ def with_prior(
 ) -> Settings:
     """The settings with the prior that counts: the one in the store, or in a new store the one that is given.
 
-    Without it the same arguments may stand for another policy, for arms are then opened in another order.
+    Without it the same arguments may stand for another policy, for arms are then opened in another order; as in a store
+    that was made before models of settings were.
     """
     if stored is not None:
         prior = None if stored.prior is None else stored.prior.about(settings.arms)
+        learns = stored.learns
     else:
-        prior = as_prior(given.get("prior"), settings, present)
-    if prior is None:
+        prior, learns = as_prior(given.get("prior"), settings, present), settings.learns
+    if prior is None and learns == settings.learns:
         return settings
-    return Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+    return Settings.make(lazy=settings.lazy and not settings.learns, learns=learns, **{**given, "prior": prior})
 
 
 def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> tuple[Settings, Ledger | None]:

@@ -20,7 +20,7 @@ from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
+from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Ledger:
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
-        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
+        self.rule = settings.slot_rule()  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:
@@ -130,7 +130,8 @@ class Ledger:
     def next_binding(self) -> Binding:
         """The arm that a slot gets if it is asked for now."""
         assert self.rule is not None
-        return self.rule.choose(self.unopened, self.opened, math.copysign(1.0, self.span), self.dropped)
+        sign = math.copysign(1.0, self.span)
+        return self.rule.choose(self.unopened, self.opened, sign, self.dropped, self.told_arms)
 
     def countable(self, pull_id: int) -> Flight | None:
         """The pull, if a tell of it would count now; None if its (arm, n) is known or its budget is given away."""

@@ -19,6 +19,7 @@ _NOT_OPENED = "not opened"
 _OPENED = {
     "prior": "by the prior",
     "yardstick": "to test the prior",
+    "settings": "by its settings",
     "random": "at random",
     "given": "as given",
     "dropped": "at random, prior dropped",
@@ -41,9 +42,7 @@ class ArmRow(NamedTuple):
     prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
-    bound: str = (
-        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
-    )
+    bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is
 
 
@@ -53,7 +52,7 @@ class AllocationTable:
 
     title: str
     rows: list[ArmRow]
-    prior: str = ""  #: what the prior is from and how far it is confirmed, where there is one
+    prior: str = ""  #: what the prior is from and how far it is confirmed, or that settings decide, where they do
 
     def __getitem__(self, arm: str) -> ArmRow:
         return next(row for row in self.rows if row.arm == arm)
@@ -69,10 +68,10 @@ class AllocationTable:
             # Why an arm has its place stands beside what is believed of it; columns without a number make room.
             told = [at for at in range(10) if at not in numeric or any(row[at] != "-" for row in rows)]
             rows = [
-                (*(row[at] for at in told), f"{its.prior:.2f}, {its.source}", _opened(its))
-                for row, its in zip(rows, shown, strict=True)
+                (*(row[at] for at in told), *_believed(its), _opened(its)) for row, its in zip(rows, shown, strict=True)
             ]
-            header = (*(header[at] for at in told), "prior", "opened")
+            believed = () if any(math.isnan(its.prior) for its in shown) else ("prior",)
+            header = (*(header[at] for at in told), *believed, "opened")
             numeric = {at for at, before in enumerate(told) if before in numeric}
             title = f"{title};\n{self.prior}"
         if any(row.settings for row in shown):
@@ -102,7 +101,7 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
 
 
 def prior_sentence(ledger: Ledger) -> str:
-    """What the prior is from and how far it is confirmed; nothing where there is none.
+    """What the prior is from and how far it is confirmed, or that settings decide; nothing where neither is.
 
     >>> from risingbandits.allocation import Allocator
     >>> from risingbandits.allocation.prior.beliefs import Belief, Prior
@@ -111,6 +110,8 @@ def prior_sentence(ledger: Ledger) -> str:
     'prior from 12 tasks, agreement among them 0.61'
     """
     prior, rule = ledger.settings.prior, ledger.rule
+    if ledger.settings.learns:
+        return f"arms are opened by their settings, learnt from {sum(bool(arm.rewards) for arm in ledger.arms)} arms"
     if prior is None or rule is None:
         return ""
     said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
@@ -209,11 +210,18 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     row = ArmRow(arm.name, len(arm.rewards), arm.cost, last, level, trend, width, value, status, why)
     if arm.settings:
         row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
+    if ledger.settings.learns:
+        return row._replace(slot=arm.place + 1, bound=arm.bound)
     if ledger.settings.prior is None:
         return row
     mean, _, source = ledger.settings.prior.of(arm.name)
     quantile = 0.5 * math.erfc(-mean / math.sqrt(2.0))
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
+
+
+def _believed(row: ArmRow) -> tuple[str, ...]:
+    """What a prior says, if there is one."""
+    return () if math.isnan(row.prior) else (f"{row.prior:.2f}, {row.source}",)
 
 
 def _opened(row: ArmRow) -> str:
