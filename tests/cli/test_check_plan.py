@@ -42,7 +42,10 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, head: str, *option
         ('budget = 1\npolicy = "oracle"', "arm must be given to the oracle outside simulate"),
         ('budget = 1\npolicy = "constant(arm=7)"', "arm must be 0 to 1, got 7."),
         ('budget = {cost = 3}\nmax_arms = "auto"', 'max_arms="auto" needs a budget in pulls'),
-        ('budget = 3\nreward_range = "unknown"', 'sigma must be a number or "smooth" where reward_range is None'),
+        (
+            'budget = 3\nobjective = "cumulative"\nreward_range = "unknown"',
+            'sigma must be a number or "smooth" where reward_range is None',
+        ),
         ("budget = 3\nwarm_start = {a = [5]}", "warm_start of a must lie in reward_range (0, 1), got 5.0."),
         ('budget = 3\nstore = "."', "cannot be read: Is a directory."),
         ('budget = 3\nstore = "postgresql://127.0.0.1:1/x"', "Connection refused"),
@@ -59,8 +62,8 @@ def test_a_store_with_other_settings(capsys: pytest.CaptureFixture[str], tmp_pat
     assert run(["run", str(tmp_path / "plan.toml")]) == 0
     assert run(["run", str(tmp_path / "plan.toml"), "--check"]) == 0
     capsys.readouterr()
-    said = refused(capsys, tmp_path, "budget = 5")
-    assert "holds another allocation: budget is {'pulls': 4} in the store, got {'pulls': 5}." in said
+    said = refused(capsys, tmp_path, "budget = 4\nseed = 5")
+    assert "holds another allocation: seed is 0 in the store, got 5; that cannot change in a run: give it as" in said
     assert said.endswith("To begin anew, use run --fresh, which keeps the old store.\n")
     assert run(["run", str(tmp_path / "plan.toml"), "--check", "--fresh"]) == 0
     assert not (tmp_path / "plan.db.1").exists()
@@ -72,7 +75,7 @@ def test_a_store_with_an_arm_that_the_plan_does_not_know(capsys: pytest.CaptureF
         allocator.add("c")
     (tmp_path / "plan.db.state").mkdir()
     (tmp_path / "plan.db.state" / ".running").touch()
-    assert "arms must be all arms of the store, which also has ['c']." in refused(capsys, tmp_path, "budget = 4")
+    assert "arms must be all arms of the store, which also has 'c'." in refused(capsys, tmp_path, "budget = 4")
 
 
 def test_foreign_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

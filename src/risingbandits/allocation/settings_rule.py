@@ -8,6 +8,7 @@ and a model of a few young arms is wrong about the others.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -63,7 +64,7 @@ class _Learnt(NamedTuple):
     """What a model says of closed arms."""
 
     told: int  # pulls that it is made of
-    arms: Sequence[int] = ()  # by their number, the most promising first
+    arms: Sequence[str] = ()  # the most promising first
     means: Sequence[float] = ()
 
 
@@ -85,6 +86,7 @@ class SettingsRule(SlotRule):
     def __init__(self, arms: Sequence[str], arm_settings: Mapping[str, Mapping[str, float | str]], seed: int) -> None:
         super().__init__(None, seed)
         known = [known_settings(f"settings of {arm}", arm_settings.get(arm, {})) for arm in arms]
+        self._rows = {arm: row for row, arm in enumerate(arms)}  # arms that are added later have none
         self._has = np.array([bool(settings) for settings in known])
         features = Features([settings for settings in known if settings])
         self._points, self._groups = features.points(known), features.groups()
@@ -102,34 +104,36 @@ class SettingsRule(SlotRule):
         closed = list(closed)
         bound = [arm for arm in opened if arm.index >= 0]
         place = len(bound) + 1
-        free = {arm.index: arm for arm in closed if may_open(arm)}
+        free = {arm.name: arm for arm in closed if may_open(arm)}
         if place % RANDOM_EVERY != 0:
             point = points_of_learning(len(told))
             if point != self._learnt.told:
                 self._learnt = self._learn([*closed, *bound], sign, told[:point])
-            for number, mean in zip(self._learnt.arms, self._learnt.means, strict=True):
-                if number in free:
-                    return Binding(free[number], "settings", mean)
+            for name, mean in zip(self._learnt.arms, self._learnt.means, strict=True):
+                if name in free:
+                    return Binding(free[name], "settings", mean)
         return Binding(list(free.values())[drawn(self.seed, place, len(free))], "random")
 
     def _learn(self, arms: Iterable[ArmState], sign: float, told: Sequence[int]) -> _Learnt:
         """What these pulls say of arms that had none."""
-        pulls = np.bincount(np.asarray(told, np.int64), minlength=len(self._has)).tolist()
-        by_number = {arm.index: arm for arm in arms}
-        known = [by_number[i] for i in self._shuffled(len(told)) if self._has[i]]
+        by_row = {self._rows[arm.name]: arm for arm in arms if arm.name in self._rows}
+        pulls = Counter(told)
+        known = [by_row[row] for row in self._shuffled(len(told)) if row in by_row and self._has[row]]
         seen = [arm for arm in known if arm.warm + pulls[arm.index]][:_MOST_ARMS]
-        closed = np.array([arm.index for arm in known if not arm.warm + pulls[arm.index]][:_MOST_CLOSED], np.int64)
-        if len(seen) < _LEAST_ARMS or not len(closed):
+        closed = [arm for arm in known if not arm.warm + pulls[arm.index]][:_MOST_CLOSED]
+        if len(seen) < _LEAST_ARMS or not closed:
             return _Learnt(len(told))
         curves = [sign * np.array(arm.rewards[: arm.warm + pulls[arm.index]]) for arm in seen]
         scores = normal_scores(curves, LEVEL_SHARE)
-        points = self._points[[arm.index for arm in seen]]
+        points = self._points[[self._rows[arm.name] for arm in seen]]
         hyper = most_probable(points[:_ARMS_OF_FIT], scores[:_ARMS_OF_FIT], self._groups)
-        means, deviations = GaussianProcess(points, scores, self._groups, hyper).predict(self._points[closed])
+        means, deviations = GaussianProcess(points, scores, self._groups, hyper).predict(
+            self._points[[self._rows[arm.name] for arm in closed]]
+        )
         # One deviation more, of what the arm is, not of what noise adds to it: a region that is unknown is looked at.
         hoped = means + np.sqrt(np.maximum(0.0, deviations**2 - math.exp(hyper[-1])))
         best_first = np.argsort(-hoped, kind="stable")
-        return _Learnt(len(told), closed[best_first].tolist(), means[best_first].tolist())
+        return _Learnt(len(told), [closed[i].name for i in best_first.tolist()], means[best_first].tolist())
 
     def _shuffled(self, point: int) -> list[int]:
         """All arms that the run began with, so that a part of them is any."""

@@ -20,10 +20,12 @@ from risingbandits._core.files import remove
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
+from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.output import Output
-from risingbandits.allocation.commands.placeholders import expand, variables
-from risingbandits.allocation.commands.plan_file import CommandArm, Plan
+from risingbandits.allocation.commands.placeholders import variables
+from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.commands.plan_file import Plan, read_plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
@@ -36,6 +38,15 @@ def command_arms(plan: Plan) -> dict[str, Command]:
     timed = plan.budget.seconds is not None
     folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
     return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
+
+
+def added_command(plan: Plan, name: str) -> Command | None:
+    """An arm that was added to a plan since it was read, by its file as it is now; None if it is not there."""
+    try:
+        return command_arms(read_plan(plan.path, plan.store)).get(name)
+    except RisingBanditsError as error:
+        log.warning("the plan was changed, and cannot be read: %s", error)
+        return None
 
 
 class Command:
@@ -66,7 +77,7 @@ class Command:
             os.close(lock)
         # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
         for n in range(there[-1] + 1 if there else pull.n, pull.n):
-            self._run(Pull(0, pull.arm, n))
+            self._run(Pull(0, pull.arm, n, slot=pull.slot))
         return self._run(pull)
 
     def told(self, pull: Pull) -> None:
@@ -148,10 +159,12 @@ class Command:
             "state": str(self.folder.state),
             "checkpoint": str(self.folder.checkpoint(pull.n)),
             "previous": str(self.folder.checkpoint(pull.n - 1)),
+            "slot": pull.slot,
             "plan": str(self.plan),
             "python": sys.executable,
         }
-        own = {name: expand(value, values) for name, value in self.arm.environment.items()}
+        own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
+        devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
         self._timed_out = False
         lock = self._lock(mark)
         try:
@@ -163,7 +176,7 @@ class Command:
                 self._process = process = subprocess.Popen(
                     self.arm.argv(values),
                     cwd=self.arm.directory,
-                    env={**os.environ, **own, **variables(values), MARK: mark},
+                    env={**os.environ, **devices, **own, **variables(values), MARK: mark},
                     stdin=subprocess.DEVNULL,
                     stdout=printed,
                     stderr=errors,
