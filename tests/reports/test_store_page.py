@@ -101,7 +101,7 @@ def test_lines_are_the_policys_in_units_of_the_rewards(direction: str, tmp_path:
     for place, (name, outlook) in enumerate(log.outlooks().items()):
         assert name == "ab"[place]
         assert outlook.high == pytest.approx(worst + sign * 4.0 * columns["line"][place])
-        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["level"][place])
+        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["sure"][place])
         assert outlook.slope == pytest.approx(sign * 4.0 * columns["slope"][place])
         assert outlook.cap == (3.0 if direction == "maximize" else -1.0)
         assert sign * (outlook.high - outlook.low) > 0

@@ -4,6 +4,7 @@
 """
 
 from risingbandits.allocation.allocator import Allocator
+from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
@@ -13,7 +14,6 @@ from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.status import AllocationTable
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 

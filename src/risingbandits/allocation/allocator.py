@@ -36,7 +36,7 @@ from risingbandits.allocation.waiting import ask_patiently
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 

@@ -25,7 +25,7 @@ from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 _FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
 _HORIZON_TOLERANCE = 0.1

@@ -78,7 +78,7 @@ def run(
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.status import arms_table, standing
+    from risingbandits.allocation.status import allocation_table, standing
     from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
@@ -119,8 +119,9 @@ def run(
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        show(arms_table(ledger))
-        typer.echo(standing(ledger))
+        table = allocation_table(ledger)
+        show(table.text_table())
+        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
         typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")

@@ -45,15 +45,16 @@ def show_store(store: Store) -> None:
     """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
     from risingbandits.allocation.progress import progress_of
-    from risingbandits.allocation.status import arms_table, flights_table, standing
+    from risingbandits.allocation.status import allocation_table, flights_table, standing
     from risingbandits.allocation.stores.reader import open_reader
 
     with open_reader(store) as reader:
         ledger = reader.ledger()
-        show(arms_table(ledger))
+        table = allocation_table(ledger)
+        show(table.text_table())
         if ledger.in_flight:
             show(flights_table(ledger))
-        typer.echo(standing(ledger))
+        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
         if ledger.in_flight:
             typer.echo(f"Running: {progress_of(ledger, Pace.of(reader), time.time())}.")
 

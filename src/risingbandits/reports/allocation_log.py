@@ -17,7 +17,7 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.progress import Progress, progress_of
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import arms_table
+from risingbandits.allocation.status import allocation_table, arms_table
 
 _FAILURES_KEPT = 100
 
@@ -27,6 +27,7 @@ class Decision(NamedTuple):
 
     event: Event
     known: TextTable
+    why: str = ""
 
 
 class Outlook(NamedTuple):
@@ -83,7 +84,9 @@ class AllocationLog:
         asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
         for at, event in enumerate(batch):
             if at == asked:
-                self.decision = Decision(event, arms_table(self.ledger))
+                table = allocation_table(self.ledger)
+                reason = table.why_next if table.next == event.arm else ""
+                self.decision = Decision(event, table.text_table(), reason)
             self.ledger.apply(event)
             self._note(event)
         return len(batch)
@@ -149,8 +152,8 @@ class AllocationLog:
         columns = ledger.policy.explain().columns
         nothing, slope = np.full(len(ledger.opened), np.nan), np.zeros(len(ledger.opened))
         level, width = columns.get("level", nothing), columns.get("width", nothing)
-        if "line" in columns:  # CommitUCB: its level is what an arm surely has
-            high, low, slope = columns["line"], level, columns["slope"].astype(float)
+        if "line" in columns:  # CommitUCB
+            high, low, slope = columns["line"], columns["sure"], columns["slope"].astype(float)
         elif "upper" in columns:
             high, low = columns["upper"], columns.get("lower", level)
         elif "value" in columns:
