@@ -30,8 +30,16 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one.
 
     Earlier runs are those that are ``given`` and those in the memory. A memory that says nothing of the arms is no
-    prior, so that the first run with one is as it would be without.
+    prior, so that the first run with one is as it would be without. Nor is there one for arms that are made when they
+    are first pulled: nobody knows before what they will be, and their names are only numbers.
     """
+    if settings.lazy:
+        if given is not None:
+            log.warning(
+                "prior is not used: arms that are made when they are first pulled have no settings before; "
+                "for Optuna's trials, add the earlier ones to the study (study.add_trials), so that its sampler learns."
+            )
+        return None
     if isinstance(given, Prior):
         return given.about(settings.arms)
     sources = [] if given is None else listed(given)

@@ -200,6 +200,7 @@ def _table(plan: Plan) -> TextTable:
         (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
-    return TextTable(
-        ("arm", "command", "directory", "timeout"), rows, frozenset({3}), f"{plan.budget.amount:g} {plan.budget.unit}"
-    )
+    title = f"{plan.budget.amount:g} {plan.budget.unit}"
+    if plan.slots:
+        title += f", on {', '.join(plan.slots)}"
+    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title)

@@ -5,6 +5,7 @@ Reading a plan runs nothing. Every mistake that can be seen beforehand is one se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, check_range, shown
 from risingbandits.allocation.arms.places import Places, check_slots
 from risingbandits.allocation.budget import Budget, check_pulls
+from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
@@ -162,6 +164,9 @@ def _jobs(here: str, values: dict[str, Any], arms: tuple[CommandArm, ...]) -> in
     if slots is None and uses is not None:
         raise RisingBanditsError(f"{here}slots must be given, because the command of {uses} has {{slot}}.")
     try:
+        if not all(names_its_slot(arm.texts()) for arm in arms):
+            for slot in slots or ():
+                visible_devices(slot, os.environ)  # a GPU that there is not
         return Places(slots).jobs(values.get("jobs"))
     except RisingBanditsError as error:
         raise RisingBanditsError(f"{here}{error}") from error

@@ -115,7 +115,7 @@ def _failures(log: AllocationLog) -> Table:
 def _settings(log: AllocationLog, shown: str) -> list[Block]:
     settings = log.settings
     plain = settings.to_dict()
-    hidden = ("arms", "budget", "policy", "history", "version")
+    hidden = ("arms", "budget", "policy", "history", "version", "arm_settings")  # the last are in the table of arms
     rows = [
         ("policy", repr(settings.policy)),
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
