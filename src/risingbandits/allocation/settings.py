@@ -245,7 +245,7 @@ class Settings:
         """Settings from the arguments of `Allocator`; those that are not given have their defaults.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        Auto()
+        Auto(objective='best-arm')
         """
         values = _checked(given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
