@@ -165,6 +165,19 @@ def test_everything_of_note_is_on_the_page_and_names_stay_names(tmp_path: Path) 
     assert write_html(path, tmp_path / "again.html").read_bytes() == (tmp_path / "page.html").read_bytes()
 
 
+def test_what_was_changed_is_on_the_page(tmp_path: Path) -> None:
+    with Allocator(["a", "b"], 2, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+        before = page_of(tmp_path / "run.db").html()
+        allocator.extend(budget=9, arms=["<c>"])
+    page = page_of(tmp_path / "run.db").html()
+    assert "Nothing was changed since the run began." in before
+    assert "Nothing was changed since the run began." not in page
+    assert "budget 2 -&gt; 9 pulls, 1 new arm: &lt;c&gt;" in page
+    assert "2 of 9" in page
+
+
 def test_many_arms_and_a_retired_one(tmp_path: Path) -> None:
     names = [f"arm {number}" for number in range(300)]
     with Allocator(names, budget=600, store=tmp_path / "run.db", policy="round-robin") as allocator:

@@ -9,6 +9,7 @@ from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.pull import NoArmFree, Pull
@@ -34,5 +35,6 @@ __all__ = [
     "StoreUnreachable",
     "as_arm",
     "open_reader",
+    "read_history",
     "read_prior",
 ]

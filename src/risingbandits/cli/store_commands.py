@@ -111,6 +111,8 @@ def _line(event: Event) -> str:
     """An entry as text."""
     from datetime import UTC, datetime
 
+    from risingbandits.allocation import extension
+
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
     of_reward, of_cost = "reward", "cost"
@@ -119,6 +121,7 @@ def _line(event: Event) -> str:
     reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed: nothing in them may steer a terminal or break the line.
-    reason = "".join(letter if letter.isprintable() else " " for letter in event.text)
+    said = extension.said(event) if event.kind == "extend" else event.text
+    reason = "".join(letter if letter.isprintable() else " " for letter in said)
     text = f"  {reason}" if reason else ""
-    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text}"
+    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text if event.arm else reason}"

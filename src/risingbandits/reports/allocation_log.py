@@ -57,12 +57,12 @@ class AllocationLog:
     """The fold of an allocation's events for readers, from the settings that it was made with."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
         self.ledger = Ledger(settings)
         self.first_time: float | None = None
         self.last_time: float | None = None
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
         self.n_failures = 0
+        self.extensions: list[Event] = []  # by which settings were changed
         self.decision: Decision | None = None
         self.pace = Pace()
         self._costs = array("d")
@@ -99,8 +99,15 @@ class AllocationLog:
         elif event.kind in ("fail", "expire"):
             self.failures.append(event)
             self.n_failures += 1
+        elif event.kind == "extend":
+            self.extensions.append(event)
 
     # -- views --------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """Those that hold now."""
+        return self.ledger.settings
 
     @property
     def unit(self) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
+from risingbandits.allocation.extension import said
 from risingbandits.allocation.status import spent, standing
 from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.reports.allocation_log import AllocationLog
@@ -114,7 +115,7 @@ def _failures(log: AllocationLog) -> Table:
 def _settings(log: AllocationLog, shown: str) -> list[Block]:
     settings = log.settings
     plain = settings.to_dict()
-    hidden = ("arms", "budget", "policy", "history", "version")
+    hidden = ("arms", "budget", "policy", "history", "version", "arm_settings")  # the last are in the table of arms
     rows = [
         ("policy", repr(settings.policy)),
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
@@ -124,7 +125,13 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
         rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
-    return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]
+    return [Table("settings-table", table), _extensions(log), Text("how-to-read", _HOW_TO_READ)]
+
+
+def _extensions(log: AllocationLog) -> Table:
+    rows = [(clock(event.time), f"{event.id:,}", said(event)) for event in reversed(log.extensions)]
+    table = TextTable(("time (UTC)", "event", "what"), rows, frozenset({1}), "What was changed, newest first")
+    return Table("extensions-table", table, "Nothing was changed since the run began.")
 
 
 def clock(moment: float | None) -> str:
