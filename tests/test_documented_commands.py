@@ -132,8 +132,8 @@ def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: P
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         run(short(command), tmp_path)
         return
-    if "--tune" in command and not os.environ.get("RISINGBANDITS_DATA"):
-        pytest.skip("RISINGBANDITS_DATA is not set: no families of real curves to choose by")
+    if ("--tune" in command or "optuna_peers" in command) and not os.environ.get("RISINGBANDITS_DATA"):
+        pytest.skip("RISINGBANDITS_DATA is not set: no real curves to choose by or to play on")
     own = shutil.copytree(workplace, tmp_path / "own", symlinks=True)  # commands write, some over what others read
     run(short(command), own)
 
