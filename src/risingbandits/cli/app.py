@@ -23,6 +23,7 @@ from risingbandits.cli import (
     curve_commands,
     paper,
     prior_commands,
+    recorded_commands,
     report_commands,
     run_plan,
     store_commands,
@@ -254,6 +255,7 @@ def _present(
 
 for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):
     app.add_typer(module.commands)
+app.add_typer(recorded_commands.commands, name="curves")
 app.add_typer(prior_commands.memory_commands, name="memory")
 app.add_typer(arena_commands.commands, name="arena")
 app.add_typer(paper.commands, name="paper")

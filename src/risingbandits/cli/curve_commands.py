@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.cli.recorded_commands import Direction, Metric, Step, curves_from
 from risingbandits.cli.shared_options import Objective, show
+
+if TYPE_CHECKING:
+    from risingbandits.recorded import Curves
 
 # Compared by default: the recommended one, others of ours, and what others use for the same purpose.
 _DEFAULTS = {
@@ -31,7 +35,10 @@ commands = typer.Typer()
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
+    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).")],
+    metric: Metric = None,
+    direction: Direction = None,
+    step: Step = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
     ] = None,
@@ -39,15 +46,16 @@ def check(
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
 ) -> None:
     """Tell whether measured curves look rising and concave, as the theory wants them."""
-    from risingbandits.problems.csv_files import load_curves
     from risingbandits.reports.theory import check_table
     from risingbandits.theory.measured import check_curve
 
     reports = []
-    for name, values in load_curves(curves).items():
+    found = curves_from([curves], metric, direction, step)
+    sign = -1.0 if found.direction == "minimize" else 1.0
+    for name, values in found.values.items():
         if len(values) < 3:
             raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
-        reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
+        reports.append(check_curve(sign * values, noise, name=name, simulations=simulations, seed=seed))
     show(check_table(reports))
     for report in reports:
         typer.echo(f"{report.name} {report.verdict}.")
@@ -55,7 +63,7 @@ def check(
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
-    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
+    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).")],
     budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
     objective: Objective = "cumulative",
     policies: Annotated[
@@ -63,8 +71,12 @@ def replay(
     ] = None,
     orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
     seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
-    direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
-    reward_range: Annotated[str, typer.Option("--range", help="Least and greatest possible value.")] = "0,1",
+    metric: Metric = None,
+    direction: Direction = None,
+    step: Step = None,
+    reward_range: Annotated[
+        str | None, typer.Option("--range", help="Least and greatest possible value; by default 0,1 if all are in it.")
+    ] = None,
     sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
     max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
     after_end: Annotated[
@@ -74,19 +86,19 @@ def replay(
 ) -> None:
     """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.problems.csv_files import load_curves
     from risingbandits.reports import replay_tables as tables
     from risingbandits.simulation.replay import replay as play
 
     check_choice("objective", objective, _DEFAULTS)
+    found = curves_from([curves], metric, direction, step)
     outcome = play(
-        load_curves(curves),
+        {name: values.tolist() for name, values in found.values.items()},
         parse_policies(_DEFAULTS[objective] if policies is None else policies, objective),
         budget,
         orders=orders,
         seed=seed,
-        direction=direction,
-        reward_range=_range(reward_range),
+        direction=found.direction,
+        reward_range=_seen_range(found) if reward_range is None else _range(reward_range),
         sigma=sigma,
         max_arms=max_arms,
         after_end=after_end,
@@ -98,6 +110,18 @@ def replay(
 
         write_whole(out, tables.replay_csv(outcome).encode())
         typer.echo(f"Every policy and order: {out}")
+
+
+def _seen_range(curves: Curves) -> tuple[float, float]:
+    """0 to 1, or the least and greatest value, which is said."""
+    low = min(float(values.min()) for values in curves.values.values())
+    high = max(float(values.max()) for values in curves.values.values())
+    if low >= 0.0 and high <= 1.0:
+        return 0.0, 1.0
+    typer.echo(
+        f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
+    )
+    return low, high if high > low else low + 1.0
 
 
 def _range(text: str) -> tuple[float, float]:
