@@ -132,8 +132,8 @@ def test_names_that_are_there_twice_get_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "must be a log that can be read"),
-        ("just a line", "must be a log that can be read"),
+        ("", "is empty: it must hold a row of arm names"),
+        ("just a line", "has no values below its name"),
         ("step,acc\nx,0.5\n", "column step must have numbers, got 'x'"),
         ("step,acc\n1,0.5,7\n", "line 2 has 3 cells, but the header has 2 names"),
         ("a,b\n0.5,x\n", "must be a finite number or empty"),
