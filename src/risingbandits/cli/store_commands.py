@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,8 @@ def log(
 @commands.command("show")
 def show_store(store: Store) -> None:
     """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
+    from risingbandits.allocation.arms.pace import Pace
+    from risingbandits.allocation.progress import progress_of
     from risingbandits.allocation.status import arms_table, flights_table, standing
     from risingbandits.allocation.stores.reader import open_reader
 
@@ -51,6 +54,8 @@ def show_store(store: Store) -> None:
         if ledger.in_flight:
             show(flights_table(ledger))
         typer.echo(standing(ledger))
+        if ledger.in_flight:
+            typer.echo(f"Running: {progress_of(ledger, Pace.of(reader), time.time())}.")
 
 
 @commands.command()
