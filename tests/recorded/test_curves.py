@@ -59,7 +59,7 @@ def test_one_of_several_metrics_must_be_named() -> None:
 def test_equal_steps_are_taken_as_they_are() -> None:
     found = curves_of(recording("acc", a=UP, b=UP[:2]))
     assert {arm: values.tolist() for arm, values in found.values.items()} == {"a": [0.1, 0.4, 0.5], "b": [0.1, 0.4]}
-    assert found.hours["a"].tolist() == [0.0, 1.0, 2.0]
+    assert found.hours["a"].tolist() == [1.0, 2.0, 3.0], "the first value took what the others did"
     assert (found.step, found.notes) == (1.0, [])
 
 

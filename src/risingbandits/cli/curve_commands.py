@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits.cli.recorded_commands import Direction, Metric, Step, curves_from
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of
 from risingbandits.cli.shared_options import Objective, show
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _DEFAULTS = {
 }
 _REPLAY_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
-store. Regret per pull: what the best single arm has beyond the policy. Final value: mean of the last 5 % of a curve.
+store; logs of other programs are read as well. Regret per pull: what the best single arm has beyond the policy. Final
+value: mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
 """
 
 
@@ -64,19 +65,23 @@ def check(
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
     curves: Annotated[Path, typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).")],
-    budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
-    objective: Objective = "cumulative",
+    budget: Annotated[
+        int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
+    ] = None,
+    hours: Annotated[
+        float | None, typer.Option(help="The budget in hours, as pulls of the mean duration, where logs have times.")
+    ] = None,
+    price: Annotated[float | None, typer.Option(help="Of an hour, to tell savings in money.")] = None,
+    objective: Objective = "best-arm",
     policies: Annotated[
         str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
     ] = None,
-    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
+    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 10,
     seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
-    reward_range: Annotated[
-        str | None, typer.Option("--range", help="Least and greatest possible value; by default 0,1 if all are in it.")
-    ] = None,
+    reward_range: Range = None,
     sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
     max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
     after_end: Annotated[
@@ -84,9 +89,10 @@ def replay(
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
 ) -> None:
-    """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
+    """Tell from recorded learning curves what each policy would have spent, earned and kept, and which one to use."""
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports import replay_tables as tables
+    from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay as play
 
     check_choice("objective", objective, _DEFAULTS)
@@ -94,17 +100,18 @@ def replay(
     outcome = play(
         {name: values.tolist() for name, values in found.values.items()},
         parse_policies(_DEFAULTS[objective] if policies is None else policies, objective),
-        budget,
+        _budget(found, budget, hours),
         orders=orders,
         seed=seed,
         direction=found.direction,
-        reward_range=_seen_range(found) if reward_range is None else _range(reward_range),
+        reward_range=range_of(found, reward_range),
         sigma=sigma,
         max_arms=max_arms,
         after_end=after_end,
     )
     show(tables.outcome_table(outcome, objective))
     show(tables.spending_table(outcome))
+    typer.echo(advise(outcome, objective, hours=found.hours, step=found.step, price=price))
     if out is not None:
         from risingbandits._core.files import write_whole
 
@@ -112,21 +119,19 @@ def replay(
         typer.echo(f"Every policy and order: {out}")
 
 
-def _seen_range(curves: Curves) -> tuple[float, float]:
-    """0 to 1, or the least and greatest value, which is said."""
-    low = min(float(values.min()) for values in curves.values.values())
-    high = max(float(values.max()) for values in curves.values.values())
-    if low >= 0.0 and high <= 1.0:
-        return 0.0, 1.0
-    typer.echo(
-        f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
-    )
-    return low, high if high > low else low + 1.0
-
-
-def _range(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise RisingBanditsError(f"range must be two numbers such as 0,1, got {text!r}.") from None
-    return low, high
+def _budget(curves: Curves, budget: int | None, hours: float | None) -> int:
+    """The budget in pulls: as given, as many as the hours have room for, or a quarter of what is recorded."""
+    recorded = sum(len(values) for values in curves.values.values())
+    if hours is None:
+        return max(1, recorded // 4) if budget is None else budget
+    if budget is not None:
+        raise RisingBanditsError(f"only one of budget and hours may be given, got {budget} and {hours:g}.")
+    if not curves.hours:
+        raise RisingBanditsError(f"hours needs curves with times, which these do not have, got {hours:g}.")
+    each = sum(float(own[-1]) for own in curves.hours.values()) / recorded
+    hours = check_finite("hours", hours, above=0.0)
+    if each == 0.0 or hours < each:
+        raise RisingBanditsError(f"hours must be at least {each:.3g}, what a pull takes on average, got {hours:g}.")
+    pulls = int(hours / each)
+    typer.echo(f"{hours:g} hours are {pulls:,} pulls of {each:.3g} hours on average.", err=True)
+    return pulls

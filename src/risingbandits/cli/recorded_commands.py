@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from risingbandits._core.tables import TextTable
+    from risingbandits.problems import RisingBandit
     from risingbandits.recorded import Curves, Recording
 
 Metric = Annotated[str | None, typer.Option(help="Which one to take, where logs have several.")]
@@ -23,6 +25,9 @@ Direction = Annotated[
 ]
 Step = Annotated[
     float | None, typer.Option(help="Steps of the logs from one value to the next; by default as they were written.")
+]
+Range = Annotated[
+    str | None, typer.Option("--range", help="Least and greatest possible value; by default 0,1 if all are in it.")
 ]
 
 _EPILOG = """\
@@ -67,7 +72,7 @@ def import_curves(
         typer.echo("Name a file with -o to write the curves.")
         return
     write_whole(out, _csv(curves).encode())
-    typer.echo(f"Curves: {out}. Next: risingbandits replay {out} --budget {2 * len(curves.values)}{_told(curves)}")
+    typer.echo(f"Curves: {out}. Next: risingbandits replay {shlex.quote(str(out))}{_told(curves)}")
 
 
 def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
@@ -88,6 +93,53 @@ def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None
         typer.echo(described(curves), err=True)
         say_notes(curves.notes)
     return curves
+
+
+def problem_from(
+    path: Path, metric: str | None, direction: str | None, step: float | None, reward_range: str | None
+) -> RisingBandit:
+    """The problem of curves in a file; losses, and what is given a range, are played as parts of it, more is better."""
+    from risingbandits.problems import RisingBandit
+
+    found = curves_from([path], metric, direction, step)
+    rows = list(found.values.values())
+    if found.direction == "minimize" or reward_range is not None:
+        low, high = range_of(found, reward_range)
+        down = found.direction == "minimize"
+        rows = [(high - row if down else row - low) / (high - low) for row in rows]
+        if down or (low, high) != (0.0, 1.0):
+            typer.echo(
+                f"Rewards are parts of the range: 0 is {high if down else low:.6g}, 1 is {low if down else high:.6g}.",
+                err=True,
+            )
+    return RisingBandit.from_array(rows, name=path.stem, arm_names=list(found.values))
+
+
+def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
+    """The range that is given, 0 to 1, or the least and greatest value, which is said."""
+    low = min(float(values.min()) for values in curves.values.values())
+    high = max(float(values.max()) for values in curves.values.values())
+    if given is not None:
+        return _range(given, low, high)
+    if low >= 0.0 and high <= 1.0:
+        return 0.0, 1.0
+    typer.echo(
+        f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
+    )
+    return low, high if high > low else low + 1.0
+
+
+def _range(text: str, least: float, greatest: float) -> tuple[float, float]:
+    from risingbandits._core.errors import RisingBanditsError, check_range
+
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise RisingBanditsError(f"range must be two numbers such as 0,1, got {text!r}.") from None
+    low, high = check_range("range", (low, high))
+    if least < low or greatest > high:
+        raise RisingBanditsError(f"range must hold all values, {least:.6g} to {greatest:.6g}, got {text!r}.")
+    return low, high
 
 
 def described(curves: Curves) -> str:

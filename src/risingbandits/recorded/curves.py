@@ -88,8 +88,8 @@ def curves_of(
             notes.append(f"{arm} has no value on the grid of steps and is left out.")
             continue
         values[arm] = own.values[at]
-        if own.seconds is not None:
-            hours[arm] = (own.seconds[at] - own.seconds[0]) / 3600.0
+        if (since := _hours(own)) is not None:
+            hours[arm] = since[at]
     settings = {arm: dict(runs[arm].settings) for arm in values if runs[arm].settings}
     return Curves(name, way, reason, values, step_of, hours if len(hours) == len(values) else {}, settings, notes)
 
@@ -141,6 +141,19 @@ def choose_direction(
         f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say it, and it rises in "
         f"{rising:.0%} of the runs and falls in {falling:.0%}."
     )
+
+
+def _hours(own: Series) -> Floats | None:
+    """Hours since the run began, None without a clock that runs on.
+
+    Most clocks tell the time of day: when the run began is not known, so that the first value is taken to have cost
+    what the others did at the median.
+    """
+    if own.seconds is None or not np.isfinite(own.seconds).all() or (np.diff(own.seconds) < 0.0).any():
+        return None
+    usual = float(np.median(np.diff(own.seconds))) if len(own.seconds) > 1 else 0.0
+    since: Floats = (own.seconds - own.seconds[0] + usual) / 3600.0
+    return since
 
 
 def _third(own: Series) -> int:
