@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
-from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of
+from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of, say_notes
 from risingbandits.cli.shared_options import Objective, show
 
 if TYPE_CHECKING:
@@ -46,20 +46,27 @@ def check(
     simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
 ) -> None:
-    """Tell whether measured curves look rising and concave, as the theory wants them."""
-    from risingbandits.reports.theory import check_table
+    """Tell whether measured curves look rising and concave, how early they tell the best arm, and what that means."""
+    from risingbandits.reports.theory import check_table, verdicts_table
     from risingbandits.theory.measured import check_curve
+    from risingbandits.theory.questions import check_curves
 
     reports = []
     found = curves_from([curves], metric, direction, step)
     sign = -1.0 if found.direction == "minimize" else 1.0
-    for name, values in found.values.items():
-        if len(values) < 3:
-            raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
-        reports.append(check_curve(sign * values, noise, name=name, simulations=simulations, seed=seed))
+    gains = {name: sign * values for name, values in found.values.items() if len(values) >= 3}
+    short = [name for name in found.values if name not in gains]
+    if not gains:
+        longest = max(found.values.items(), key=lambda item: len(item[1]))
+        raise RisingBanditsError(f"{curves}, column {longest[0]!r} must have at least 3 values, has {len(longest[1])}.")
+    if short:
+        say_notes([f"{name} has fewer than 3 values and is left out." for name in short])
+    for name, values in gains.items():
+        reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
     show(check_table(reports))
     for report in reports:
         typer.echo(f"{report.name} {report.verdict}.")
+    show(verdicts_table(check_curves(gains, reports, found.restarted)))
 
 
 @commands.command(epilog=_REPLAY_EPILOG)

@@ -40,6 +40,7 @@ class Curves:
     )  #: at each value since the run began, where logs have a clock
     settings: dict[str, dict[str, Value]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)  #: runs that went back to an earlier step
 
 
 def curves_of(
@@ -91,7 +92,9 @@ def curves_of(
         if (since := _hours(own)) is not None:
             hours[arm] = since[at]
     settings = {arm: dict(runs[arm].settings) for arm in values if runs[arm].settings}
-    return Curves(name, way, reason, values, step_of, hours if len(hours) == len(values) else {}, settings, notes)
+    timed = hours if len(hours) == len(values) else {}
+    restarted = [arm for arm in recording.restarted if arm in values]
+    return Curves(name, way, reason, values, step_of, timed, settings, notes, restarted)
 
 
 def choose_metric(recording: Recording, wanted: str | None) -> str:

@@ -42,6 +42,7 @@ class Recording:
 
     runs: list[RecordedRun] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)  #: runs that wrote some steps again
 
     def add(self, run: RecordedRun) -> None:
         """Take in a run; a name that there is already gets a number."""
@@ -72,6 +73,7 @@ class Recording:
         again = max((rewritten for _, rewritten in made.values()), default=0)
         if again:
             self.notes.append(f"{name} went back by {again} values, as after a restart; what it wrote last counts.")
+            self.restarted.append(name)
         metrics = {metric: one for metric, (one, _) in made.items() if len(one.steps)}
         self.add(RecordedRun(name, metrics, settings or {}, str(source), kind, direction))
 
