@@ -84,6 +84,7 @@ def test_the_database_of_mlflow(tmp_path: Path) -> None:
     assert math.isnan(first.metrics["acc"].values[2])
 
 
+@pytest.mark.filterwarnings("default")  # MLflow and SQLAlchemy warn of each other
 @pytest.mark.parametrize("place", ["folder", "database"])
 def test_what_mlflow_itself_writes(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed")

@@ -23,6 +23,7 @@ _HIGH = {
     "r2", "ndcg", "iou", "dice", "ssim", "psnr", "success", "likelihood", "kappa", "mcc",
 }  # fmt: skip
 _CLEAR = 0.8  # of the runs go one way: then the values say which way is good
+_MOST_STEPS = 1_000_000  # of a grid; more is a wrong step in a log
 _SAME = 1e-9  # relative difference of steps that are equal
 
 
@@ -177,7 +178,7 @@ def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, 
     last = max(float(own.steps[-1]) for own in curves)
     if step is not None:
         step = check_finite("step", step, above=0.0)
-        count = math.floor(last / step * (1.0 + _SAME))
+        count = _count(last / step)
         if count < 1:
             raise RisingBanditsError(f"step must be at most {last:g}, the last step of the logs, got {step:g}.")
         return step * np.arange(1.0, count + 1.0), step, ""
@@ -185,12 +186,20 @@ def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, 
         apart = np.diff(longest)
         even = len(apart) == 0 or np.allclose(apart, apart[0], rtol=1e-6)
         return longest, float(apart[0]) if len(apart) and even else (1.0 if even else math.nan), ""
-    usual = max(float(np.median(np.diff(own.steps))) for own in curves if len(own.steps) > 1)
+    usual = max((float(np.median(np.diff(own.steps))) for own in curves if len(own.steps) > 1), default=1.0)
     start = max(float(own.steps[0]) for own in curves)
-    count = math.floor((last - start) / usual * (1.0 + _SAME)) + 1
+    count = _count((last - start) / usual) + 1
     grid: Floats = start + usual * np.arange(float(count))
     return (
         grid,
         usual,
         f"The runs were measured at different steps: each is read every {usual:g} steps from {start:g} on.",
     )
+
+
+def _count(steps: float) -> int:
+    if steps > _MOST_STEPS:
+        raise RisingBanditsError(
+            f"step must leave at most {_MOST_STEPS:,} values of a curve, would leave {steps:,.4g}: give a larger one."
+        )
+    return math.floor(steps * (1.0 + _SAME))

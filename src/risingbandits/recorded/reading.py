@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError, shown
@@ -54,8 +55,9 @@ def read_runs(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
         else:
             raise RisingBanditsError(f"{path} does not exist.")
     if not into.runs:
+        why = f": {into.notes[0]}" if into.notes else "."
         raise RisingBanditsError(
-            f"paths must have runs in them, found none in {shown([str(path) for path in several])}."
+            f"paths must have runs in them, found none in {shown([str(path) for path in several])}{why}"
         )
     return into
 
@@ -76,6 +78,15 @@ def is_log(path: Path) -> bool:
     return tables.is_log_table(header) and len(ours & set(header)) < 2
 
 
+@contextmanager
+def _noted(into: Recording) -> Iterator[None]:
+    """Inside, a file that cannot be read is a note: the others of the folder are read all the same."""
+    try:
+        yield
+    except RisingBanditsError as error:
+        into.notes.append(str(error))
+
+
 def _read_folder(root: Path, into: Recording) -> None:
     skipped = 0
     for folder, folders, files in os.walk(root):
@@ -83,7 +94,8 @@ def _read_folder(root: Path, into: Recording) -> None:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if tracking.is_mlflow_run(here):
             folders.clear()
-            tracking.add_mlflow_run(here, into)
+            with _noted(into):
+                tracking.add_mlflow_run(here, into)
             continue
         event_files = []
         for name in sorted(files):
@@ -95,14 +107,11 @@ def _read_folder(root: Path, into: Recording) -> None:
                 continue
             if {"progress.csv", "result.json"} <= set(files) and name == "progress.csv":
                 continue  # Ray Tune writes both; result.json has more
-            try:
-                known = _read_file(path, _name(path, root), into)
-            except RisingBanditsError as error:
-                into.notes.append(str(error))
-                continue
-            skipped += not known
+            with _noted(into):
+                skipped += not _read_file(path, _name(path, root), into)
         if event_files:
-            _add_event_files(here, event_files, _relative(here, root), into)
+            with _noted(into):
+                _add_event_files(here, event_files, _relative(here, root), into)
     if skipped:
         into.notes.append(
             f"{skipped} other file{'s' if skipped > 1 else ''} in {root} {'are' if skipped > 1 else 'is'} no log."
@@ -175,6 +184,8 @@ def _read_long(path: Path, header: list[str], rows: list[list[str]], into: Recor
 def _read_json(path: Path, name: str, text: str, into: Recording) -> bool:
     try:
         content = json.loads(text)
+    except RecursionError:
+        return False
     except ValueError:
         rows = tables.json_lines(path, text)
     else:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Floats
 
 Value = float | str | None
@@ -70,6 +71,8 @@ class Recording:
     ) -> None:
         """Take in a run by the points of its metrics, in the order in which they were written."""
         made = {metric: series(own) for metric, own in points.items()}
+        if not all(np.isfinite(one.steps).all() for one, _ in made.values()):
+            raise RisingBanditsError(f"{source} must have steps that are finite numbers, {name} has others.")
         again = max((rewritten for _, rewritten in made.values()), default=0)
         if again:
             self.notes.append(f"{name} went back by {again} values, as after a restart; what it wrote last counts.")

@@ -93,7 +93,7 @@ def _add_export(
             continue
         points = found.setdefault(match["run"].strip(), {}).setdefault(match["metric"].strip(), [])
         for row in rows:
-            value = _number(row.get(column))
+            value = number_in(row.get(column))
             if value is not None:
                 points.append((_step(path, step, row), value, None))
     for run, metrics in found.items():
@@ -136,9 +136,9 @@ def _add_run(
             settings[column.removeprefix("config/")] = _setting(rows[-1].get(column))
             continue
         for row in rows:
-            value = _number(row.get(column))
+            value = number_in(row.get(column))
             if value is not None:
-                seconds = None if clock is None else _number(row.get(clock))
+                seconds = None if clock is None else number_in(row.get(clock))
                 metrics.setdefault(column, []).append((_step(path, step, row), value, seconds))
     into.add_points(name, metrics, settings, source=path, kind=kind)
 
@@ -189,25 +189,25 @@ def _step_column(header: Sequence[str]) -> str | None:
 
 
 def _step(path: Path, column: str, row: Row) -> float:
-    step = _number(row.get(column))
+    step = number_in(row.get(column))
     if step is None or not math.isfinite(step):
         raise RisingBanditsError(f"{path}, column {column} must have numbers, got {shown(row.get(column))}.")
     return step
 
 
-def _number(cell: Any) -> float | None:
+def number_in(cell: Any) -> float | None:
     """A number, NaN included, which is what training that diverged has; None for anything else."""
     if cell is None or isinstance(cell, bool):
         return None
-    if isinstance(cell, int | float):
-        return float(cell)
-    text = str(cell).strip()
     try:
+        if isinstance(cell, int | float):
+            return float(cell)
+        text = str(cell).strip()
         return float(text) if text and "_" not in text else None
-    except ValueError:
+    except (ValueError, OverflowError):  # a whole number may be too large
         return None
 
 
 def _setting(cell: Any) -> Value:
-    number = _number(cell)
+    number = number_in(cell)
     return number if number is not None else None if cell in (None, "") else str(cell)

@@ -11,6 +11,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.recorded.runs import Point, Recording, Value
+from risingbandits.recorded.tables import number_in
 
 # -- SQLite ------------------------------------------------------------------------------------------------------------
 
@@ -22,7 +23,11 @@ def database(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise RisingBanditsError(f"{path} cannot be read: {error}.") from error
+        raise RisingBanditsError(f"{path} cannot be read: {' '.join(str(error).split())}.") from error
+    except RisingBanditsError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:  # cells of other types
+        raise RisingBanditsError(f"{path} is damaged: a table of it has cells of another kind.") from error
 
 
 def tables_in(path: Path) -> set[str]:
@@ -137,11 +142,13 @@ def add_trainer_state(path: Path, name: str, content: dict[str, Any], into: Reco
     """What a trainer has logged: loss, eval_loss and so on, by its steps."""
     points: dict[str, list[Point]] = {}
     for entry in content["log_history"]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("step"), int | float):
+        step = number_in(entry.get("step")) if isinstance(entry, dict) else None
+        if step is None:
             raise RisingBanditsError(f"{path}, log_history must have entries with a step, got {str(entry)[:60]!r}.")
         for key, value in entry.items():
-            if key not in ("step", "epoch", "total_flos") and isinstance(value, int | float):
-                points.setdefault(key, []).append((float(entry["step"]), float(value), None))
+            known = number_in(value) if isinstance(value, int | float) else None
+            if known is not None and key not in ("step", "epoch", "total_flos"):
+                points.setdefault(key, []).append((step, known, None))
     into.add_points(name, points, source=path, kind="Hugging Face")
 
 
