@@ -21,7 +21,7 @@ _LONGEST = 64 << 20  # bytes of a message with numbers; pictures and histograms 
 
 def is_event_file(head: bytes) -> bool:
     """Whether the first bytes of a file are the head of a record."""
-    return len(head) >= _HEAD and struct.unpack("<I", head[8:12])[0] == _masked(_crc(head[:8]))
+    return len(head) >= _HEAD and struct.unpack("<I", head[8:12])[0] == masked_checksum(head[:8])
 
 
 def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
@@ -39,7 +39,7 @@ def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
             message = file.read(length + 4)
             if len(message) < length + 4:
                 return
-            if struct.unpack("<I", message[length:])[0] != _masked(_crc(message[:length])):
+            if struct.unpack("<I", message[length:])[0] != masked_checksum(message[:length]):
                 raise RisingBanditsError(
                     f"{path} is damaged: the record before byte {file.tell()} has another checksum."
                 )
@@ -151,5 +151,7 @@ def _crc(content: bytes) -> int:
     return value ^ 0xFFFFFFFF
 
 
-def _masked(crc: int) -> int:
+def masked_checksum(content: bytes) -> int:
+    """The checksum of bytes as event files have it."""
+    crc = _crc(content)
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF

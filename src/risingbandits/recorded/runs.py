@@ -44,19 +44,21 @@ class Recording:
     runs: list[RecordedRun] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     restarted: list[str] = field(default_factory=list)  #: runs that wrote some steps again
+    _names: set[str] = field(default_factory=set, repr=False)  # of the runs, so that thousands are added quickly
 
     def add(self, run: RecordedRun) -> None:
         """Take in a run; a name that there is already gets a number."""
         if not run.metrics:
             self.notes.append(f"{run.name} ({run.source}) has no numbers over steps and is left out.")
             return
-        names = {known.name for known in self.runs}
+        names = self._names
         name, number = run.name, 2
         while name in names:
             name, number = f"{run.name} ({number})", number + 1
         if name != run.name:
             self.notes.append(f"{run.name} is the name of several runs; the one in {run.source} is called {name}.")
             run = replace(run, name=name)
+        names.add(name)
         self.runs.append(run)
 
     def add_points(
