@@ -1,7 +1,7 @@
 """How long it takes to read logs: many runs as a wide CSV file, a long one, and TensorBoard's event files.
 
-``python benchmarks/import_logs.py`` writes 10,000 runs of 1,000 steps to a temporary folder, one form after another, and
-reads each in a process of its own, so that the memory shown is that of reading it.
+``python benchmarks/import_logs.py`` writes 10,000 runs of 1,000 steps to a temporary folder, one form after another,
+and reads each in a process of its own, so that the memory shown is that of reading it.
 """
 
 from __future__ import annotations

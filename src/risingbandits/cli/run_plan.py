@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.shared_options import Address, show
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
+    from risingbandits.allocation.budget import Budget
     from risingbandits.allocation.commands.plan_file import Plan
     from risingbandits.allocation.ledger import Ledger
 
@@ -37,12 +39,22 @@ def run(
         typer.Option(help="Commands at a time; by default as the plan says, else one for each of its slots, else 1."),
     ] = None,
     store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Spend so much in all instead of the plan's budget, in its unit; later runs keep to it."),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,
     prior: Annotated[
         list[str] | None,
         typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
+    ] = None,
+    warm_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Earlier runs of the same arms, whose rewards are known from the start: stores or CSV files."
+        ),
     ] = None,
     memory: Annotated[
         Path | None,
@@ -61,46 +73,55 @@ def run(
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
     from risingbandits.allocation.arms.places import Places
+    from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.status import arms_table, standing
+    from risingbandits.allocation.status import allocation_table, standing
     from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
     if backend == "local" and (address is not None or resources is not None):
         raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
     chosen = read_plan(plan, store)
-    if prior:
-        chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
+    for name, sources in (("prior", prior), ("warm_start", warm_start)):
+        if sources:
+            chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     if backend == "ray" and chosen.slots:
         raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")
+    wanted = None if budget is None else _budget(chosen.budget.unit, budget)
     if check:
         if fresh:
             check_fresh(chosen)
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)
+            said = check_plan(chosen, fresh, wanted)
         show(_table(chosen))
+        if said:
+            typer.echo(f"Would be taken over: {said}")
         typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
         return
     if fresh:
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)  # before the earlier run makes way for one that cannot be
+            check_plan(chosen, fresh, wanted)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
     if aside is not None:
         typer.echo(f"The earlier run is now in {aside}")
-    with running(chosen), plan_allocator(chosen) as allocator:
+    with running(chosen), plan_allocator(chosen, wanted) as allocator:
+        if allocator.taken_over:
+            typer.echo(f"Taken over: {allocator.taken_over}")
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
-            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots).run()
+            find = partial(added_command, chosen) if backend == "local" else None
+            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        show(arms_table(ledger))
-        typer.echo(standing(ledger))
+        table = allocation_table(ledger)
+        show(table.text_table())
+        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
         if code:
             typer.echo("Stopped before the end. The same command goes on from here.")
         typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
@@ -135,8 +156,8 @@ def plan_arms(
         yield arms
 
 
-def plan_allocator(plan: Plan) -> Allocator:
-    """The allocator of a plan: a new one, or the one in its store."""
+def plan_allocator(plan: Plan, budget: Budget | None = None) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store; ``budget`` is another than the plan's."""
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan_check import check_commands
 
@@ -147,6 +168,8 @@ def plan_allocator(plan: Plan) -> Allocator:
             allocator = Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
             stack.enter_context(allocator)
             check_commands(allocator.ledger, plan)
+            if budget is not None and (said := allocator.extend(budget=budget)):
+                allocator.taken_over += f"{', ' if allocator.taken_over else ''}{said}"
             stack.pop_all()
             return allocator
 
@@ -162,6 +185,15 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
 
 
+def _budget(unit: str, amount: float) -> Budget:
+    from risingbandits.allocation.budget import Budget, check_pulls
+
+    if unit == "pulls":
+        return Budget(pulls=check_pulls("budget", int(amount) if float(amount).is_integer() else amount))
+    amount = check_finite("budget", amount, above=0.0)
+    return Budget(cost=amount) if unit == "cost" else Budget(seconds=amount)
+
+
 def _table(plan: Plan) -> TextTable:
     from risingbandits._core.tables import TextTable
 
@@ -169,6 +201,7 @@ def _table(plan: Plan) -> TextTable:
         (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
-    return TextTable(
-        ("arm", "command", "directory", "timeout"), rows, frozenset({3}), f"{plan.budget.amount:g} {plan.budget.unit}"
-    )
+    title = f"{plan.budget.amount:g} {plan.budget.unit}"
+    if plan.slots:
+        title += f", on {', '.join(plan.slots)}"
+    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title)

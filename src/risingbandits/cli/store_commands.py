@@ -45,15 +45,16 @@ def show_store(store: Store) -> None:
     """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
     from risingbandits.allocation.progress import progress_of
-    from risingbandits.allocation.status import arms_table, flights_table, standing
+    from risingbandits.allocation.status import allocation_table, flights_table, standing
     from risingbandits.allocation.stores.reader import open_reader
 
     with open_reader(store) as reader:
         ledger = reader.ledger()
-        show(arms_table(ledger))
+        table = allocation_table(ledger)
+        show(table.text_table())
         if ledger.in_flight:
             show(flights_table(ledger))
-        typer.echo(standing(ledger))
+        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
         if ledger.in_flight:
             typer.echo(f"Running: {progress_of(ledger, Pace.of(reader), time.time())}.")
 
@@ -111,6 +112,8 @@ def _line(event: Event) -> str:
     """An entry as text."""
     from datetime import UTC, datetime
 
+    from risingbandits.allocation import extension
+
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
     of_reward, of_cost = "reward", "cost"
@@ -119,6 +122,7 @@ def _line(event: Event) -> str:
     reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed: nothing in them may steer a terminal or break the line.
-    reason = "".join(letter if letter.isprintable() else " " for letter in event.text)
+    said = extension.said(event) if event.kind == "extend" else event.text
+    reason = "".join(letter if letter.isprintable() else " " for letter in said)
     text = f"  {reason}" if reason else ""
-    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text}"
+    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text if event.arm else reason}"
