@@ -250,7 +250,7 @@ class Settings:
         ``lazy`` arms are made when they are first pulled; ``learns`` allows a model of settings where that pays.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        Auto()
+        Auto(objective='best-arm')
         """
         values = _checked(given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
