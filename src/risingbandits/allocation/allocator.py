@@ -58,7 +58,8 @@ class Allocator:
     policy : str, Policy or None
         None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
-        Where events are kept; None is memory. An existing store of the same settings is resumed.
+        Where events are kept; None is memory. An existing store is resumed, and what differs from the settings of
+        whoever opened it before is taken over, see `extend`, or refused by name.
     direction : {"maximize", "minimize"}
         "minimize" for losses, which fall.
     reward_range : (low, high) or None
@@ -74,8 +75,7 @@ class Allocator:
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     parallel : {"joint", "fill", "wait"} or None
-        When the best arm is in flight: "joint" asks the policy as if there were only the free arms, "fill" gives the
-        next best free one; or wait. None is "joint" with the default policy, else "fill".
+        While the best arm is in flight: play the free arms alone, give the next best, or wait; None: by policy.
     costs : {"compare", "ignore"} or None
         "compare" arms by what they give for their cost, or "ignore" that; None compares with the default policy.
     lease : float

@@ -15,6 +15,7 @@ from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
+    from risingbandits.allocation.settings import Settings
 
 _STEP = 1.05  # horizons are rounded to powers of it, so that a policy serves for many questions
 _MOST_KEPT = 8  # policies that are kept for the next question
@@ -82,6 +83,11 @@ class JointChoice:
         if (beliefs := ledger.beliefs(policy)) is not None:
             policy.believe(*(values[list(places)] for values in beliefs))
         return ledger.opened[places[policy.ask()]]
+
+
+def new_joint_choice(settings: Settings) -> JointChoice | None:
+    """Where the settings ask for it; to find the arm to keep, policies name the next arm of a comparison themselves."""
+    return JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
 
 
 def share_of_rounds(ledger: Ledger, places: tuple[int, ...]) -> int:

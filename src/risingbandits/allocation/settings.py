@@ -31,6 +31,8 @@ from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy, implied_objective
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.settings_rule import SettingsRule, pays
+from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
@@ -240,6 +242,7 @@ class Settings:
     memory: str | None = setting(None, _memory, may_change=True, stored_as=None)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
+    learns: bool = False  # whether they are opened by a model of their settings
 
     def __post_init__(self) -> None:
         for name in BY_ARM:
@@ -249,25 +252,37 @@ class Settings:
                 self.check_reward(reward, f"warm_start of {arm}")
 
     @classmethod
-    def make(cls, lazy: bool = False, **given: Any) -> Settings:
+    def make(cls, lazy: bool = False, learns: bool = True, **given: Any) -> Settings:
         """Settings from the arguments of `Allocator`; those that are not given have their defaults.
 
+        ``lazy`` arms are made when they are first pulled; ``learns`` allows a model of settings where that pays.
+
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        Auto()
+        Auto(objective='best-arm')
         """
         values = _checked(given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
             values["objective"] = implied_objective(values["policy"])
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        ordered = values["prior"] is not None or values["order"] == "given"
-        values["policy"] = choose_policy(values["policy"], ordered=ordered, **chosen)
+        known = values["prior"] is not None or values["order"] == "given"
+        policy = choose_policy(values["policy"], ordered=known, **chosen)
+        learns = learns and not (known or lazy) and pays(policy, values["objective"], values["arm_settings"])
+        if learns:
+            policy = choose_policy(values["policy"], ordered=True, **chosen)
+        values["policy"] = policy
         if values["parallel"] is None:
             values["parallel"] = "joint" if values["policy"].name == Auto.name else "fill"
         values["costs"] = choose_costs(
             **{name: values[name] for name in ("costs", "budget", "policy", "objective", "reward_range")}
         )
-        return cls(**values, lazy=lazy or values["prior"] is not None)
+        return cls(**values, lazy=lazy or values["prior"] is not None or learns, learns=learns)
+
+    def slot_rule(self) -> SlotRule | None:
+        """Which arm a slot gets when it is first asked for; None where arms have their places from the start."""
+        if self.learns:
+            return SettingsRule(self.arms, self.arm_settings, self.seed)
+        return SlotRule(self.prior, self.seed) if self.lazy else None
 
     def filled_in(self, stored: Settings, given: Mapping[str, Any]) -> Settings:
         """These settings; those that were not given and that older versions filled in otherwise, as in the store."""
@@ -317,7 +332,8 @@ class Settings:
                 del stored[key]
         if self.costs == _OF_OLDER_STORES["costs"]:
             del stored["costs"]
-        return {**stored, "version": self.version, **({"lazy": True} if self.lazy else {})}
+        marks = {name: True for name in ("lazy", "learns") if getattr(self, name)}
+        return {**stored, "version": self.version, **marks}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -339,8 +355,8 @@ class Settings:
                 for name, key in KEYS.items()
                 if key in plain or name in ("arms", "budget", "policy")
             }
-            lazy = check_flag("lazy", plain.get("lazy", False))
-            return cls(**_checked({**_OF_OLDER_STORES, **given}), version=plain["version"], lazy=lazy)
+            lazy, learns = (check_flag(name, plain.get(name, False)) for name in ("lazy", "learns"))
+            return cls(**_checked({**_OF_OLDER_STORES, **given}), version=plain["version"], lazy=lazy, learns=learns)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:

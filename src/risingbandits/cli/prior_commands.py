@@ -40,11 +40,12 @@ memory_commands = typer.Typer(help="What a project remembers of its runs, in a f
 def prior(
     files: Annotated[
         list[str],
-        typer.Argument(help="Stores, CSV files, folders of a memory, patterns, or postgresql://..."),
+        typer.Argument(help="Stores, CSV files, logs, folders of a memory or of logs, patterns, postgresql://..."),
     ],
     plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
     arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,
     direction: Annotated[str, typer.Option(help="Of CSV files: maximize, or minimize for losses.")] = "maximize",
+    metric: Annotated[str | None, typer.Option(help="Which one to take of logs that have several.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what earlier runs tell about arms, and how far they can be trusted; nothing is run."""
@@ -68,7 +69,7 @@ def prior(
         names = [name.strip() for name in arms.split(",") if name.strip()]
         if not names:
             raise RisingBanditsError(f"arms must be names separated by commas, got {arms!r}.")
-    found = look_back(read_sources(files, direction, present), names, settings)
+    found = look_back(read_sources(files, direction, present, metric), names, settings)
     _present(found, list(found.prior.beliefs) if names is None else names, as_json)
 
 
