@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 class TextTable(NamedTuple):
-    """A header, rows of text, and which columns hold numbers."""
+    """A header, rows of text, which columns hold numbers, and the same for programs: a record for each row."""
 
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     title: str = ""
+    records: Sequence[Mapping[str, Any]] | None = None
+
+    def values(self) -> Sequence[Mapping[str, Any]]:
+        """The records: numbers that are not rounded, under names that do not change with the words of the header.
+
+        >>> table = TextTable(("arm", "mean ± 95 %"), [("a", "0.5 ± 0.1")], records=[{"arm": "a", "mean": 0.5}])
+        >>> table.values()
+        [{'arm': 'a', 'mean': 0.5}]
+        """
+        assert self.records is not None, f"the table {self.title or self.header} has no records for --json"
+        return self.records
 
     def rich(self) -> Table:
         """For a terminal."""

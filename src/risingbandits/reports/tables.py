@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from itertools import chain
+from typing import Any
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
@@ -37,7 +38,20 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
         )
         for row in result.summary()
     ]
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title)
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, result.summary())
+
+
+def study_dict(result: Result, objective: str = "cumulative") -> dict[str, Any]:
+    """The same as plain values for JSON: what was simulated, and a row for each policy, the best first."""
+    return {
+        "problem": result.problem,
+        "horizon": result.horizon,
+        "runs": result.runs,
+        "seed": result.seed,
+        "objective": objective,
+        "best_reward": float(result.oracle[-1]),
+        "policies": result.summary(objective),
+    }
 
 
 def _best_arm_table(result: Result, title: str) -> TextTable:
@@ -51,7 +65,7 @@ def _best_arm_table(result: Result, title: str) -> TextTable:
         )
         for row in result.summary("best-arm")
     ]
-    return TextTable(header, rows, frozenset({1, 2, 3}), title)
+    return TextTable(header, rows, frozenset({1, 2, 3}), title, result.summary("best-arm"))
 
 
 def _with_half(value: float, half: float, decimals: int) -> str:
@@ -65,35 +79,50 @@ def _fixed(value: float, decimals: int) -> str:
 
 def policies_table() -> TextTable:
     """All registered policies with their tags."""
-    rows = []
+    rows, records = [], []
     for name in policy_names():
         policy = policy_class(name)
-        rows.append((name, policy.__name__, policy.summary or _first_sentence(policy), policy.objective, _tags(policy)))
-    return TextTable(("name", "class", "what it does", "objective", "tags"), rows)
+        said, tags = policy.summary or _first_sentence(policy), _tags(policy)
+        rows.append((name, policy.__name__, said, policy.objective, ", ".join(tags)))
+        keys = ("name", "class", "summary", "objective", "tags")
+        records.append(dict(zip(keys, (*rows[-1][:-1], tags), strict=True)))
+    return TextTable(("name", "class", "what it does", "objective", "tags"), rows, records=records)
 
 
 def parameters_table(policy: type[Policy]) -> TextTable:
     """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
     meanings = _documented_parameters(policy)
-    rows = [
-        (name, "required" if each.default is each.empty else repr(each.default), *meanings.get(name, ("", "")))
-        for name, each in inspect.signature(policy).parameters.items()
-    ]
-    return TextTable(("setting", "default", "type", "meaning"), rows)
+    rows, records = [], []
+    for name, each in inspect.signature(policy).parameters.items():
+        required = each.default is each.empty
+        kind, meaning = meanings.get(name, ("", ""))
+        rows.append((name, "required" if required else repr(each.default), kind, meaning))
+        record = {"setting": name, "required": required, "default": None if required else _json_value(each.default)}
+        records.append(record | {"type": kind, "meaning": meaning})
+    return TextTable(("setting", "default", "type", "meaning"), rows, records=records)
+
+
+def _json_value(default: Any) -> Any:
+    """A default as it is, or as it is written where JSON has nothing like it."""
+    return default if default is None or isinstance(default, bool | int | float | str) else repr(default)
 
 
 def problems_table() -> TextTable:
     """All named problems."""
-    rows = []
+    rows, records = [], []
     for name in problem_names():
         problem = get_problem(name)
         best = problem.arm_names[problem.oracle_arm()]
         noise = f"{type(problem.noise).__name__} {problem.sigma:g}"
         rows.append((name, str(problem.n_arms), f"{problem.horizon:,}", noise, best, problem_description(name)))
-    return TextTable(("name", "K", "T", "noise", "best arm", "what it is"), rows, frozenset({1, 2}))
+        record = {"name": name, "arms": problem.n_arms, "horizon": problem.horizon, "best_arm": best}
+        record |= {"noise": type(problem.noise).__name__, "sigma": problem.sigma}
+        records.append(record | {"description": problem_description(name)})
+    header = ("name", "K", "T", "noise", "best arm", "what it is")
+    return TextTable(header, rows, frozenset({1, 2}), records=records)
 
 
-def _tags(policy: type[Policy]) -> str:
+def _tags(policy: type[Policy]) -> list[str]:
     """The tags that differ from an ordinary policy's, in words."""
     tags = []
     if policy.randomised:
@@ -103,7 +132,7 @@ def _tags(policy: type[Policy]) -> str:
         tags.append("rewards in [{:g}, {:g}]".format(*policy.reward_range))
     if policy.batched:
         tags.append("batched")
-    return ", ".join(tags)
+    return tags
 
 
 def _first_sentence(policy: type[Policy]) -> str:
