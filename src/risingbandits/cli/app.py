@@ -30,7 +30,8 @@ from risingbandits.cli import (
 )
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -93,12 +94,14 @@ def demo(
     runs: Runs = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
     jobs: Jobs = None,
+    as_json: Json = False,
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
     from risingbandits.problems import get_problem
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
+    from risingbandits.reports.tables import study_dict, summary_table
     from risingbandits.simulation import simulate
 
     prepare_folder(out)
@@ -108,7 +111,13 @@ def demo(
         problem = get_problem(name)
         with progress_bar(name, runs * len(policies)) as advance:
             studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
-    _present(studies, out, given_command(context), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
+    note = _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}"
+    with Output(as_json) as output:
+        page = _keep(studies, out, given_command(context))
+        tables = [summary_table(study.result) for study in studies]
+        output.tables(tables, studies=[study_dict(study.result) for study in studies])
+        output.say(f"{note}\n")
+        output.say(f"Report, figures and results: {page}", written=page)
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
@@ -143,12 +152,14 @@ def simulate(
     after_end: Annotated[
         str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
     ] = "hold",
+    as_json: Json = False,
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
     from risingbandits.cli.arguments import parse_record_at
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
+    from risingbandits.reports.tables import study_dict, summary_table
     from risingbandits.simulation import simulate as play
 
     check_choice("objective", objective, _COMPARED)
@@ -161,31 +172,40 @@ def simulate(
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
         result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end)
     command = given_command(context, policies=policies, horizon=result.horizon)
-    _present([Study(played, result)], out, command, objective=objective)
+    with Output(as_json) as output:
+        page = _keep([Study(played, result)], out, command, objective)
+        output.tables([summary_table(result, objective)], **study_dict(result, objective))
+        kept = "Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}"
+        output.say(kept, written=page)
 
 
 @app.command()
-def policies(name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None) -> None:
+def policies(
+    name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None, as_json: Json = False
+) -> None:
     """List the policies, or show the settings of one."""
     from risingbandits.policies import policy_class
     from risingbandits.reports import tables
 
-    if name is None:
-        show(tables.policies_table())
-        return
-    policy = policy_class(name)
-    typer.echo(f"{name} ({policy.__name__})\n\n{tables.docstring_head(policy)}")
-    settings = tables.parameters_table(policy)
-    if settings.rows:
-        show(settings)
+    with Output(as_json) as output:
+        if name is None:
+            output.table(tables.policies_table())
+            return
+        policy = policy_class(name)
+        head = tables.docstring_head(policy)
+        output.add(name=policy.name, objective=policy.objective, description=head)
+        output.say(f"{name} ({policy.__name__})\n\n{head}", **{"class": policy.__name__})
+        settings = tables.parameters_table(policy)
+        output.tables([settings] if settings.rows else [], settings=settings.values())
 
 
 @app.command()
-def problems() -> None:
+def problems(as_json: Json = False) -> None:
     """List the named problems."""
     from risingbandits.reports.tables import problems_table
 
-    show(problems_table())
+    with Output(as_json) as output:
+        output.table(problems_table())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -234,22 +254,13 @@ def _problem(name: str | None, curves: Path | None, noise: str | None) -> Rising
     return problem if noise is None else problem.with_noise(parse_noise(noise))
 
 
-def _present(
-    studies: Sequence[Study], out: Path | None, command: str, note: str = "", objective: str = "cumulative"
-) -> None:
-    """Tables on the terminal, files in ``out``, and at the end where they are."""
-    from risingbandits.reports.tables import summary_table
+def _keep(studies: Sequence[Study], out: Path | None, command: str, objective: str = "cumulative") -> Path | None:
+    """Files in ``out``, if it is given; the page that shows them."""
+    if out is None:
+        return None
+    from risingbandits.reports.markdown_report import write_report
 
-    page = None
-    if out is not None:
-        from risingbandits.reports.markdown_report import write_report
-
-        page = write_report(studies, out, command, objective)
-    for study in studies:
-        show(summary_table(study.result, objective))
-    if note:
-        typer.echo(f"{note}\n")
-    typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
+    return write_report(studies, out, command, objective)
 
 
 for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits.cli.shared_options import Objective, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Objective
 
 # Compared by default: the recommended one, others of ours, and what others use for the same purpose.
 _DEFAULTS = {
@@ -37,6 +38,7 @@ def check(
     ] = None,
     simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Tell whether measured curves look rising and concave, as the theory wants them."""
     from risingbandits.problems.csv_files import load_curves
@@ -48,9 +50,11 @@ def check(
         if len(values) < 3:
             raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
         reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
-    show(check_table(reports))
-    for report in reports:
-        typer.echo(f"{report.name} {report.verdict}.")
+    with Output(as_json) as output:
+        output.table(check_table(reports), "shapes")
+        output.add(verdicts={report.name: report.verdict for report in reports})
+        for report in reports:
+            output.say(f"{report.name} {report.verdict}.")
 
 
 @commands.command(epilog=_REPLAY_EPILOG)
@@ -71,6 +75,7 @@ def replay(
         str, typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold).")
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
     from risingbandits.policies.parsing import parse_policies
@@ -91,13 +96,17 @@ def replay(
         max_arms=max_arms,
         after_end=after_end,
     )
-    show(tables.outcome_table(outcome, objective))
-    show(tables.spending_table(outcome))
-    if out is not None:
-        from risingbandits._core.files import write_whole
+    with Output(as_json) as output:
+        best = outcome.best_arm
+        output.add(objective=objective, budget=outcome.budget, orders=outcome.orders, sigma=outcome.sigma)
+        output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
+        output.table(tables.outcome_table(outcome, objective), "policies")
+        output.table(tables.spending_table(outcome), "arms")
+        if out is not None:
+            from risingbandits._core.files import write_whole
 
-        write_whole(out, tables.replay_csv(outcome).encode())
-        typer.echo(f"Every policy and order: {out}")
+            write_whole(out, tables.replay_csv(outcome).encode())
+            output.say(f"Every policy and order: {out}", written=out)
 
 
 def _range(text: str) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli.output import Json
 
 _REPORT_EPILOG = """\
 Examples:
@@ -46,10 +47,18 @@ def watch(
     terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
     once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Follow an allocation while it runs, in a browser or on the terminal."""
     if once and not terminal:
         raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
+    if as_json:
+        if not once:
+            raise RisingBanditsError("json needs --terminal --once: a document is of one moment.")
+        from risingbandits.cli.store_commands import show_store
+
+        show_store(store, as_json=True)
+        return
     try:
         if terminal:
             _watch_here(store, once)

@@ -12,7 +12,9 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits.cli.interrupted import is_program
-from risingbandits.cli.shared_options import Address, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address
+from risingbandits.cli.store_commands import show_ledger
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -53,6 +55,7 @@ def run(
     resources: Annotated[
         str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
@@ -61,7 +64,6 @@ def run(
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.status import arms_table, standing
     from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
@@ -78,28 +80,32 @@ def run(
             check_fresh(chosen)
         with _named(chosen, fresh):
             check_plan(chosen, fresh)
-        show(_table(chosen))
-        typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
+        with Output(as_json) as output:
+            output.add(budget=chosen.budget.amount, unit=chosen.budget.unit)
+            output.table(_table(chosen), "arms")
+            hidden = hide_password(chosen.store)
+            output.say(f"{chosen.path} can be run. Store: {hidden}", plan=chosen.path, store=hidden)
         return
     if fresh:
         with _named(chosen, fresh):
             check_plan(chosen, fresh)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
+    output = Output(as_json)
     if aside is not None:
-        typer.echo(f"The earlier run is now in {aside}")
-    with running(chosen), plan_allocator(chosen) as allocator:
+        output.say(f"The earlier run is now in {aside}", earlier_run=aside)
+    with output, running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             received = Driver(allocator, arms, jobs, display, patient=True).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        show(arms_table(ledger))
-        typer.echo(standing(ledger))
+        show_ledger(ledger, output)
         if code:
-            typer.echo("Stopped before the end. The same command goes on from here.")
-        typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
+            output.say("Stopped before the end. The same command goes on from here.")
+        hidden = hide_password(chosen.store)
+        output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:
-            typer.echo(f"Remembered: {entry}")
+            output.say(f"Remembered: {entry}", remembered=entry)
         failed = no_arm_left(ledger)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 
@@ -170,6 +176,9 @@ def _table(plan: Plan) -> TextTable:
         )
         for arm in plan.arms
     ]
-    return TextTable(
-        ("arm", "command", "directory", "timeout"), rows, frozenset({3}), f"{plan.budget.amount:g} {plan.budget.unit}"
-    )
+    records = [
+        {"arm": arm.name, "command": arm.command, "directory": arm.directory, "timeout": arm.timeout}
+        for arm in plan.arms
+    ]
+    header, title = ("arm", "command", "directory", "timeout"), f"{plan.budget.amount:g} {plan.budget.unit}"
+    return TextTable(header, rows, frozenset({3}), title, records)

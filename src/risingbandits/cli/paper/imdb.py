@@ -10,7 +10,8 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.paper.imdb import Rows
@@ -59,6 +60,7 @@ def curves(
     quick: Quick = False,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Measure the average learning curves; run it again, with more runs, to continue."""
     from risingbandits.paper.imdb.study import curves_table
@@ -67,8 +69,11 @@ def curves(
     setting = _setting(dataset, data, features, horizon, quick)
     with backend_for(backend, jobs, address) as players:
         averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
-    show(curves_table(averages, setting.published))
-    typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
+    with Output(as_json) as output:
+        output.add(horizon=averages.horizon, runs=averages.runs)
+        output.table(curves_table(averages, setting.published), "curves")
+        sentence = f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}"
+        output.say(sentence, written=out / "curves.csv")
 
 
 @commands.command()
@@ -93,6 +98,7 @@ def run(
     quick: Quick = False,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Play policies on live learners; print right predictions and regret, write tables and figures."""
     from risingbandits._core.files import write_whole
@@ -121,9 +127,14 @@ def run(
     extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
     write_whole(page, (page.read_text() + extra).encode())
     write_whole(out / "predictions.csv", experiment.live_csv(studies).encode())
-    for table in tables:
-        show(table)
-    typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
+    with Output(as_json) as output:
+        curves, *played = (table.values() for table in tables)
+        of_each = [
+            {"problem": study.result.problem, "policies": rows} for study, rows in zip(studies, played, strict=True)
+        ]
+        output.tables(tables, curves=curves, studies=of_each)
+        sentence = f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}"
+        output.say(sentence, written=page)
 
 
 def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
