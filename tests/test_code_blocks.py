@@ -1,0 +1,99 @@
+"""Blocks of Python and plans on the pages are run, and files that they show are read."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from code_blocks import Block, all_blocks
+from risingbandits.allocation.prior.sources import read_sources
+from risingbandits.problems.csv_files import load_curves
+
+# What a page leaves to its reader, by a line of the block: code that comes before it.
+GIVEN = {
+    "from risingbandits.allocation import Allocator, RayArms": """
+        import ray
+        ray.init(num_cpus=6, num_gpus=1, include_dashboard=False)
+    """,
+    "    Trainable,  # with save_checkpoint and load_checkpoint": """
+        import json, os, ray
+        from ray import tune
+        ray.init(num_cpus=2, include_dashboard=False)
+
+        class Trainable(tune.Trainable):
+            def setup(self, config):
+                self.level = 0.0
+
+            def step(self):
+                self.level += 0.05 * (1.0 - self.level)
+                return {"accuracy": self.level}
+
+            def save_checkpoint(self, folder):
+                with open(os.path.join(folder, "level.json"), "w") as file:
+                    json.dump(self.level, file)
+
+            def load_checkpoint(self, folder):
+                with open(os.path.join(folder, "level.json")) as file:
+                    self.level = json.load(file)
+    """,
+}
+# Long ones are made short.
+SHORTER = {"budget=500": "budget=12", "budget=300": "budget=12", "num_samples=20": "num_samples=3"}
+RAY = re.compile(r"\bray\b|RayArms")
+LEARNER = 'import os\nprint(0.5 if os.environ.get("RATE") == "0.1" else 0.6)\n'
+
+
+def chosen(language: str) -> list[object]:
+    """The blocks of a language that are run here; the guide for contributors has a test of its own."""
+    found = (block for block in all_blocks() if block.language == language and not (block.reason or block.session))
+    return [
+        pytest.param(block, id=block.name, marks=[pytest.mark.slow] if RAY.search(block.text) else [])
+        for block in found
+        if block.page.name != "CONTRIBUTING.md"
+    ]
+
+
+def run(words: list[str], folder: Path) -> None:
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "HOME": str(folder)}  # Tune writes below HOME
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("block", chosen("python"))
+def test_python(block: Block, tmp_path: Path) -> None:
+    if RAY.search(block.text):
+        pytest.importorskip("ray")
+    text = block.text
+    for long, short in SHORTER.items():
+        text = text.replace(long, short)
+    before = [dedent(code) for line, code in GIVEN.items() if line in text.splitlines()]
+    (tmp_path / "block.py").write_text("\n".join([*before, text]))
+    run([sys.executable, "block.py"], tmp_path)
+
+
+@pytest.mark.parametrize("block", chosen("toml"))
+def test_plan(block: Block, tmp_path: Path) -> None:
+    plan = tomllib.loads(block.text)
+    text = block.text if "budget" in plan else f"budget = 6\n{block.text}"
+    (tmp_path / "plan.toml").write_text(text)
+    (tmp_path / "learn.py").write_text(LEARNER)
+    run([sys.executable, "-m", "risingbandits", "run", "plan.toml", "--check"], tmp_path)
+    run([sys.executable, "-m", "risingbandits", "run", "plan.toml"], tmp_path)
+
+
+@pytest.mark.parametrize("block", [block for block in all_blocks() if block.reason == "a CSV file"])
+def test_file_that_is_shown(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "shown.csv"
+    path.write_text(block.text)
+    if block.text.startswith("task,"):
+        [task] = read_sources([path]).tasks
+        assert len(task.arms) == 2
+    else:
+        assert [len(values) for values in load_curves(path).values()] == [4, 3]
