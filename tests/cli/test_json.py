@@ -55,6 +55,7 @@ CALLS = {
 # The same commands with what changes the document.
 OTHER_CALLS = [
     ["simulate", *SMALL, "--policies", "round-robin", "--objective", "best-arm", "--out", "study"],
+    ["simulate", *SMALL, "--policies", "round-robin,kl-ucb", "--compare", "kl-ucb, round-robin"],
     ["policies", "commit-ucb"],
     ["policies", "round-robin"],
     ["run", "plan.toml", "--check"],

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from risingbandits._core.html_text import escape
+from risingbandits._core.html_text import name as user_text
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -61,6 +64,21 @@ class TextTable(NamedTuple):
             for line in lines
         )
         return "\n".join([self.title, *aligned] if self.title else aligned)
+
+    def html(self, notes: Sequence[str] = ()) -> str:
+        """As an HTML table with its title and ``notes``, for notebooks: every text is escaped."""
+        sides = [
+            f' style="text-align: {"right" if column in self.numeric else "left"}"'
+            for column in range(len(self.header))
+        ]
+        head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, self.header, strict=True))
+        rows = "".join(
+            f"<tr>{''.join(f'<td{side}>{user_text(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>\n"
+            for row in self.rows
+        )
+        caption = f'<caption style="text-align: left">{user_text(self.title)}</caption>' if self.title else ""
+        said = "".join(f"<p>{user_text(note)}</p>\n" for note in notes)
+        return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n{said}"
 
     def markdown(self) -> str:
         """For a Markdown file; ends with a line break."""

@@ -101,8 +101,8 @@ def demo(
     from risingbandits.problems import get_problem
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
-    from risingbandits.reports.tables import study_dict, summary_table
     from risingbandits.simulation import simulate
+    from risingbandits.simulation.summary import summary_dict, summary_table
 
     prepare_folder(out)
     policies = [get_policy(name) for name in _DEMO_POLICIES.split(",") if name in policy_names()]
@@ -115,7 +115,7 @@ def demo(
     with Output(as_json) as output:
         page = _keep(studies, out, given_command(context))
         tables = [summary_table(study.result) for study in studies]
-        output.tables(tables, studies=[study_dict(study.result) for study in studies])
+        output.tables(tables, studies=[summary_dict(study.result) for study in studies])
         output.say(f"{note}\n")
         output.say(f"Report, figures and results: {page}", written=page)
 
@@ -152,20 +152,27 @@ def simulate(
     after_end: Annotated[
         str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
     ] = "hold",
+    compare: Annotated[
+        str | None,
+        typer.Option(help="Two of the policies as written, A,B: their difference over the same runs and its interval."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.cli.arguments import parse_record_at
+    from risingbandits.cli.arguments import parse_pair, parse_record_at
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
-    from risingbandits.reports.tables import study_dict, summary_table
     from risingbandits.simulation import simulate as play
+    from risingbandits.simulation.summary import summary_dict, summary_table
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
     chosen = parse_policies(policies, objective)
     rounds = parse_record_at(record_at)
+    pair = None if compare is None else parse_pair(compare, chosen)
+    if pair is not None and runs < 2:
+        raise RisingBanditsError(f"compare needs at least 2 runs of each policy, got {runs}.")
     played = _problem(problem, curves, noise)
     if out is not None:
         prepare_folder(out)
@@ -174,7 +181,10 @@ def simulate(
     command = given_command(context, policies=policies, horizon=result.horizon)
     with Output(as_json) as output:
         page = _keep([Study(played, result)], out, command, objective)
-        output.tables([summary_table(result, objective)], **study_dict(result, objective))
+        output.tables([summary_table(result, objective)], **summary_dict(result, objective))
+        if pair is not None:
+            found = result.compare(*pair, objective=objective)
+            output.say(f"{found}\n", comparison=found.to_dict())
         kept = "Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}"
         output.say(kept, written=page)
 

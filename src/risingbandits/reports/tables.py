@@ -1,9 +1,8 @@
-"""Tables about policies, problems and the outcomes of simulations."""
+"""Tables about policies and problems."""
 
 from __future__ import annotations
 
 import inspect
-import math
 from itertools import chain
 from typing import Any
 
@@ -11,70 +10,6 @@ from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
-from risingbandits.simulation.result import Result
-
-
-def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
-    """The outcome of a simulation, the best first.
-
-    Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
-    the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
-    For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
-    and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
-    """
-    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
-    title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
-    if objective == "best-arm":
-        return _best_arm_table(result, title)
-    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share")
-    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
-    rows = [
-        (
-            str(row["policy"]),
-            _with_half(row["regret"], row["half_width"], decimals),
-            _fixed(row["sd"], decimals),
-            f"{_fixed(row['percent'], 1)} %",
-            f"{100 * row['top_arm_share']:.1f} %",
-        )
-        for row in result.summary()
-    ]
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, result.summary())
-
-
-def study_dict(result: Result, objective: str = "cumulative") -> dict[str, Any]:
-    """The same as plain values for JSON: what was simulated, and a row for each policy, the best first."""
-    return {
-        "problem": result.problem,
-        "horizon": result.horizon,
-        "runs": result.runs,
-        "seed": result.seed,
-        "objective": objective,
-        "best_reward": float(result.oracle[-1]),
-        "policies": result.summary(objective),
-    }
-
-
-def _best_arm_table(result: Result, title: str) -> TextTable:
-    header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
-    rows = [
-        (
-            str(row["policy"]),
-            _with_half(row["simple_regret"], row["half_width"], 4),
-            f"{100 * row['error_value']:.1f} %",
-            f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
-        )
-        for row in result.summary("best-arm")
-    ]
-    return TextTable(header, rows, frozenset({1, 2, 3}), title, result.summary("best-arm"))
-
-
-def _with_half(value: float, half: float, decimals: int) -> str:
-    return _fixed(value, decimals) + ("" if math.isnan(half) else f" ± {_fixed(half, decimals)}")
-
-
-def _fixed(value: float, decimals: int) -> str:
-    """A number with so many decimals; rounding errors of sums show as 0, not as -0."""
-    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def policies_table() -> TextTable:

@@ -8,25 +8,12 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
+from risingbandits._core.html_text import CONTROL, escape, name
 
-
-def escape(text: object) -> str:
-    """``text`` for HTML, inside an element or a quoted attribute.
-
-    >>> escape('<script>alert("1")</script>')
-    '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'
-    """
-    return html.escape(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)))
-
-
-def name(text: object) -> str:
-    """A user's name for HTML; its writing direction does not spill over into what stands around it."""
-    return f"<bdi>{escape(text)}</bdi>"
+__all__ = ["escape", "json_for_script", "label", "name", "number", "numbers"]
 
 
 def label(text: str, longest: int = 28) -> str:
@@ -37,7 +24,7 @@ def label(text: str, longest: int = 28) -> str:
     >>> label("a name that is much too long for a label")
     'a name that is much too lon…'
     """
-    plain = " ".join(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).split())
+    plain = " ".join(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).split())
     if len(plain) > longest:
         plain = plain[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
     return html.escape(plain, quote=False)
