@@ -114,7 +114,8 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     models : list of river classifiers
         At least two.
     policy : str, Policy or None
-        A policy or its name; None is CommitUCB, which plans for models that get better the more they learn.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB, which plans for models
+        that get better the more they learn.
     metric : river metric, optional
         Values single predictions, see `SampleScore`; None is Accuracy.
     scale : float, optional
@@ -219,7 +220,7 @@ class RiverPolicy(bandit.base.Policy):
     Parameters
     ----------
     policy : str, Policy or None
-        A policy or its name; None is CommitUCB.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB.
     reward_obj, reward_scaler, burn_in
         As for all of River's policies. ``reward_obj`` is what `ranking` shows; decisions come from the policy.
     horizon : int, optional

@@ -57,7 +57,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
-        A policy or its name; None is CommitUCB.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB.
     random_state : int, RandomState or None
         Decides the order of rows, policies that draw, and candidates whose own random_state is None.
 
