@@ -326,8 +326,14 @@ class Result:
         ]
         return pd.concat(frames, ignore_index=True)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Mean cumulative regret with 95 % bands, on ``ax`` or a new figure."""
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Mean cumulative regret with bands of 95 % confidence, on ``ax`` or a new figure.
+
+        Options, all of `risingbandits.reports.matplotlib_figures.plot_regret`: ``policies`` (only these labels),
+        ``band`` (True, False or a confidence), ``log`` ("x", "y" or "xy"), ``legend`` ("right", "below", "labels" at
+        the ends of the lines, "none", or a place inside such as "upper left"), ``title`` ("" for none), ``width``
+        (inches, "column" or "page" of a paper), ``height``, and ``path`` (a .pdf, .png or .svg file to write).
+        """
         from risingbandits.reports.matplotlib_figures import plot_regret
 
-        return plot_regret(self, ax)
+        return plot_regret(self, ax, **options)
