@@ -75,7 +75,7 @@ def test_names_at_the_ends_of_lines_do_not_overlap(log: str) -> None:
     assert sorted(text.get_text() for text in names) == sorted(seen)
     # The extent of an annotation has its thin line in it; the text itself is as high as its letters around its place.
     middles = sorted(ax.transAxes.transform((0.0, text.xyann[1]))[1] * 72 / figure.dpi for text in names)
-    assert np.diff(middles).min() >= 1.1 * names[0].get_fontsize()
+    assert np.diff(middles).min() >= 1.1 * float(names[0].get_fontsize())
     order = sorted(names, key=lambda text: text.xyann[1])
     assert [text.get_text() for text in order] == sorted(seen, key=lambda label: CLOSE.mean(label)[-1])
 

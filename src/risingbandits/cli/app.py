@@ -20,6 +20,7 @@ from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import (
     arena_commands,
+    completion,
     curve_commands,
     paper,
     prior_commands,
@@ -56,7 +57,6 @@ finds it, but explores the 15 arms almost evenly. CommitUCB does well on both.""
 app = typer.Typer(
     name="risingbandits",
     help="Which of several learners should get the next piece of the budget, when each gets better with use.",
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -124,14 +124,25 @@ def demo(
 def simulate(
     context: typer.Context,
     problem: Annotated[
-        str | None, typer.Option(help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.")
+        str | None,
+        typer.Option(
+            help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.",
+            autocompletion=completion.problem,
+        ),
     ] = None,
     curves: Annotated[
         Path | None,
-        typer.Option(help="CSV file of learning curves instead: a column per arm, its name first, a row per pull."),
+        typer.Option(
+            help="CSV file of learning curves instead: a column per arm, its name first, a row per pull.",
+            autocompletion=completion.file(".csv"),
+        ),
     ] = None,
     policies: Annotated[
-        str | None, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
+        str | None,
+        typer.Option(
+            help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".',
+            autocompletion=completion.policies,
+        ),
     ] = None,
     runs: Runs = 20,
     horizon: Annotated[
@@ -154,7 +165,10 @@ def simulate(
     ] = "hold",
     compare: Annotated[
         str | None,
-        typer.Option(help="Two of the policies as written, A,B: their difference over the same runs and its interval."),
+        typer.Option(
+            help="Two of the policies as written, A,B: their difference over the same runs and its interval.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -191,7 +205,10 @@ def simulate(
 
 @app.command()
 def policies(
-    name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None, as_json: Json = False
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one with its settings.", autocompletion=completion.policy)
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """List the policies, or show the settings of one."""
     from risingbandits.policies import policy_class

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
@@ -39,7 +40,10 @@ def arena(
     context: typer.Context,
     policies: Annotated[
         str | None,
-        typer.Option(help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection."),
+        typer.Option(
+            help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     tune: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Objective
 
@@ -27,12 +28,14 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 (rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
 """
 
+_CSV = completion.file(".csv")
+
 commands = typer.Typer()
 
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.")],
+    curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.", autocompletion=_CSV)],
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
     ] = None,
@@ -59,11 +62,15 @@ def check(
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
-    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.")],
+    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.", autocompletion=_CSV)],
     budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
     objective: Objective = "cumulative",
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default ours, successive halving and Hyperband.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
     seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ memory_commands = typer.Typer(help="What a project remembers of its runs, in a f
 def prior(
     files: Annotated[
         list[str],
-        typer.Argument(help="Stores, CSV files, folders of a memory, patterns, or postgresql://..."),
+        typer.Argument(
+            help="Stores, CSV files, folders of a memory, patterns, or postgresql://...",
+            autocompletion=completion.file(".db", ".csv"),
+        ),
     ],
     plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
     arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,

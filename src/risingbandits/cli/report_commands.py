@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli import completion
 from risingbandits.cli.output import Json
 
 _REPORT_EPILOG = """\
@@ -22,7 +23,12 @@ The page can only be opened on this machine, and the store is only read. On anot
 [bold]ssh -L 8000:127.0.0.1:8000 HOST[/].
 """
 
-Store = Annotated[str, typer.Argument(help="SQLite file of the allocation, or a postgresql:// address.")]
+Store = Annotated[
+    str,
+    typer.Argument(
+        help="SQLite file of the allocation, or a postgresql:// address.", autocompletion=completion.file(".db")
+    ),
+]
 
 commands = typer.Typer()
 
@@ -30,7 +36,11 @@ commands = typer.Typer()
 @commands.command(epilog=_REPORT_EPILOG)
 def report(
     source: Annotated[
-        str, typer.Argument(help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.")
+        str,
+        typer.Argument(
+            help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.",
+            autocompletion=completion.file(".db"),
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:

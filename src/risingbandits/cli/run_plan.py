@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Address
@@ -33,9 +34,15 @@ commands = typer.Typer()
 
 @commands.command(epilog=_EPILOG)
 def run(
-    plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+    plan: Annotated[
+        Path,
+        typer.Argument(help="TOML file with arms as commands and a budget.", autocompletion=completion.file(".toml")),
+    ],
     jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
-    store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Use this store instead: a file, or postgresql://...", autocompletion=completion.file(".db")),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,

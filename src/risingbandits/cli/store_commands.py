@@ -9,15 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
     from risingbandits.allocation.ledger import Ledger
 
-Store = Annotated[str, typer.Argument(help="Store of a run: a file such as plan.db, or postgresql://...")]
+Store = Annotated[
+    str,
+    typer.Argument(
+        help="Store of a run: a file such as plan.db, or postgresql://...", autocompletion=completion.file(".db")
+    ),
+]
 
 commands = typer.Typer()
+
+
+def _kinds(incomplete: str) -> list[str]:
+    from risingbandits.allocation.events import KINDS
+
+    return completion.one_of(*KINDS)(incomplete)
 
 
 @commands.command()
@@ -25,7 +37,10 @@ def log(
     store: Store,
     last: Annotated[int, typer.Option(help="Only the last so many entries; 0 for all.")] = 0,
     arm: Annotated[str | None, typer.Option(help="Only entries about this arm.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only entries of this kind, such as tell or fail.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Only entries of this kind, such as tell or fail.", autocompletion=_kinds),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List what happened in a run, one line each, the oldest first."""

@@ -9,6 +9,7 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
@@ -26,7 +27,12 @@ Data = Annotated[
     Path | None,
     typer.Option(help="aclImdb_v1.tar.gz, its folder or imdb_bow_10k.npz; by default below RISINGBANDITS_DATA."),
 ]
-Dataset = Annotated[str, typer.Option(help="imdb, or digits, which come with scikit-learn.")]
+Dataset = Annotated[
+    str,
+    typer.Option(
+        help="imdb, or digits, which come with scikit-learn.", autocompletion=completion.one_of("imdb", "digits")
+    ),
+]
 Features = Annotated[int, typer.Option(help="Words of the reviews: 1000 (published curves) or 10000 (paper).")]
 Horizon = Annotated[int | None, typer.Option(help="Rounds; by default 50,000 (digits: 10,000).")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
@@ -87,7 +93,11 @@ def run(
     curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; 60 by default.")] = None,
     arms: Annotated[str, typer.Option(help="How many of the learners: 7, 2 (logistic regressions), or 7,2.")] = "7,2",
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default the paper's seven, commit-ucb, round-robin.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default the paper's seven, commit-ucb, round-robin.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Add R-ed-UCB with the settings of the published program.")

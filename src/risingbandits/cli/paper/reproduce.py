@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
@@ -23,7 +24,12 @@ commands = typer.Typer()
 @commands.command(epilog=_EPILOG)
 def reproduce(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=completion.one_of(*_NAMES, "all")
+        ),
+    ] = "all",
     runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,

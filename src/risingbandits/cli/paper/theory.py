@@ -9,6 +9,7 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import progress_bar
+from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Jobs, Seed
 
@@ -20,7 +21,13 @@ commands = typer.Typer()
 
 @commands.command()
 def theory(
-    problem: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="Named problem, or a CSV file of learning curves.",
+            autocompletion=completion.either(completion.problem, completion.file(".csv")),
+        ),
+    ],
     horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
     noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
     eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
@@ -78,7 +85,11 @@ def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path
 @commands.command("lower-bounds")
 def lower_bounds(
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default all that seek a small cumulative regret.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default all that seek a small cumulative regret.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     pairs: Annotated[str | None, typer.Option(help="concave, beta, stochastic, increment, non-concave.")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds T, for which the pairs are made.")] = 50_000,
