@@ -60,3 +60,18 @@ def test_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     curves = {arm.name: state.rewards(arm.name) for arm in state.arms}
     assert sum(map(len, curves.values())) == 6
     assert curves["naive-bayes"][0] == pytest.approx(0.87, abs=0.02)
+
+
+def test_grid(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    plan = shortened(EXAMPLES / "grid" / "plan.toml", tmp_path, 2)
+    assert [arm.settings for arm in read_plan(plan).arms][:2] == [
+        {"rate": 0.0001, "width": 10},
+        {"rate": 0.0001, "width": 40},
+    ]
+    plan.write_text(f'policy = "round-robin"\n{plan.read_text()}')
+    assert run(["run", str(plan)]) == 0
+    assert "The budget is spent." in capsys.readouterr().out
+    with open_reader(plan.with_suffix(".db")) as reader:
+        first = [arm.rewards[0] for arm in reader.ledger().arms if arm.rewards]
+    assert len(set(first)) == 2  # two networks, not one twice

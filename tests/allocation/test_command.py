@@ -23,7 +23,7 @@ from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.commands import command_folders
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.command_folders import ArmFolder
-from risingbandits.allocation.commands.plan_file import CommandArm
+from risingbandits.allocation.commands.plan_arms import CommandArm
 
 
 def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> CommandArm:

@@ -294,7 +294,7 @@ def test_the_command_says_what_is_whole(tmp_path: Path, capsys: pytest.CaptureFi
 def test_damaged_settings_are_called_so_and_not_copied(tmp_path: Path) -> None:
     path = closed_store(tmp_path / "run.db")
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE settings SET value = replace(value, 'given', 'gmven') WHERE key = 'settings'")
+        connection.execute("UPDATE settings SET value = replace(value, 'maximize', 'maximise') WHERE key = 'settings'")
     connection.close()
     for look in (Allocator.open, open_reader, lambda path: copy_whole_part(path, tmp_path / "copy.db")):
         with pytest.raises(RisingBanditsError, match=r"run.db is damaged, or of another version, by its"):

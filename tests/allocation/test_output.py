@@ -15,7 +15,8 @@ from risingbandits.allocation import Outcome, Pull
 from risingbandits.allocation.commands import output
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.output import DEFAULT, LEAST
-from risingbandits.allocation.commands.plan_file import CommandArm, read_plan
+from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.commands.plan_file import read_plan
 
 MUCH = 50_000_000
 PULL = Pull(1, "a", 1)

@@ -52,7 +52,7 @@ class Machine:
     def __init__(self, store: Store | Path | None, clock: Clock, configuration: dict[str, Any]) -> None:
         self.clock, self.store = clock, store
         shared = {**configuration, "lease": 10.0, "retries": 2, "reward_range": (0.0, 4.0)}
-        self.real = Allocator(["a", "b", "c"], store=self._opened(), **shared)
+        self.real = Allocator(["a", "b", "c"], store=self._opened(), order="given", **shared)
         policy, budget = shared.pop("policy"), shared.pop("budget")
         self.model = ReferenceAllocator(["a", "b", "c"], budget.unit, budget.amount, policy, **shared)
         self.given: list[tuple[Pull, ModelPull]] = []
@@ -119,7 +119,7 @@ class Machine:
         real, model = self.real.ledger, self.model
         assert [(arm.name, arm.rewards.tolist()) for arm in real.arms] == [(a.name, a.rewards) for a in model.arms]
         flying = [(pull.arm, pull.n, pull.attempt) for pull in model.pulls if pull.status == "in flight"]
-        assert [flight.pull[1:] for flight in real.in_flight.values()] == flying
+        assert [flight.pull[1:4] for flight in real.in_flight.values()] == flying
         assert len({arm for arm, _, _ in flying}) == len(flying), "one pull in flight per arm"
         assert real.spent == pytest.approx(model.spent(), rel=1e-12)
         assert real.finished == model.finished()

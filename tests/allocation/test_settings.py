@@ -93,7 +93,14 @@ def test_what_a_store_lacks_has_its_default() -> None:
 
 def test_differences_are_named_as_in_the_constructor() -> None:
     stored = Settings.from_json(STORED)
-    mine: dict[str, Any] = {"arms": ["a", "b"], "budget": 20, "max_pulls": {"a": 9}, "warm_start": {"a": [0.5]}}
+    mine: dict[str, Any] = {
+        "arms": ["a", "b"],
+        "budget": 20,
+        "objective": "cumulative",
+        "order": "given",
+        "max_pulls": {"a": 9},
+        "warm_start": {"a": [0.5]},
+    }
     assert Settings.make(**mine, durability="power").difference(stored, None) is None
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
     assert changed.difference(stored, None) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"

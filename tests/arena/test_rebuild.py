@@ -66,6 +66,22 @@ def test_tdmpc2_from_its_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
+def test_tdmpc2_published_file_written_as_csv_comes_back(tmp_path: Path) -> None:
+    published = read_arrays(Path(str(DATA)) / "curves" / "tdmpc2.npz")
+    offset = published["offset"].tolist()
+    for number, (task, method, seed) in enumerate(
+        zip(*(published[key].tolist() for key in ("task", "method", "seed")), strict=True)
+    ):
+        path = tmp_path / method / f"{task}.csv"
+        path.parent.mkdir(exist_ok=True)
+        text = path.read_text() if path.is_file() else "step,reward,seed\n"
+        for place in range(offset[number], offset[number + 1]):
+            text += f"{published['step'][place]},{published['value'][place]},{seed}\n"
+        path.write_text(text)
+    assert sources.rebuild("tdmpc2", tmp_path / "out", tmp_path) == {"tdmpc2.npz": "as published"}
+
+
+@pytest.mark.skipif(DATA is None, reason="RISINGBANDITS_DATA is not set")
 def test_checksums_are_those_of_the_files() -> None:
     table = sources.sources_table(Path(str(DATA)) / "curves")
     assert {row[3] for row in table.rows} == {"as published"}
@@ -101,9 +117,18 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert run(["arena", "data", "tdmpc2", "--source", str(tmp_path)]) == 0
     assert "tdmpc2.npz: other values" in capsys.readouterr().out
     assert (tmp_path / "curves" / "tdmpc2.npz").is_file()
+    assert run(["arena", "data", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "{} or {}.".format(", ".join(sources.CONVERTERS[:-1]), sources.CONVERTERS[-1]) in told
+    assert {source.made_by for source in sources.SOURCES.values()} == set(sources.CONVERTERS)
     for arguments, message in (
-        (["tdmpc2"], "source must be the folder results"),
-        (["atari"], "family must be one of lcdb, scikit-learn, tdmpc2"),
+        (["tdmpc2"], "source must be the folder results of a copy of nicklashansen/tdmpc2, got none"),
+        (["epochs"], "source must be the folder data of a copy of MITAutoML/accelerating_nas, got none"),
+        (["atari"], "source must be the folder baselines/atari/data of a copy of google/dopamine, got none"),
+        (["taskset"], "source must be the folder data/taskset of a copy of machinelearningnuremberg/DPL, got none"),
+        (["algoperf"], "of a copy of mlcommons/submissions_algorithms, got none"),
+        (["dreamer"], "source must be the folder scores of a copy of danijar/dreamerv3, got none"),
+        (["sac"], "family must be one of " + ", ".join(sources.CONVERTERS)),
     ):
         assert run(["arena", "data", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -13,7 +13,7 @@ from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.display import Display
 from risingbandits.allocation.arms.driver import Driver
 from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.plan_file import CommandArm
+from risingbandits.allocation.commands.plan_arms import CommandArm
 
 BUDGET, TURN = 30, 10
 

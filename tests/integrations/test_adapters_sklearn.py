@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from pathlib import Path
 from typing import Any
@@ -305,7 +306,27 @@ def test_bad_candidates(estimators: Any, message: str) -> None:
         RisingSelector(estimators).fit(X, Y)
 
 
+def test_the_selector_looks_for_the_learner_to_keep() -> None:
+    selector = RisingSelector(classifiers(), budget=40, random_state=1).fit(X, Y)
+    assert selector._run.policy.described() == "Auto(objective='best-arm'), played by ScoutedHalving()"
+    on_the_way = RisingSelector(classifiers(), budget=40, objective="cumulative", random_state=1).fit(X, Y)
+    assert on_the_way._run.policy.described() == "Auto(), played by OpenByValue()"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_six_learners_and_300_batches() -> None:
+    """The kept one is within 0.03 of the best alone where that one shows early, as docs/model-choice.md says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("OPENBLAS_NUM_THREADS", "1")
+        benchmark: Any = importlib.import_module("six_learners")
+    lines = dict(benchmark.table("breast cancer", 1, 300))
+    best = max(score for name, score in lines.items() if name.endswith("300 batches"))
+    assert lines["RisingSelector, best-arm"] > best - 0.03
+
+
 def test_bad_settings_of_the_selector() -> None:
-    for settings in ({"budget": 0}, {"batch_size": 0}, {"policy": 7}):
+    for settings in ({"budget": 0}, {"batch_size": 0}, {"policy": 7}, {"objective": "keep"}):
         with pytest.raises(RisingBanditsError, match=next(iter(settings))):
             RisingSelector(classifiers(), **settings).fit(X, Y)

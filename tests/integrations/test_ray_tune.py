@@ -117,7 +117,26 @@ def check_finished(store: Path, results: Any) -> list[int]:
     return check(store, results, 6)  # of a budget of 9, the trials could take no more
 
 
+@pytest.mark.slow
+def test_the_example_of_the_page_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    program = page.partition("## Ray Tune")[2].partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}  # so that the class travels to Tune's processes by value
+    exec(compile(program, "example", "exec"), names)
+    with Allocator.open(tmp_path / "tune.db") as allocator:
+        assert allocator.spent == 30
+        assert allocator.settings.objective == "best-arm"
+        last = {arm: allocator.rewards(arm)[-1] for arm in allocator.arms if allocator.rewards(arm)}
+        assert names["scheduler"].best_trial() == allocator.recommend() == max(last, key=lambda arm: last[arm])
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
+    with pytest.raises(RisingBanditsError, match="reward_range must be given with policy 'commit-ucb'"):
+        RisingScheduler(5, tmp_path / "s.db", policy="commit-ucb")
+    with pytest.raises(RisingBanditsError, match="where reward_range is None"):
+        RisingScheduler(5, tmp_path / "s.db", objective="cumulative")
+    assert not (tmp_path / "s.db").exists()
     with pytest.raises(RisingBanditsError, match="mode must be one of max, min; got 'maximum'"):
         RisingScheduler(5, tmp_path / "s.db", mode="maximum")
     with pytest.raises(RisingBanditsError, match="cost must name the result"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status import arms_table
 from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
@@ -22,7 +24,7 @@ from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.html_report import page_of, write_html
 from risingbandits.reports.live import terminal
-from risingbandits.reports.pages.layout import Figure, plotly_script
+from risingbandits.reports.pages.layout import Facts, Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
 from risingbandits.reports.store_follower import Follower
 from sample_stores import WICKED, make_store
@@ -211,6 +213,36 @@ def test_another_store_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert follower.log.ledger.told == 3
 
 
+def facts(log: AllocationLog, live: bool) -> dict[str, str]:
+    """The figures at the top of a page."""
+    blocks = allocation_page(log, "run.db", live, brief=True).blocks()
+    return dict(next(block for block in blocks if isinstance(block, Facts)).facts)
+
+
+def test_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pulls of 90 seconds: a live page says how long it will take, one that is kept says only what is done."""
+    settings = Settings.make(arms=["a"], budget=8)
+    log, host = AllocationLog(settings), "box:77:1:1:1"
+    for n in range(1, 4):
+        ask = Event(2 * n - 1, 90.0 * n, "ask", "a", 2 * n - 1, n, worker=host)
+        log.take([ask] if n == 3 else [ask, Event(2 * n, 90.0 * n + 90.0, "tell", "a", 2 * n - 1, n, 0.5, 1.0)])
+    monkeypatch.setattr(time, "time", lambda: 270.0 + 30.0)
+    live, kept = facts(log, live=True), facts(log, live=False)
+    assert (live["done"], live["time left"], live["throughput"]) == ("25 %", "about 8 min", "40 pulls an hour")
+    assert kept["done"] == "25 %"
+    assert "time left" not in kept
+    log.take([Event(6, 300.0, "fail", "a", 5, 3, text="broke down", worker=host)])
+    after = facts(log, live=True)
+    assert (after["time left"], after["throughput"]) == ("-", "-")  # nothing runs now
+    page = allocation_page(log, "run.db").html()
+    assert "process 77" in page
+    assert host not in page
+    log.take([Event(7, 301.0, "ask", "a", 7, 3), Event(8, 302.0, "fail", "a", 7, 3, worker="other:5:1:1:1")])
+    page = allocation_page(log, "run.db").html()
+    assert "box, process 77" in page
+    assert "other, process 5" in page
+
+
 def test_no_password_is_shown() -> None:
     shown = following._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
     assert shown == "postgresql://ann@db.example:5432/runs?sslmode=require"
@@ -221,7 +253,7 @@ def test_the_terminal_shows_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["watch", str(path), "--terminal", "--once"]) == 0
     text = capsys.readouterr().out
     assert "60 of 60 pulls spent, 0 in flight" in text
-    assert "100.0 %" in text
+    assert "100 %" in text
     assert "2 failed or expired" in text
     assert "broke down" in text
     console = Console(width=200, record=True, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115

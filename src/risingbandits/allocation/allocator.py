@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.places import Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.joining import make_or_join, own_settings, settings_of_arms, with_prior
 from risingbandits.allocation.ledger import Ledger
@@ -44,8 +45,9 @@ class Allocator:
         Names alone for `ask` and `tell`; with functions or `Arm` objects `run` can pull them.
     budget : int or Budget
         Pulls in all, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
-    objective : {"cumulative", "best-arm"}
-        Earn as much as possible on the way, or find the arm that is best in the end.
+    objective : {"best-arm", "cumulative"} or None
+        Find the arm that is best in the end, or earn as much as possible on the way. None is what a given policy is
+        made for, else "best-arm".
     policy : str, Policy or None
         None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
@@ -59,8 +61,9 @@ class Allocator:
     max_arms : int, "auto" or None
         Open only so many arms; a retired one makes room for another. "auto": about sqrt(pulls) / 3 where there are
         fewer than 20 pulls per arm.
-    order : {"given", "random"}
-        In which order ``max_arms`` opens arms.
+    order : {"given", "random"} or None
+        In which order arms are opened where not all are looked at. "given" if the most promising ones come first; None
+        is at random, by the seed, where arms may be left out.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     parallel : {"fill", "wait"}
@@ -100,14 +103,14 @@ class Allocator:
         arms: Arms,
         budget: int | Budget,
         *,
-        objective: str = "cumulative",
+        objective: str | None = None,
         policy: str | Policy | None = None,
         store: str | Path | Store | None = None,
         direction: str = "maximize",
         reward_range: tuple[float, float] | None = (0.0, 1.0),
         sigma: float | str = "auto",
         max_arms: int | str | None = None,
-        order: str = "given",
+        order: str | None = None,
         max_pulls: int | Mapping[str, int] | None = None,
         parallel: str = "fill",
         lease: float = 3600.0,
@@ -169,28 +172,31 @@ class Allocator:
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(self, wait: float | None = None) -> Pull | None:
+    def ask(self, wait: float | None = None, slot: str = "") -> Pull | None:
         """The next pull to make; None when the budget is spent or every arm is finished or retired.
 
         When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises `NoArmFree`.
         It also waits while a server restarts or another process keeps the store from being written to, for a second at
-        least and for a minute where ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`.
+        least and for a minute where ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`. ``slot`` says
+        where the pull will be made, for the log and the arm (``pull.slot``).
         """
-        answer = self._session.ask() if wait is None else self._ask_patiently(check_wait(wait))
+        if slot:
+            check_slot("slot", slot)
+        answer = self._session.ask(slot=slot) if wait is None else self._ask_patiently(check_wait(wait), slot)
         if isinstance(answer, NotNow):
             raise NoArmFree(answer.reason)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("ask: %s", answer)
         return answer
 
-    def _ask_patiently(self, wait: float) -> Pull | None:
+    def _ask_patiently(self, wait: float, slot: str) -> Pull | None:
         """Ask, and again whenever something has changed, until ``wait`` seconds are over."""
         end = time.monotonic() + wait
         while True:
             left = end - time.monotonic()
             seen = -1
             try:
-                answer = self._session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)))
+                answer = self._session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)), slot)
                 if not isinstance(answer, NotNow):
                     return answer
                 trouble: RisingBanditsError = NoArmFree(answer.reason)
@@ -329,8 +335,13 @@ class Allocator:
             yield pull
         remember_quietly(self)
 
-    def run(self, jobs: int = 1, progress: bool = True, arms: Mapping[str, Any] | None = None) -> None:
+    def run(
+        self, jobs: int | None = None, progress: bool = True, arms: Mapping[str, Any] | None = None, slots: Slots = None
+    ) -> None:
         """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
+
+        ``slots`` are where pulls are made, ``["cuda:0", "cuda:1"]`` one at a time on each, ``{"cuda:0": 2}`` two; each
+        pull has the one that it runs on as ``pull.slot``. ``jobs`` is by default their number, or 1 without slots.
 
         A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second one gives
         them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
@@ -351,7 +362,7 @@ class Allocator:
             ready[name] = before if before is not None and same else Checkpointed.of(name, arm, self)
         self._checkpointed.update(ready)
         with progress_bar(self, progress) as display:
-            received = Driver(self, ready, jobs, display).run()
+            received = Driver(self, ready, jobs, display, slots=slots).run()
         remember_quietly(self)
         if received == signal.SIGINT:
             raise KeyboardInterrupt

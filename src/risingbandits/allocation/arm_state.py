@@ -11,16 +11,18 @@ from risingbandits.allocation.pull import Pull
 class Flight:
     """A pull that was given out and is not told."""
 
-    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "worker")
+    __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "slot", "worker")
 
-    def __init__(self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str):
+    def __init__(
+        self, id: int, arm: ArmState, n: int, attempt: int, asked: float, deadline: float, worker: str, slot: str = ""
+    ) -> None:
         self.id, self.arm, self.n, self.attempt = id, arm, n, attempt
-        self.asked, self.deadline, self.worker = asked, deadline, worker
+        self.asked, self.deadline, self.worker, self.slot = asked, deadline, worker, slot
 
     @property
     def pull(self) -> Pull:
         """The token."""
-        return Pull(self.id, self.arm.name, self.n, self.attempt)
+        return Pull(self.id, self.arm.name, self.n, self.attempt, self.slot)
 
 
 class ArmState:

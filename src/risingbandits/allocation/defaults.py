@@ -20,6 +20,13 @@ def default_policy(objective: str, reward_range: tuple[float, float] | None, sig
     return recommended_policy(objective).replace(sigma=sigma)
 
 
+def implied_objective(policy: str | Policy | None) -> str:
+    """What an allocation is for whose user names a policy at most: what that is made for, else the arm to keep."""
+    if policy is None or policy == "auto":
+        return "best-arm"
+    return (policy_class(policy) if isinstance(policy, str) else policy).objective
+
+
 def check_sigma(name: str, value: Any) -> float | str:
     """``value``, if it is a scale of noise or says how to find one."""
     if isinstance(value, str):

@@ -24,7 +24,7 @@ class Event(NamedTuple):
     n: int = 0
     reward: float | None = None  #: as it was told, before any mapping
     cost: float | None = None
-    text: str = ""  #: the reason of a fail, expire, bind or retire; the settings of a describe as JSON
+    text: str = ""  #: the slot of an ask; the reason of a fail, expire, bind or retire; settings of a describe as JSON
     worker: str = ""  #: host, process, start of the process and process namespace of who caused it
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
@@ -75,15 +76,21 @@ def with_prior(
 ) -> Settings:
     """The settings with the prior that counts: the one in the store, or in a new store the one that is given.
 
-    Without it the same arguments may stand for another policy, for arms are then opened in another order.
+    Without it the same arguments may stand for another policy, for arms are then opened in another order. What the user
+    leaves open is as in the store, whose defaults may have been others.
     """
     if stored is not None:
+        if given.get("objective") is None:
+            given = {**given, "objective": stored.objective}
+            settings = Settings.make(lazy=settings.lazy, **{**given, "prior": None})
         prior = None if stored.prior is None else stored.prior.about(settings.arms)
     else:
         prior = as_prior(given.get("prior"), settings, present)
-    if prior is None:
-        return settings
-    return Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+    if prior is not None:
+        settings = Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+    if stored is not None and settings.order is None:
+        settings = replace(settings, order=stored.order)
+    return settings
 
 
 def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> tuple[Settings, Ledger | None]:

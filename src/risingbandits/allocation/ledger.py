@@ -67,7 +67,7 @@ class Ledger:
         for name in settings.arms:
             self.add_arm(name)
         self.unopened = list(self.arms)  # not opened yet, in the order in which they will be
-        if settings.order == "random":
+        if settings.shuffled:
             shuffled = np.random.default_rng([settings.seed, 1]).permutation(len(self.arms))
             self.unopened = [self.arms[i] for i in shuffled]
         if self.rule is not None:  # what has rewards has a place from the start
@@ -170,7 +170,7 @@ class Ledger:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
         id, moment = event[0], event[1]
         arm.attempts += 1
-        flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9])
+        flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9], event[8])
         arm.flight = self.in_flight[id] = flight
         self.choice = None
         if self.repeat_first and arm in self.repeat_first:

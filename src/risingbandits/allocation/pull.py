@@ -16,15 +16,22 @@ class Pull(NamedTuple):
     --------
     >>> Pull(id=7, arm="svm", n=3)
     Pull(id=7, arm='svm', n=3, attempt=1)
+    >>> Pull(id=8, arm="svm", n=4, slot="cuda:0")
+    Pull(id=8, arm='svm', n=4, attempt=1, slot='cuda:0')
     """
 
     id: int  #: unique in the store, rising
     arm: str
     n: int  #: 1 is the arm's first pull
     attempt: int = 1  #: 2 when this pull was given out before and failed or was not told in time
+    slot: str = ""  #: where it is made, where that is said: see ``slots`` of `Allocator.run`
+
+    def __repr__(self) -> str:
+        slot = f", slot={self.slot!r}" if self.slot else ""
+        return f"Pull(id={self.id!r}, arm={self.arm!r}, n={self.n!r}, attempt={self.attempt!r}{slot})"
 
 
-#: ``new_pull((id, arm, n, attempt))``: half the time of ``Pull(...)``.
+#: ``new_pull((id, arm, n, attempt, slot))``: half the time of ``Pull(...)``.
 new_pull: Callable[[tuple[Any, ...]], Pull] = partial(tuple.__new__, Pull)
 
 

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from risingbandits._core.errors import RisingBanditsError, shown
@@ -142,18 +143,18 @@ class Session:
         finally:
             self.lock.release()
 
-    def ask(self, patience: float = PATIENCE) -> Pull | NotNow | None:
+    def ask(self, patience: float = PATIENCE, slot: str = "") -> Pull | NotNow | None:
         """A pull, None if there will be none, or the reason why there is none now."""
-        return self._transact(self._ask, patience)
+        return self._transact(partial(self._ask, slot=slot) if slot else self._ask, patience)
 
-    def _ask(self, ledger: Ledger) -> Pull | NotNow | None:
+    def _ask(self, ledger: Ledger, slot: str = "") -> Pull | NotNow | None:
         moment = self._now(ledger)
         if moment >= self.earliest:
             self._expire(ledger, moment)
-        answer = self._choose(ledger, moment)
+        answer = self._choose(ledger, moment, slot)
         return NotNow(answer, ledger.last_id) if isinstance(answer, str) else answer
 
-    def _choose(self, ledger: Ledger, moment: float) -> Pull | str | None:
+    def _choose(self, ledger: Ledger, moment: float, slot: str) -> Pull | str | None:
         if not ledger.may_go_on:
             if ledger.finished:
                 return None
@@ -178,14 +179,14 @@ class Session:
                 ledger.last_id, ledger.last_time = id, moment  # the decision itself is made
             return f"the best arm, {shown(arm.name)}, is in flight."
         n = len(arm.rewards) + 1
-        event = new_event((id, moment, "ask", arm.name, id, n, None, None, "", self._worker))
+        event = new_event((id, moment, "ask", arm.name, id, n, None, None, slot, self._worker))
         self._append(event)
         flight = ledger.give(event, arm)
         if self._seconds:
             self._asked[id] = self.store.now()
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
-        return new_pull((id, arm.name, n, flight.attempt))
+        return new_pull((id, arm.name, n, flight.attempt, slot))
 
     def _bind(self, ledger: Ledger, slot: int, moment: float) -> ArmState:
         """An arm for a slot of the policy that has none, in the transaction of its first pull."""

@@ -29,15 +29,17 @@ from risingbandits._core.errors import (
 )
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_policy
+from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
+ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
 _LONGEST_NAME = 200
+_ONCE = {"objective": "cumulative", "order": "given"}  # the defaults when stores did not say them
 
 
 class Setting(NamedTuple):
@@ -195,12 +197,13 @@ class Settings:
     arms: tuple[str, ...] = setting(MISSING, _arm_names)
     budget: Budget = setting(MISSING, as_budget)
     policy: Policy = setting(None, _policy)
-    objective: str = one_of(*OBJECTIVES)
+    # Where the user does not say it, that of the policy, else the arm to keep: who trains models wants one of them.
+    objective: str = setting(None, _or_none(partial(check_choice, allowed=OBJECTIVES)))
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range))
     sigma: float | str = setting("auto", check_sigma, stored_as=None)  # the policy has it
     max_arms: int | None = setting(None, _or_none(_max_arms))
-    order: str = one_of("given", "random")
+    order: str | None = setting(None, _or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
     parallel: str = one_of("fill", "wait")
     # A plan has another default than `Allocator`, and either may go on with what the other has begun.
@@ -238,8 +241,11 @@ class Settings:
             if horizon is None:
                 raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {values["budget"]}.')
             values["max_arms"] = few_of(len(values["arms"]), horizon)
+        if values["objective"] is None:
+            values["objective"] = implied_objective(values["policy"])
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        values["policy"] = choose_policy(values["policy"], ordered=values["prior"] is not None, **chosen)
+        ordered = values["prior"] is not None or values["order"] == "given"
+        values["policy"] = choose_policy(values["policy"], ordered=ordered, **chosen)
         return cls(**values, lazy=lazy or values["prior"] is not None)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
@@ -258,6 +264,14 @@ class Settings:
         if self.direction == "maximize":
             return low, high - low
         return (high if self.reward_range else 0.0), low - high
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether arms get their numbers for the policy at random: as the user says, or where some may be left out."""
+        if self.order is not None or self.lazy:
+            return self.order == "random"
+        rounds = self.budget.pulls
+        return self.max_arms is not None or self.policy.in_order or (rounds is not None and rounds < len(self.arms))
 
     def limit(self, arm: str) -> int | None:
         """How many pulls an arm can take, None if any number."""
@@ -292,7 +306,7 @@ class Settings:
     def from_json(cls, text: str) -> Settings:
         """Read what `to_json` wrote; a setting that is not there has its default."""
         try:
-            plain = json.loads(text)
+            plain = {**_ONCE, **json.loads(text)}
             params = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["policy"]["params"].items()}
             plain["policy"] = policy_class(plain["policy"]["name"])(**params)
             plain["budget"] = Budget(**plain["budget"])

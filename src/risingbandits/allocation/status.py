@@ -10,6 +10,7 @@ from typing import NamedTuple
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.policies.explanation import Explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
@@ -75,7 +76,7 @@ class AllocationTable:
             header = (*(header[at] for at in told), "prior", "opened")
             numeric = {at for at, before in enumerate(told) if before in numeric}
             title = f"{title};\n{self.prior}"
-        if any(row.settings for row in shown):
+        if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
             rows = [(*row, its.settings) for row, its in zip(rows, shown, strict=True)]
             header = (*header, "settings")
         return TextTable(header, rows, frozenset(numeric), title)
@@ -133,6 +134,7 @@ def arms_table(ledger: Ledger) -> TextTable:
 def flights_table(ledger: Ledger) -> TextTable:
     """The pulls in flight: who has them and for how long yet."""
     now = time.time()
+    slots = any(flight.slot for flight in ledger.in_flight.values())
     rows = [
         (
             flight.arm.name,
@@ -141,10 +143,11 @@ def flights_table(ledger: Ledger) -> TextTable:
             f"{now - flight.asked:,.0f} s",
             f"{flight.deadline - now:,.0f} s",
             _host_and_process(flight),
+            *((flight.slot or "-",) if slots else ()),
         )
         for flight in ledger.in_flight.values()
     ]
-    header = ("arm", "pull", "attempt", "for", "lease left", "host and process")
+    header = ("arm", "pull", "attempt", "for", "lease left", "host and process", *(("slot",) if slots else ()))
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), "In flight")
 
 
@@ -244,7 +247,7 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if following and arm.flight is not None:
         return f"next, once pull {arm.flight.n} is told"
     if status == "in flight" and arm.flight is not None:
-        return f"pull {arm.flight.n} is with {_host_and_process(arm.flight)}"
+        return _running(ledger, arm.flight)
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
@@ -258,6 +261,14 @@ def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: flo
     if not arm.rewards:
         return "next: never pulled"
     return "next: chosen by its value" if math.isfinite(value) else "next: the policy's turn"
+
+
+def _running(ledger: Ledger, flight: Flight) -> str:
+    """Which pull runs, and where if that says anything: on its slot, and on its host if there are several."""
+    elsewhere = several_hosts(other.worker for other in ledger.in_flight.values())
+    where = [flight.slot] if flight.slot else []
+    where += [in_short(flight.worker, with_host=True)] if elsewhere else []
+    return f"pull {flight.n} runs{' on ' if where else ''}{', '.join(where)}"
 
 
 def _setting(value: float | str) -> str:

@@ -132,10 +132,15 @@ def show_records(
 
 @commands.command()
 def data(
-    family: Annotated[str | None, typer.Argument(help="Make this one: lcdb, scikit-learn or tdmpc2.")] = None,
+    family: Annotated[
+        str | None,
+        typer.Argument(
+            help="Make the files of this one: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
+        ),
+    ] = None,
     source: Annotated[
         Path | None,
-        typer.Option(help="What is read: database-accuracy.csv (lcdb), the folder results (tdmpc2)."),
+        typer.Option(help="What is read: database-accuracy.csv (lcdb) or a folder of the repository it is from."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the files; by default curves/ of RISINGBANDITS_DATA.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.output import Json, Output
@@ -38,7 +38,10 @@ def run(
         Path,
         typer.Argument(help="TOML file with arms as commands and a budget.", autocompletion=completion.file(".toml")),
     ],
-    jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Commands at a time; by default as the plan says, else one for each of its slots, else 1."),
+    ] = None,
     store: Annotated[
         str | None,
         typer.Option(help="Use this store instead: a file, or postgresql://...", autocompletion=completion.file(".db")),
@@ -67,6 +70,7 @@ def run(
     """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
+    from risingbandits.allocation.arms.places import Places
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
@@ -81,7 +85,9 @@ def run(
         chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
-    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
+    if backend == "ray" and chosen.slots:
+        raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")
     if check:
         if fresh:
             check_fresh(chosen)
@@ -102,7 +108,7 @@ def run(
         output.say(f"The earlier run is now in {aside}", earlier_run=aside)
     with output, running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
-            received = Driver(allocator, arms, jobs, display, patient=True).run()
+            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
@@ -170,17 +176,10 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
 
 
 def _table(plan: Plan) -> TextTable:
-    import shlex
-
     from risingbandits._core.tables import TextTable
 
     rows = [
-        (
-            arm.name,
-            arm.command if isinstance(arm.command, str) else shlex.join(arm.command),
-            str(arm.directory),
-            "-" if arm.timeout is None else f"{arm.timeout:g} s",
-        )
+        (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
     records = [

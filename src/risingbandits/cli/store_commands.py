@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,10 +65,16 @@ def log(
 @commands.command("show")
 def show_store(store: Store, as_json: Json = False) -> None:
     """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
+    from risingbandits.allocation.arms.pace import Pace
+    from risingbandits.allocation.progress import progress_of
     from risingbandits.allocation.stores.reader import open_reader
 
     with open_reader(store) as reader, Output(as_json) as output:
-        show_ledger(reader.ledger(), output)
+        ledger = reader.ledger()
+        show_ledger(ledger, output)
+        if ledger.in_flight or as_json:
+            progress = progress_of(ledger, Pace.of(reader), time.time())
+            output.say(f"Running: {progress}.", progress=progress._asdict())
 
 
 def show_ledger(ledger: Ledger, output: Output) -> None:

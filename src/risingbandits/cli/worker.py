@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from risingbandits._core.errors import check_positive_int
 from risingbandits.cli import completion
 from risingbandits.cli.durations import parse_duration
 from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
@@ -55,18 +54,29 @@ def worker(
     seconds = _seconds(time_left)
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import GRACE, Driver
+    from risingbandits.allocation.arms.places import Places
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_of_store import find_plan
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status import standing
 
     chosen = find_plan(where, store)
-    jobs = chosen.jobs if jobs is None else check_positive_int("jobs", jobs)
+    jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     margin = min(_MARGIN, _SHARE * seconds)
     until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
     with running(chosen), plan_allocator(chosen) as allocator:
         with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
-            driver = Driver(allocator, arms, jobs, display, patient=True, until=until, warned=True, grace=grace)
+            driver = Driver(
+                allocator,
+                arms,
+                jobs,
+                display,
+                patient=True,
+                until=until,
+                warned=True,
+                grace=grace,
+                slots=chosen.slots,
+            )
             received = driver.run()
         remember_quietly(allocator)
         ledger = allocator.ledger

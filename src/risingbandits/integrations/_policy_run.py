@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.policies import Policy
+from risingbandits.policies.base import OBJECTIVES
 
 
-def begin(policy: str | Policy | None, n_arms: int, horizon: int | None = None, seed: Any = None) -> Policy:
-    """A run of a policy of one's own with the given settings, for rewards in [0, 1]; defaults as for `Allocator`.
+def begin(
+    policy: str | Policy | None,
+    n_arms: int,
+    horizon: int | None = None,
+    seed: Any = None,
+    objective: str = "cumulative",
+) -> Policy:
+    """A run of a policy of one's own with the given settings, for rewards in [0, 1]; policies as for `Allocator`.
 
     >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
     (Auto(), RoundRobin())
     """
+    check_choice("objective", objective, OBJECTIVES)
     if not (policy is None or isinstance(policy, str | Policy)):
         raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
-    chosen = choose_policy(policy, objective="cumulative", reward_range=(0.0, 1.0), sigma="auto")
+    chosen = choose_policy(policy, objective=objective, reward_range=(0.0, 1.0), sigma="auto")
     return chosen.reset(n_arms, horizon, seed)
 
 
@@ -32,8 +40,15 @@ class PolicyRun:
     1
     """
 
-    def __init__(self, policy: str | Policy | None, n_arms: int, horizon: int | None = None, seed: Any = None) -> None:
-        self.policy = begin(policy, n_arms, horizon, seed)
+    def __init__(
+        self,
+        policy: str | Policy | None,
+        n_arms: int,
+        horizon: int | None = None,
+        seed: Any = None,
+        objective: str = "cumulative",
+    ) -> None:
+        self.policy = begin(policy, n_arms, horizon, seed, objective)
         self._arm: int | None = None
 
     @property

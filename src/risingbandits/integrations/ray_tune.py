@@ -28,6 +28,7 @@ except ImportError as error:  # Ray without what Tune needs
 log = logging.getLogger("risingbandits")
 
 _ITERATION, _SECONDS = "training_iteration", "time_this_iter_s"
+_BY_TRIAL = ("arm_settings", "max_pulls", "memory", "prior", "warm_start")  # settings that name trials, or read files
 
 
 class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
@@ -49,8 +50,9 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
     cost : str, optional
         The result that says what an iteration has cost, for ``Budget(cost=...)``.
     **settings
-        Further settings of `Allocator`: policy, objective ("best-arm" by default, as one tunes to keep the best),
-        reward_range (None by default), sigma, max_arms, retries, seed.
+        Further settings of `Allocator`: objective ("best-arm" by default, as one tunes to keep the best), policy (by
+        default `Auto` for the objective), reward_range (None by default; to earn on the way, and with policies that
+        need to know it, it must be given), sigma, max_arms, retries, seed.
 
     Notes
     -----
@@ -60,7 +62,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
     Examples
     --------
     >>> from ray import tune  # doctest: +SKIP
-    >>> scheduler = RisingScheduler(300, "tune.db", policy="commit-ucb")  # doctest: +SKIP
+    >>> scheduler = RisingScheduler(300, "tune.db")  # doctest: +SKIP
     >>> config = tune.TuneConfig(metric="score", mode="max", num_samples=20, scheduler=scheduler)  # doctest: +SKIP
     >>> results = tune.Tuner(Trainable, param_space=space, tune_config=config).fit()  # doctest: +SKIP
     """
@@ -86,6 +88,8 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
             raise RisingBanditsError("cost must name the result that says what an iteration has cost, got None.")
         self.cost = cost
         self.settings: dict[str, Any] = {"objective": "best-arm", "reward_range": None, **settings}
+        sound = {name: value for name, value in self.settings.items() if name not in _BY_TRIAL}
+        Allocator(["trial"], self.budget, **sound)  # complains now rather than in the middle of `Tuner.fit`
         self._metric, self._mode = metric, None if mode is None else check_choice("mode", mode, ("max", "min"))
         self._begin()
 

@@ -40,10 +40,10 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     """Train one of several estimators with ``partial_fit``, without knowing beforehand which.
 
     `fit` splits a budget of mini-batches among the candidates: each batch is predicted and then learnt by one of them,
-    the policy is told the score, and the estimator that it recommends at the end predicts from then on. With
-    CommitUCB most of the budget goes to that one, which with few batches may be a quick starter rather than the one
-    that would be best in the end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, a
-    piece being one batch. The first batch of each candidate has no score, since it knows nothing before.
+    the policy is told the score, and the estimator that it recommends at the end predicts from then on. It has had a
+    third of the batches or so; with few of them it may be a quick starter rather than the one that would be best in the
+    end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, a piece being one batch. The
+    first batch of each candidate has no score, since it knows nothing before.
 
     All candidates are classifiers, scored by the share of right labels, or all are regressors, scored by
     1 / (1 + mean square error / variance of the targets so far).
@@ -57,7 +57,9 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
+    objective : {"best-arm", "cumulative"}
+        What counts: the estimator that is kept, or the predictions of all batches on the way.
     random_state : int, RandomState or None
         Decides the order of rows, policies that draw, and candidates whose own random_state is None.
 
@@ -82,7 +84,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     >>> X, y = load_digits(return_X_y=True)
     >>> selector = RisingSelector([("sgd", SGDClassifier()), ("bayes", MultinomialNB())], random_state=1)
     >>> selector.fit(X[:1000] / 16, y[:1000]).best_name_
-    'bayes'
+    'sgd'
     >>> selector.score(X[1000:] / 16, y[1000:]) > 0.85
     True
     """
@@ -94,12 +96,14 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         budget: int | None = None,
         batch_size: int = 32,
         policy: Any = None,
+        objective: str = "best-arm",
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
         self.budget = budget
         self.batch_size = batch_size
         self.policy = policy
+        self.objective = objective
         self.random_state = random_state
 
     # -- scikit-learn's conventions -----------------------------------------------------------------------------
@@ -179,7 +183,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
             self.classes_ = np.unique(y if classes is None else classes)
         # Candidates learn their first batch without a score, so the policy has so many rounds less.
         rounds = None if horizon is None else max(horizon - len(names), 1)
-        self._run = PolicyRun(self.policy, len(names), rounds, policy_seed)
+        self._run = PolicyRun(self.policy, len(names), rounds, policy_seed, self.objective)
         self.learners_ = [seeded(clone(estimator), learner_seed) for _, estimator in self.estimators]
         self.batches_ = dict.fromkeys(names, 0)
         self.scores_: dict[str, list[float]] = {name: [] for name in names}

@@ -123,6 +123,7 @@ class Policy:
     from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon where they are None
     reward_range: tuple[float, float] | None = None  # the default of the setting, where it is one
     batched: ClassVar[bool] = False
+    in_order: ClassVar[bool] = False  # opens arms by their numbers, and may never come to the last ones
     believes: ClassVar[bool] = False  # takes in what is believed of arms from earlier runs
     objective: ClassVar[str] = "cumulative"
 

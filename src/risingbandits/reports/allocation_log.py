@@ -12,8 +12,10 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.arm_state import ArmState
+from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.progress import Progress, progress_of
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status import arms_table
 
@@ -62,6 +64,7 @@ class AllocationLog:
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
         self.n_failures = 0
         self.decision: Decision | None = None
+        self.pace = Pace()
         self._costs = array("d")
         self._times = array("d")
 
@@ -89,6 +92,7 @@ class AllocationLog:
         if self.first_time is None:
             self.first_time = event.time
         self.last_time = event.time
+        self.pace.take((event,))
         if event.kind == "tell":
             self._costs.append(event.cost or 0.0)
             self._times.append(event.time)
@@ -107,6 +111,10 @@ class AllocationLog:
     def arms(self) -> Sequence[ArmState]:
         """All arms, in the order in which they were named."""
         return self.ledger.arms
+
+    def progress(self, now: float | None = None) -> Progress:
+        """How far it is; see `progress_of`."""
+        return progress_of(self.ledger, self.pace, now)
 
     def tells(self) -> tuple[Ints, Floats, Floats]:
         """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""

@@ -204,7 +204,7 @@ class Checkpointed:
     def pull(self, pull: Pull) -> float | Outcome:
         """Make pull ``pull.n``, from the state after the pull before it."""
         with self._lock:
-            arm = self._at(pull.n - 1)
+            arm = self._at(pull.n - 1, pull.slot)
             outcome = self._made_by(arm, pull)
             if not self._keeps_itself and self._due():
                 self.keep()
@@ -247,8 +247,8 @@ class Checkpointed:
         by_count = self.every is not None and (self.pulls or 0) - self._kept_pulls >= self.every
         return by_count or (self.seconds is not None and time.monotonic() - self._kept_time >= self.seconds)
 
-    def _at(self, pulls: int) -> Any:
-        """The learner as it was after so many pulls."""
+    def _at(self, pulls: int, slot: str = "") -> Any:
+        """The learner as it was after so many pulls; what has to be made again is made on this slot."""
         if self._arm is None:
             self._take_new()
         if self._keeps_itself or (self.pulls == pulls and self._there is not None):
@@ -265,7 +265,7 @@ class Checkpointed:
         if not self._finds_its_step:
             assert self.pulls is not None
             for n in range(self.pulls + 1, pulls + 1):
-                self._made_by(self._arm, Pull(0, self.name, n))
+                self._made_by(self._arm, Pull(0, self.name, n, slot=slot))
         if self._make is None and not there:
             self.keep()  # there is no other way back to where it is now
         return self._arm

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.progress import progress_of
 from risingbandits.allocation.pull import Pull
 from risingbandits.allocation.status import arms_table, spent
 
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("risingbandits")
 
 _REFRESH = 0.2  # seconds between two pictures of the table or the bar
+_LONGEST = 5.0  # seconds until it is drawn again although nothing has changed but the time
 
 
 class Display:
     """What the driver tells of its work; this one shows nothing. Failures come by way of `logging`."""
+
+    pace = Pace()  # of the driver, who puts its own here
 
     def started(self, pull: Pull) -> None:
         """A pull is being made."""
@@ -47,9 +52,9 @@ def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
         yield Display()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         display = _Bar(allocator, bar)
         yield display
@@ -80,7 +85,8 @@ class _Lines(Display):
         self._allocator = allocator
 
     def told(self, pull: Pull, reward: float) -> None:
-        self.say(f"{pull.arm} {pull.n}: {reward:g}  ({spent(self._allocator.ledger)})")
+        ledger = self._allocator.ledger
+        self.say(f"{pull.arm} {pull.n}: {reward:g}  ({spent(ledger)}, {progress_of(ledger, self.pace, time.time())})")
 
     def say(self, sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
@@ -99,7 +105,7 @@ class _Drawn(Display):
         self._changed = True
 
     def tick(self) -> None:
-        if self._changed and time.monotonic() >= self._due:
+        if time.monotonic() >= self._due + (0.0 if self._changed else _LONGEST):
             self._due, self._changed = time.monotonic() + _REFRESH, False
             self.draw()
 
@@ -121,7 +127,8 @@ class _Bar(_Drawn):
 
     def draw(self) -> None:
         ledger, amount = self._allocator.ledger, self._budget.amount
-        note = f"{ledger.spent:g}/{amount:g}, best {ledger.recommend()}" if ledger.told else ""
+        note = f"{ledger.spent:g}/{amount:g}, {progress_of(ledger, self.pace, time.time())}"
+        note += f", best {ledger.recommend()}" if ledger.told else ""
         self._bar.update(self._task, completed=min(ledger.spent, amount), note=note)
 
 
@@ -135,7 +142,12 @@ class _Table(_Drawn):
         self._live.console.print(sentence, markup=False, highlight=False)
 
     def draw(self) -> None:
-        self._live.update(arms_table(self._allocator.ledger).rich(), refresh=True)
+        from rich.console import Group
+        from rich.text import Text
+
+        ledger = self._allocator.ledger
+        how_far = Text(f"{spent(ledger)}, {progress_of(ledger, self.pace, time.time())}", style="bold")
+        self._live.update(Group(arms_table(ledger).rich(), how_far), refresh=True)
 
 
 class _Handler(logging.Handler):

@@ -18,10 +18,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.arms.places import Places, Slots
 from risingbandits.allocation.joining import own_settings
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
@@ -63,8 +64,8 @@ class Driver:
         Whose budget is spent.
     arms : mapping of names to arms
         What is pulled; see `Arm`.
-    jobs : int
-        Pulls at a time.
+    jobs : int or None
+        Pulls at a time; None: as many as there are places.
     display : Display
         Shows what happens.
     patient : bool
@@ -76,27 +77,31 @@ class Driver:
         Seconds between asking pulls to end and ending them, and until those that do not end are left alone.
     warned : bool
         Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
+    slots : sequence of names, mapping of names to numbers, or None
+        Where pulls are made, see `Places`.
     """
 
     def __init__(
         self,
         allocator: Allocator,
         arms: Mapping[str, Any],
-        jobs: int,
+        jobs: int | None,
         display: Display,
         patient: bool = False,
         until: float = math.inf,
         warned: bool = False,
         grace: float = GRACE,
+        slots: Slots = None,
     ) -> None:
-        self.jobs = check_positive_int("jobs", jobs)
+        self.places = Places(slots)
+        self.jobs = self.places.jobs(jobs)
         missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
         if missing:
             raise RisingBanditsError(
                 f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
             )
         self.allocator, self.display, self.patient, self.until = allocator, display, patient, until
-        self.pace = Pace.of(allocator) if until < math.inf else Pace()
+        self.pace = display.pace = Pace.of(allocator.store)
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
         self.running: dict[int, Pull] = {}
@@ -133,7 +138,8 @@ class Driver:
         """Start what can be started; whether there is something to wait for."""
         while self._signal is None and len(self.running) < self.jobs and not self._too_late():
             try:
-                pull = self.allocator.ask(wait=0.0 if self.running else _LOOK)
+                slot = self.places.free(self.running.values())
+                pull = self.allocator.ask(0.0 if self.running else _LOOK, slot)
             except (NoArmFree, StoreBusy, StoreUnreachable) as reason:
                 self._complain(reason)
                 return True  # an arm will be free when a pull ends, here or in another process
@@ -231,6 +237,7 @@ class Driver:
             reward = settings.check_reward(reward)
             cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
+            self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
             if self._ending:
@@ -247,11 +254,11 @@ class Driver:
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
+        self.pace.end(pull)
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
             if pull.n == 1 and settings.lazy:
                 self._describe(pull.arm)
-            self.pace.end(pull)
             self.display.told(pull, reward)
 
     def _describe(self, arm: str) -> None:

@@ -1,62 +1,92 @@
-"""How long pulls take, to know whether another one fits into the time that is left."""
+"""How long pulls take and how many are made at a time: whether another one fits, and how long all will take."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Self
 
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.allocator import Allocator
+    from risingbandits.allocation.events import Event
+    from risingbandits.allocation.stores.base import Store
+    from risingbandits.allocation.stores.reader import StoreReader
 
 _RECENT = 5  # pulls of an arm
+_MIX = 20  # pulls of any arm: those that will be made are taken to be like them
 _READ = 2_000  # events of a store, the last ones
 
 
 class Pace:
     """What pulls took lately, arm by arm.
 
+    Parameters
+    ----------
+    clock : callable
+        Tells the seconds of pulls that begin and end here.
+
     Examples
     --------
     >>> pace = Pace()
-    >>> pace.expected("a"), pace.shortest()
-    (0.0, 0.0)
+    >>> pace.expected("a"), pace.shortest(), pace.seconds()
+    (0.0, 0.0, None)
     >>> pace.note("a", 3.0), pace.note("a", 1.0), pace.note("b", 10.0)
     (None, None, None)
     >>> pace.expected("a"), pace.expected("b"), pace.expected("new"), pace.shortest()
     (3.0, 10.0, 6.5, 3.0)
+    >>> pace.usual("a"), round(pace.seconds(), 2), pace.workers()
+    (2.0, 4.67, 1.0)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._took: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._began: dict[int, float] = {}
+        self._mix: deque[tuple[str, int]] = deque(maxlen=_MIX)  # of the last pulls: the arm, and how many ran then
 
     @classmethod
-    def of(cls, allocator: Allocator) -> Pace:
+    def of(cls, store: Store | StoreReader, clock: Callable[[], float] = time.monotonic) -> Self:
         """As the last events of a store tell: other workers have made pulls, too."""
-        pace, asked = cls(), {}
-        for event in allocator.store.events(max(0, allocator.store.last_id() - _READ)):
-            if event.kind == "ask":
-                asked[event.id] = event.time
-            elif event.kind == "tell" and event.pull in asked:
-                pace.note(event.arm, event.time - asked[event.pull])
+        pace = cls(clock)
+        pace.take(store.events(max(0, store.last_id() - _READ)))
+        pace._began.clear()  # by another clock, and those that made them may be gone
         return pace
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take in the next events of a store, by their own times."""
+        for event in events:
+            if event.kind == "ask":
+                self._began[event.id] = event.time
+            elif event.kind == "tell":
+                self._end(event.pull, event.arm, event.time)
+            elif event.kind in ("fail", "expire"):
+                self._began.pop(event.pull, None)
 
     def begin(self, pull: Pull) -> None:
         """A pull begins here."""
-        self._began[pull.id] = time.monotonic()
+        self._began[pull.id] = self._clock()
 
     def end(self, pull: Pull) -> None:
         """It has given its reward."""
-        if pull.id in self._began:
-            self.note(pull.arm, time.monotonic() - self._began.pop(pull.id))
+        self._end(pull.id, pull.arm, self._clock())
 
-    def note(self, arm: str, seconds: float) -> None:
-        """A pull of an arm took so long."""
+    def drop(self, pull: Pull) -> None:
+        """It has ended without a reward."""
+        self._began.pop(pull.id, None)
+
+    def _end(self, id: int, arm: str, now: float) -> None:
+        at_a_time = len(self._began)
+        began = self._began.pop(id, None)
+        if began is not None:
+            self.note(arm, now - began, at_a_time)
+
+    def note(self, arm: str, seconds: float, at_a_time: int = 1) -> None:
+        """A pull of an arm took so long, while so many were made in all."""
         self._took[arm].append(max(0.0, seconds))
+        self._mix.append((arm, at_a_time))
 
     def expected(self, arm: str) -> float:
         """Seconds that the next pull of an arm may well take: its longest lately, or what the others take."""
@@ -67,3 +97,22 @@ class Pace:
     def shortest(self) -> float:
         """The same of the quickest arm."""
         return min((max(took) for took in self._took.values()), default=0.0)
+
+    # -- for the time that all will take ------------------------------------------------------------------------
+
+    def usual(self, arm: str) -> float | None:
+        """Seconds that a pull of an arm usually takes lately; of an arm that was not pulled, what others do."""
+        return statistics.median(self._took[arm]) if arm in self._took else self.seconds()
+
+    def seconds(self) -> float | None:
+        """Seconds of a pull, of arms as they were pulled lately; one pull that hangs makes no difference."""
+        arms = self.lately()
+        return sum(statistics.median(self._took[arm]) for arm in arms) / len(arms) if arms else None
+
+    def workers(self) -> float:
+        """Pulls that are made at a time, lately."""
+        return statistics.fmean(count for _, count in self._mix) if self._mix else 1.0
+
+    def lately(self) -> list[str]:
+        """The arms of the last pulls."""
+        return [arm for arm, _ in self._mix]

@@ -23,6 +23,7 @@ from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
+from risingbandits.allocation.cluster.switching import Switching
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ class RayArms(Mapping[str, "_Remote"]):
         self._suspected: dict[str, float] = {}  # nodes that have lost a process, and when
         self._changed = threading.Condition()
         self._uses = 0
+        self._pulled: set[str] = set()  # arms that pulls were asked of
+        self._switching = Switching(log.warning)
 
     # -- a mapping of names to arms -----------------------------------------------------------------------------
 
@@ -154,6 +157,8 @@ class RayArms(Mapping[str, "_Remote"]):
     def pull(self, name: str, pull: Pull) -> float | Outcome:
         """One pull, in the process of the arm."""
         self._stopped.discard(name)
+        self._pulled.add(name)
+        began = time.monotonic()
         placed = self._take(name)
         lost = True
         try:
@@ -165,6 +170,7 @@ class RayArms(Mapping[str, "_Remote"]):
                 self._give_back(name, placed, lost=True)
                 placed = self._take(name)
             assert placed.process is not None
+            ready = time.monotonic()
             try:
                 outcome: float | Outcome = self._ray.get(placed.process.pull.remote(pull))
             except self._ray.exceptions.RayTaskError as error:
@@ -173,6 +179,7 @@ class RayArms(Mapping[str, "_Remote"]):
             except self._ray.exceptions.RayError as error:
                 raise ArmLost(f"the process of arm {name!r} was lost: {_first_line(error)}") from None
             lost = False
+            self._switching.pulled(ready - began, time.monotonic() - ready)
             return outcome
         finally:
             self._give_back(name, placed, lost)
@@ -307,6 +314,7 @@ class RayArms(Mapping[str, "_Remote"]):
             del self._leaving[name]
             self._changed.notify_all()
         log.debug("%s made room", name)
+        self._switching.made_room(len(self._pulled), len(self._placed))
 
     # -- the connection -----------------------------------------------------------------------------------------
 

@@ -20,10 +20,12 @@ from risingbandits._core.files import remove
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
+from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.output import Output
 from risingbandits.allocation.commands.placeholders import expand, variables
-from risingbandits.allocation.commands.plan_file import CommandArm, Plan
+from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
@@ -34,6 +36,10 @@ log = logging.getLogger("risingbandits")
 def command_arms(plan: Plan) -> dict[str, Command]:
     """The arms of a plan. They can be pulled here, or sent elsewhere if all see the folders of the plan."""
     timed = plan.budget.seconds is not None
+    for arm in plan.arms:
+        if not names_its_slot(arm.texts()):
+            for slot in plan.slots or ():
+                visible_devices(slot, os.environ)  # complains about a GPU that there is not
     folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
     return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
 
@@ -66,7 +72,7 @@ class Command:
             os.close(lock)
         # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
         for n in range(there[-1] + 1 if there else pull.n, pull.n):
-            self._run(Pull(0, pull.arm, n))
+            self._run(Pull(0, pull.arm, n, slot=pull.slot))
         return self._run(pull)
 
     def told(self, pull: Pull) -> None:
@@ -148,10 +154,12 @@ class Command:
             "state": str(self.folder.state),
             "checkpoint": str(self.folder.checkpoint(pull.n)),
             "previous": str(self.folder.checkpoint(pull.n - 1)),
+            "slot": pull.slot,
             "plan": str(self.plan),
             "python": sys.executable,
         }
-        own = {name: expand(value, values) for name, value in self.arm.environment.items()}
+        own = {name: expand(value, {**self.arm.values, **values}) for name, value in self.arm.environment.items()}
+        devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
         self._timed_out = False
         lock = self._lock(mark)
         try:
@@ -163,7 +171,7 @@ class Command:
                 self._process = process = subprocess.Popen(
                     self.arm.argv(values),
                     cwd=self.arm.directory,
-                    env={**os.environ, **own, **variables(values), MARK: mark},
+                    env={**os.environ, **devices, **own, **variables(values), MARK: mark},
                     stdin=subprocess.DEVNULL,
                     stdout=printed,
                     stderr=errors,

@@ -1,14 +1,15 @@
 """Names in braces in the commands of a plan: ``{n}`` becomes the number of the pull, ``{state}`` a folder, and so on.
 
 Programs in command lines are full of braces (awk, f-strings, JSON), so only the known names are replaced. A known name
-in doubled braces stands for itself in single ones; a near miss such as ``{chekpoint}`` is a mistake.
+in doubled braces stands for itself in single ones; a near miss such as ``{chekpoint}`` is a mistake. Lists of a matrix
+add names of their own.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from risingbandits._core.errors import RisingBanditsError
 
@@ -20,11 +21,15 @@ PLACEHOLDERS = {
     "state": ("RISINGBANDITS_STATE", "folder of the arm, kept between its pulls"),
     "checkpoint": ("RISINGBANDITS_CHECKPOINT", "file or folder to write what the arm has learnt by this pull"),
     "previous": ("RISINGBANDITS_PREVIOUS", "the checkpoint of the last pull; not there before the first"),
+    "slot": ("RISINGBANDITS_SLOT", "slot of the pull, such as cuda:0"),
     "plan": ("RISINGBANDITS_PLAN", "folder of the plan"),
     "python": ("RISINGBANDITS_PYTHON", "the Python that runs risingbandits"),
 }
-_BRACED = re.compile(r"\{\{([a-z]+)\}\}|\{([a-z]+)\}")
+_NAME = "[A-Za-z][A-Za-z0-9_-]*"
+_BRACED = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}")
+_OURS = re.compile("[a-z]+")
 _NEAR = 0.85
+_NEAR_LIST = 0.75  # of a matrix, whose names are the plan's own: what looks like one is meant to be one
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
@@ -37,29 +42,39 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     def replaced(match: re.Match[str]) -> str:
         escaped, name = match.groups()
         if escaped is not None:
-            return f"{{{escaped}}}" if escaped in PLACEHOLDERS or _near(escaped) else match.group()
+            known = escaped in PLACEHOLDERS or escaped in values or _near(escaped)
+            return f"{{{escaped}}}" if known else match.group()
         return values.get(name, match.group())
 
     return _BRACED.sub(replaced, text)
 
 
-def check_placeholders(where: str, text: str) -> None:
-    """Complain about a name in braces that is nearly a known one."""
+def check_placeholders(where: str, text: str, more: Collection[str] = ()) -> None:
+    """Complain about a name in braces that is nearly a known one; ``more`` are known too."""
     for escaped, name in _BRACED.findall(text):
-        near = "" if escaped or name in PLACEHOLDERS else _near(name)
+        near = "" if escaped or name in PLACEHOLDERS or name in more else _near(name, more)
         if near:
             raise RisingBanditsError(
                 f"{where} has {{{name}}}, did you mean {{{near}}}? To pass it on as it is, write {{{{{name}}}}}."
             )
 
 
-def first_placeholder(text: str) -> str | None:
-    """The first known name in braces, if there is one.
+def names_in(text: str) -> list[str]:
+    """The names in single braces, known or not.
+
+    >>> names_in("{n} of {arm} {{n}} {print $1}")
+    ['n', 'arm']
+    """
+    return [name for _, name in _BRACED.findall(text) if name]
+
+
+def first_placeholder(text: str, more: Collection[str] = ()) -> str | None:
+    """The first known name in braces, if there is one; ``more`` are known too.
 
     >>> first_placeholder("echo {x} {n}"), first_placeholder("echo $RISINGBANDITS_PULL")
     ('n', None)
     """
-    return next((name for _, name in _BRACED.findall(text) if name in PLACEHOLDERS), None)
+    return next((name for name in names_in(text) if name in PLACEHOLDERS or name in more), None)
 
 
 def variables(values: Mapping[str, str]) -> dict[str, str]:
@@ -71,6 +86,11 @@ def variables(values: Mapping[str, str]) -> dict[str, str]:
     return {PLACEHOLDERS[name][0]: value for name, value in values.items()}
 
 
-def _near(name: str) -> str:
-    close = difflib.get_close_matches(name, PLACEHOLDERS, n=1, cutoff=_NEAR) if len(name) > 2 else []
-    return close[0] if close else ""
+def _near(name: str, more: Collection[str] = ()) -> str:
+    """The known name that ``name`` is nearly; names of a matrix may also be meant in other letters, as {LR}."""
+    meant = [known for known in more if known.casefold() == name.casefold()]
+    if len(name) > 2:
+        meant += difflib.get_close_matches(name, more, n=1, cutoff=_NEAR_LIST)
+        if _OURS.fullmatch(name):
+            meant += difflib.get_close_matches(name, PLACEHOLDERS, n=1, cutoff=_NEAR)
+    return meant[0] if meant else ""

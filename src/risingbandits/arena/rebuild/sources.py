@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.arena.curve_tasks import read_arrays
-from risingbandits.arena.rebuild import lcdb, small_models, tdmpc2
+from risingbandits.arena.rebuild import algoperf, atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
 
 
 class Source(NamedTuple):
@@ -29,17 +30,21 @@ class Source(NamedTuple):
     made_by: str = ""  # the converter that makes it
 
 
-_NAS = "MITAutoML/accelerating_nas, MIT"
+_Arrays = dict[str, npt.NDArray[Any]]
+_NAS = "MITAutoML/accelerating_nas, data, MIT"
 _OURS = "trained by this package"
 SOURCES = {
-    "epochs_metaqnn_cifar10.npz": Source(_NAS, "f765284a5cd53bfb325364a7cff7afff89fb2a05cbd0ea0c749a35fbca653e4d"),
-    "epochs_deep_resnets_tinyimagenet.npz": Source(
-        _NAS, "76b81157ed19abdfc15ba80e04f202f7b2da19a1269ba3b1f049803b1d6b2503"
+    "epochs_metaqnn_cifar10.npz": Source(
+        _NAS, "f765284a5cd53bfb325364a7cff7afff89fb2a05cbd0ea0c749a35fbca653e4d", "epochs"
     ),
-    "epochs_lstm_ptb.npz": Source(_NAS, "9a39f5443d6de1f56601dde716a3baa4ec9827f4798a1a750a269f307c0fb5df"),
+    "epochs_deep_resnets_tinyimagenet.npz": Source(
+        _NAS, "76b81157ed19abdfc15ba80e04f202f7b2da19a1269ba3b1f049803b1d6b2503", "epochs"
+    ),
+    "epochs_lstm_ptb.npz": Source(_NAS, "9a39f5443d6de1f56601dde716a3baa4ec9827f4798a1a750a269f307c0fb5df", "epochs"),
     "atari.npz": Source(
         "google/dopamine, baselines/atari/data, Apache 2.0",
         "63727fe8f55377d2c386208acde06453e8c833472f76e46607a3799a3436b4eb",
+        "atari",
     ),
     "samples_lcdb.npz": Source(
         "Python package lcdb 0.1.0, MIT", "2566505827370240cebdfd4945edfe78ed01fbcedda28cf72a192a8fbecedb4c", "lcdb"
@@ -54,12 +59,14 @@ SOURCES = {
         _OURS, "9b7698a846dfeb8ad6df703f8a4f5457335f671d6217c6fb975652752444a08c", "scikit-learn"
     ),
     "taskset.npz": Source(
-        "google-research/google-research, task_set, Apache 2.0",
+        "machinelearningnuremberg/DPL, data/taskset; TaskSet, Apache 2.0",
         "c033934125f3fe4902471505a7a2b14c403c83b50f3aee8f83ac499308d2d8ac",
+        "taskset",
     ),
     "algoperf.npz": Source(
-        "mlcommons/submissions_algorithms, Apache 2.0",
+        "mlcommons/submissions_algorithms, previous_leaderboards, Apache 2.0",
         "1fe029aba4adaaf87f441abfb97a7b2fc3e79bf7a82efd6a428ceecf5bc109a8",
+        "algoperf",
     ),
     "tdmpc2.npz": Source(
         "nicklashansen/tdmpc2, results, MIT",
@@ -67,13 +74,23 @@ SOURCES = {
         "tdmpc2",
     ),
     "dreamer.npz": Source(
-        "danijar/dreamerv3, scores, MIT", "e2956db96385f296821b286b1258b1f4045158509eb4d87e3c0fcd47de9ef9e5"
+        "danijar/dreamerv3, scores, MIT",
+        "e2956db96385f296821b286b1258b1f4045158509eb4d87e3c0fcd47de9ef9e5",
+        "dreamer",
     ),
 }
-CONVERTERS = ("lcdb", "scikit-learn", "tdmpc2")
+_FOLDERS: dict[str, tuple[str, Callable[[Path], dict[str, _Arrays]]]] = {  # what is read, and the files made of it
+    "epochs": (epochs.SOURCE, epochs.convert),
+    "atari": (atari.SOURCE, lambda folder: {"atari.npz": atari.convert(folder)}),
+    "taskset": (taskset.SOURCE, lambda folder: {"taskset.npz": taskset.convert(folder)}),
+    "algoperf": (algoperf.SOURCE, lambda folder: {"algoperf.npz": algoperf.convert(folder)}),
+    "tdmpc2": (tdmpc2.SOURCE, lambda folder: {"tdmpc2.npz": tdmpc2.convert(folder)}),
+    "dreamer": (dreamer.SOURCE, lambda folder: {"dreamer.npz": dreamer.convert(folder)}),
+}
+CONVERTERS = ("lcdb", "scikit-learn", *_FOLDERS)
 
 
-def checksum(arrays: dict[str, npt.NDArray[Any]]) -> str:
+def checksum(arrays: _Arrays) -> str:
     """Of the arrays of a file.
 
     >>> checksum({"a": np.arange(3)})[:8] == checksum({"a": np.arange(4)})[:8]
@@ -110,15 +127,16 @@ def rebuild(family: str, folder: Path, source: Path | None = None) -> dict[str, 
     ``source`` is the file or folder that a converter reads; lcdb finds the one of the installed package itself.
     """
     check_choice("family", family, CONVERTERS)
-    made: dict[str, dict[str, npt.NDArray[Any]]]
+    made: dict[str, _Arrays]
     if family == "scikit-learn":
         made = {f"sklearn_{name}.npz": small_models.train(name) for name in small_models.DATA_SETS}
     elif family == "lcdb":
         made = {"samples_lcdb.npz": lcdb.convert(_checked(lcdb.database() if source is None else source, lcdb.SHA256))}
-    elif source is None:
-        raise RisingBanditsError("source must be the folder results of a copy of nicklashansen/tdmpc2, got none.")
     else:
-        made = {"tdmpc2.npz": tdmpc2.convert(source)}
+        what, convert = _FOLDERS[family]
+        if source is None:
+            raise RisingBanditsError(f"source must be {what}, got none.")
+        made = convert(source)
     folder.mkdir(parents=True, exist_ok=True)
     for name, arrays in made.items():
         content = io.BytesIO()

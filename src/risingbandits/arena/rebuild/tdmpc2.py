@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError
 
+SOURCE = "the folder results of a copy of nicklashansen/tdmpc2"
+_TASK = "U28"  # as wide as the longest name of all tasks
 METHODS = ("dreamerv3", "sac", "tdmpc", "tdmpc2-pixels", "tdmpc2")
 TASKS = frozenset(
     [
@@ -85,13 +87,13 @@ def convert(results: Path, tasks: Collection[str] = TASKS) -> dict[str, npt.NDAr
                 by_seed = _runs(path)
                 runs += [(path.stem, method, seed, *zip(*points, strict=True)) for seed, points in by_seed.items()]  # type: ignore[misc]
     if not runs:
-        raise RisingBanditsError(f"source must be the folder results of a copy of nicklashansen/tdmpc2, got {results}.")
+        raise RisingBanditsError(f"source must be {SOURCE}, got {results}.")
     task, method_of, seeds, steps, values = zip(*runs, strict=True)
     return {
         "offset": np.cumsum([0, *map(len, steps)]),
         "step": np.concatenate([np.array(own, np.int64) for own in steps]),
         "value": np.concatenate([np.array(own, np.float32) for own in values]),
-        "task": np.array(task),
+        "task": np.array(task, _TASK),
         "method": np.array(method_of),
         "seed": np.array(seeds, np.int16),
     }

@@ -146,6 +146,7 @@ class ASHA(recent_means.RecentPolicy):
     summary = "successive halving without waiting, for many workers"
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "targets"})
+    in_order = True
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)

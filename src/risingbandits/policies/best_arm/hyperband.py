@@ -165,6 +165,7 @@ class Hyperband(recent_means.RecentPolicy):
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "rungs"})
     needs_horizon = True
+    in_order = True
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)

@@ -103,7 +103,7 @@ class SelectiveRace(_phases.PhasePolicy):
     Use it to find the arm to keep when each gets better with use, above all with few pulls per arm. Early values of
     real training curves say little, and sometimes the wrong thing: one good arm out of a known dozen is worth more than
     the best out of fifty strangers. Arms are opened in the order of their numbers, so put the promising ones first, or
-    shuffle them. Like `RSR` it needs no noise level and does not extrapolate.
+    shuffle them, as an allocator does. Like `RSR` it needs no noise level and does not extrapolate.
 
     Parameters
     ----------
@@ -135,6 +135,7 @@ class SelectiveRace(_phases.PhasePolicy):
 
     name = "selective-race"
     summary = "opens the arms that it can afford to know, drops one by one"
+    in_order = True
 
     depth: float = number(10.0, minimum=1.0)
     power: float = number(0.5, minimum=0.0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from risingbandits.allocation.status import standing
+from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.store_follower import Follower
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def watch_terminal(store: str | Path, console: Console) -> None:
                 time.sleep(_EVERY)
 
 
+def _how_far(log: AllocationLog) -> str:
+    """How far it is; how long it will take and how fast it is only while pulls run."""
+    progress = log.progress(time.time())
+    return str(progress) if log.ledger.in_flight else progress.percent()
+
+
 def view(follower: Follower) -> RenderableType:
     """What is shown: the budget as a bar, the arms, where it stands, the last decision and the last failure."""
     from rich.console import Group
@@ -48,7 +55,7 @@ def view(follower: Follower) -> RenderableType:
     bar = "█" * round(_BAR * done) + "░" * (_BAR - round(_BAR * done))
     lines: list[RenderableType] = [
         Text(follower.shown_store, style="bold"),
-        Text(f"{bar} {100 * done:.1f} %"),
+        Text(f"{bar} {_how_far(log)}"),
         log.arms_table(_MOST_ARMS).rich(),
     ]
     if len(log.arms) > _MOST_ARMS:

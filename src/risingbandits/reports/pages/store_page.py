@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.status import spent, standing
+from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
@@ -34,7 +36,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     Its blocks are the same at any time, only their contents change. A ``brief`` one has only those that cost nothing to
     make, for a live view between two whole pages.
     """
-    summary = Section("summary", "At a glance", [Facts("tiles", _tiles(log), "tiles")])
+    summary = Section("summary", "At a glance", [Facts("tiles", _tiles(log, live), "tiles")])
     failures = Section("failures", "Failures", [_failures(log)])
     title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
     event = log.last_id if live else None
@@ -54,14 +56,18 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     return Page(title, standing(log.ledger), sections, event)
 
 
-def _tiles(log: AllocationLog) -> list[tuple[str, str]]:
+def _tiles(log: AllocationLog, live: bool) -> list[tuple[str, str]]:
     ledger = log.ledger
+    progress = log.progress(time.time()) if live else log.progress()
+    rates = [("time left", progress.left()), ("throughput", progress.throughput())] if live else []
     retired = sum(arm.retired is not None for arm in log.arms)
     return [
         ("recommended", ledger.recommend() if ledger.told else "nothing told yet"),
         (f"spent ({log.unit})", spent(ledger).removesuffix(f" {log.unit}")),
         ("pulls told", f"{ledger.told:,}"),
         ("pulls in flight", f"{len(ledger.in_flight):,}"),
+        ("done", progress.percent()),
+        *((name, said if said and ledger.in_flight else "-") for name, said in rates),
         ("failed or expired", f"{log.n_failures:,}"),
         ("arms", f"{len(log.arms):,}" + (f", {retired:,} retired" if retired else "")),
         ("first event (UTC)", clock(log.first_time)),
@@ -88,8 +94,16 @@ def _arms(key: str, table: TextTable, there: int, marked: str | None, mark: str)
 
 def _failures(log: AllocationLog) -> Table:
     words = {"fail": "failed", "expire": "expired"}
+    elsewhere = several_hosts(event.worker for event in log.failures)
     rows = [
-        (clock(event.time), event.arm, f"{event.n:,}", words[event.kind], event.text or "-", event.worker or "-")
+        (
+            clock(event.time),
+            event.arm,
+            f"{event.n:,}",
+            words[event.kind],
+            event.text or "-",
+            in_short(event.worker, elsewhere) if event.worker else "-",
+        )
         for event in reversed(log.failures)
     ]
     header = ("time (UTC)", "arm", "pull of the arm", "what", "reason", "worker")
@@ -113,13 +127,13 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
     return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]
 
 
-def clock(time: float | None) -> str:
+def clock(moment: float | None) -> str:
     """A time of the store in UTC, to the second.
 
     >>> clock(0.0), clock(None)
     ('1970-01-01 00:00:00', '-')
     """
-    return "-" if time is None else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return "-" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _setting(value: object) -> str:

@@ -1,0 +1,241 @@
+"""The arms of a plan: the tables ``[[arms]]`` and ``[matrix]``, on the ground of ``[defaults]``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int, shown
+from risingbandits.allocation.commands import output
+from risingbandits.allocation.commands.matrix import Matrix, check_used, written_values
+from risingbandits.allocation.commands.placeholders import (
+    PLACEHOLDERS,
+    check_placeholders,
+    expand,
+    first_placeholder,
+    names_in,
+)
+from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table
+from risingbandits.allocation.settings import Check, check_arm_name, check_arm_settings
+
+
+@dataclass(frozen=True)
+class CommandArm:
+    """An arm that is pulled by running a command.
+
+    Attributes
+    ----------
+    name : str
+        Name of the arm.
+    command : tuple of str, or str
+        Program and arguments, or a text for the shell where ``shell`` is true.
+    directory : Path
+        Where the command runs.
+    environment : dict
+        Variables besides those of risingbandits and of the process.
+    timeout : float or None
+        Seconds after which a pull is ended and has failed.
+    max_pulls : int or None
+        Pulls after which the arm is finished.
+    shell : bool
+        Whether ``/bin/sh`` interprets the command.
+    max_output : int
+        Bytes of standard output, and of standard error, that are kept of each pull.
+    settings : dict
+        What the arm is, in numbers and words, for the table of arms and for priors.
+    values : dict
+        What names of the plan's matrix stand for in its command and environment.
+    """
+
+    name: str
+    command: tuple[str, ...] | str
+    directory: Path
+    environment: dict[str, str]
+    timeout: float | None = None
+    max_pulls: int | None = None
+    shell: bool = False
+    max_output: int = output.DEFAULT
+    settings: dict[str, float | str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+
+    def argv(self, values: dict[str, str]) -> list[str]:
+        """What is executed, with the placeholders filled in; a command for the shell is left alone."""
+        if isinstance(self.command, str):
+            return ["/bin/sh", "-c", self.command]
+        return [expand(argument, {**self.values, **values}) for argument in self.command]
+
+    def as_text(self) -> str:
+        """The command as a shell would be given it: with its values of the matrix, and the variables that hold some.
+
+        >>> arm = CommandArm("a", ("learn", "{n}"), Path(), {"LR": "{lr}", "X": "1"}, values={"lr": "0.1"})
+        >>> arm.as_text()
+        "LR=0.1 learn '{n}'"
+        """
+        own = {
+            name: text for name, text in self.environment.items() if any(key in self.values for key in names_in(text))
+        }
+        set_before = [f"{name}={shlex.quote(expand(text, self.values))}" for name, text in own.items()]
+        parts = self.argv({}) if self.values and not self.shell else self.command
+        return " ".join([*set_before, parts if isinstance(parts, str) else shlex.join(parts)])
+
+    def texts(self) -> list[str]:
+        """Where names in braces may stand."""
+        return [*([self.command] if isinstance(self.command, str) else self.command), *self.environment.values()]
+
+
+# -- what is allowed ------------------------------------------------------------------------------------------------
+
+
+def _arm_name(where: str, value: Any) -> str:
+    if check_arm_name(value, where) != value.strip():
+        raise RisingBanditsError(f"{where} must have no blanks around it, got {shown(value)}.")
+    return str(value)
+
+
+def _environment(where: str, value: Any) -> dict[str, str]:
+    """Texts by the names of variables; numbers are taken as they are written in Python."""
+    ours = {variable for variable, _ in PLACEHOLDERS.values()}
+    found = {}
+    for name, written in read_table(f"{where}.", value, None).items():
+        path = key_path(f"{where}.", name)
+        text = str(written) if isinstance(written, int | float) and not isinstance(written, bool) else written
+        if not isinstance(text, str) or "\0" in text:
+            raise RisingBanditsError(f"{path} must be a text, got {shown(written)}.")
+        if not name or "=" in name or "\0" in name:
+            raise RisingBanditsError(f"{path} must have a name without '='.")
+        if name in ours:
+            raise RisingBanditsError(f"{path} is set by risingbandits itself.")
+        found[name] = text
+    return found
+
+
+DEFAULTS: dict[str, Check] = {
+    "command": lambda where, value: value,  # see _command: what is allowed depends on shell
+    "directory": check_text,
+    "environment": _environment,
+    "max_output": partial(check_positive_int, minimum=output.LEAST),
+    "shell": check_flag,
+    "timeout": partial(check_finite, above=0),
+}
+_ARM: dict[str, Check] = {
+    **DEFAULTS,
+    "name": _arm_name,
+    "max_pulls": check_positive_int,
+    "settings": check_arm_settings,
+}
+
+
+# -- arms -----------------------------------------------------------------------------------------------------------
+
+
+def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandArm, ...]:
+    """The arms that are written one by one, and then those of the matrix."""
+    matrix: Matrix = values.get("matrix", Matrix())
+    everyone = CommandArm(name="", command=(), directory=folder, environment={})
+    common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder, matrix.keys)
+    arms: dict[str, tuple[CommandArm, str]] = {}  # by their names in lower case, and where they stand
+    for number, entry in enumerate(values.get("arms", ())):
+        place = f"arms[{number}]"
+        where = f"{here}{place}."
+        arm = _arm(where, {"name": None} | read_table(where, entry, _ARM), common, folder, matrix.keys)
+        _arm_name(f"{where}name", arm.name)
+        own = replace(arm, values=written_values(entry.get("settings", {}), matrix.keys))
+        for name in matrix.keys:
+            if name not in own.values and any(name in names_in(text) for text in own.texts()):
+                raise RisingBanditsError(
+                    f"{here}{place} has no {{{name}}}: give it settings = {{ {name} = ... }}, or a command of its own."
+                )
+        _add(arms, own, here, place, folder)
+    if matrix.arms:
+        check_used(f"{here}matrix", matrix.keys, common.texts())
+    for name, chosen in matrix.arms:
+        _arm_name(f"{here}matrix.name", name)
+        settings = check_arm_settings(f"{here}matrix", chosen)
+        own = replace(common, name=name, settings=settings, values=written_values(chosen))
+        _add(arms, own, here, "matrix", folder)
+    return tuple(arm for arm, _ in arms.values())
+
+
+def _add(arms: dict[str, tuple[CommandArm, str]], arm: CommandArm, here: str, place: str, folder: Path) -> None:
+    """Add an arm that can be run and is named like no other."""
+    where = f"{here}{place}."
+    if not arm.command:
+        place = "defaults" if place == "matrix" else place
+        raise RisingBanditsError(f'{here}{place}.command must be given, such as command = ["python3", "learn.py"].')
+    if arm.name.casefold() in arms:
+        known, other = arms[arm.name.casefold()]
+        difference = "" if arm.name == known.name else " but for upper and lower case"
+        raise RisingBanditsError(f"{where}name is {arm.name!r}, which is that of {other}{difference}.")
+    if not arm.shell:
+        _check_program(f"{where}command[0]", arm, folder)
+    arms[arm.name.casefold()] = arm, place
+
+
+def _arm(where: str, said: dict[str, Any], common: CommandArm, folder: Path, lists: tuple[str, ...]) -> CommandArm:
+    """An arm as a table says it; what the table does not say is as in ``common``; ``lists`` are those of a matrix."""
+    shell = said.get("shell", common.shell)
+    changes: dict[str, Any] = {**said, "environment": {**common.environment, **said.get("environment", {})}}
+    for name, text in said.get("environment", {}).items():
+        check_placeholders(key_path(f"{where}environment.", name), text, lists)
+    if "command" in said:
+        changes["command"] = _command(f"{where}command", said["command"], shell, lists)
+    elif shell != common.shell:
+        changes["command"] = ()
+    if "directory" in said:
+        changes["directory"] = folder / said["directory"]
+        if not os.path.isdir(changes["directory"]):  # Path.is_dir raises for names that are too long
+            raise RisingBanditsError(f"{where}directory must be a folder that exists, got {shown(said['directory'])}.")
+    return replace(common, **changes)
+
+
+def _command(where: str, value: Any, shell: bool, lists: tuple[str, ...]) -> tuple[str, ...] | str:
+    if shell:
+        if not isinstance(value, str) or not value.strip() or "\0" in value:
+            raise RisingBanditsError(
+                f"{where} must be a text for the shell, because shell is true, got {shown(value)}."
+            )
+        used = first_placeholder(value, lists)
+        if used is not None:
+            # Put into a text that a shell reads, a name such as "a; rm -r ." would be run.
+            variable = PLACEHOLDERS[used][0] if used in PLACEHOLDERS else used.upper().replace("-", "_")
+            first = "" if used in PLACEHOLDERS else f', with environment = {{ {variable} = "{{{used}}}" }}'
+            raise RisingBanditsError(
+                f'{where} has {{{used}}}, but in a shell it must be "${variable}", in quotes{first}.'
+            )
+        return value
+    like = '["python3", "learn.py"]'
+    if isinstance(value, str):
+        raise RisingBanditsError(
+            f"{where} must be a list such as {like}, got a text; shell = true runs texts in a shell."
+        )
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(part, str) and "\0" not in part for part in value)
+    ):
+        raise RisingBanditsError(f"{where} must be a list of texts such as {like}, got {shown(value)}.")
+    for number, part in enumerate(value):
+        check_placeholders(f"{where}[{number}]", part, lists)
+    return tuple(value)
+
+
+def _check_program(where: str, arm: CommandArm, folder: Path) -> None:
+    """The program must be there now: better one sentence at once than an arm that fails at every pull."""
+    known = {**arm.values, "plan": str(folder), "python": sys.executable, "arm": arm.name}
+    program = expand(arm.command[0], known)
+    if first_placeholder(program) is not None:
+        return  # differs from pull to pull
+    if os.sep in program:
+        path = arm.directory / program
+        found = os.path.isfile(path) and os.access(path, os.X_OK)
+    else:
+        search = arm.environment.get("PATH", os.environ.get("PATH", os.defpath))
+        found = bool(program) and shutil.which(program, path=search) is not None
+    if not found:
+        raise RisingBanditsError(f"{where} must be a program that can be run, {program!r} is not found.")

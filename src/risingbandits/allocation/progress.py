@@ -1,0 +1,114 @@
+"""How far an allocation is: the share of the budget that is spent, the time that is left, and the pulls in a minute."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.ledger import Ledger
+
+_MINUTE, _HOUR, _DAY = 60.0, 3_600.0, 86_400.0
+
+
+class Progress(NamedTuple):
+    """How far it is.
+
+    Examples
+    --------
+    >>> print(Progress(0.383, 741.0, 4.2))
+    38 %, about 12 min left, 4.2 pulls a minute
+    >>> print(Progress(0.0, None, None))
+    0 %
+    """
+
+    share: float  #: of the budget, from 0 to 1
+    seconds_left: float | None  #: None where it cannot be known
+    per_minute: float | None  #: pulls, None where that cannot be known
+
+    def percent(self) -> str:
+        """The share; 100 % only when all is spent.
+
+        >>> Progress(0.999, None, None).percent(), Progress(1.0, None, None).percent()
+        ('99 %', '100 %')
+        """
+        return f"{math.floor(100.0 * self.share + 1e-9)} %"
+
+    def left(self) -> str:
+        """The time that is left in words."""
+        return "" if self.seconds_left is None else f"about {in_words(self.seconds_left)}"
+
+    def throughput(self) -> str:
+        """Pulls in the unit of time that has some.
+
+        >>> [Progress(0.5, None, rate).throughput() for rate in (600.0, 4.2, 0.05)]
+        ['10 pulls a second', '4.2 pulls a minute', '3 pulls an hour']
+        """
+        if self.per_minute is None:
+            return ""
+        for factor, unit in ((1 / 60.0, "second"), (1.0, "minute")):
+            if self.per_minute * factor >= 1.0:
+                return f"{_two_digits(self.per_minute * factor)} pulls a {unit}"
+        return f"{_two_digits(60.0 * self.per_minute)} pulls an hour"
+
+    def __str__(self) -> str:
+        left = self.left()
+        return ", ".join(part for part in (self.percent(), f"{left} left" if left else "", self.throughput()) if part)
+
+
+def progress_of(ledger: Ledger, pace: Pace, now: float | None = None) -> Progress:
+    """How far ``ledger`` is, if pulls take as long as they did lately, as many at a time.
+
+    ``now`` is the time by the store's clock; without it what running pulls have done so far is not counted.
+    """
+    share = min(1.0, ledger.spent / ledger.settings.budget.amount)
+    seconds, left = pace.seconds(), _pulls_left(ledger, pace)
+    if ledger.finished or seconds is None or left is None:
+        return Progress(share, None, None)
+    # At the end there are fewer pulls than workers, and the last ones take as long as any.
+    workers = max(1.0, min(max(pace.workers(), len(ledger.in_flight)), left))
+    done = 0.0
+    for flight in ledger.in_flight.values():
+        so_far = 0.0 if now is None else now - flight.asked
+        done += min(max(0.0, so_far), pace.usual(flight.arm.name) or 0.0)
+    rate = 60.0 * workers / seconds if seconds > 0.0 else None
+    return Progress(share, max(0.0, left * seconds - done) / workers, rate)
+
+
+def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:
+    """Pulls until the budget is spent, or all arms have had theirs; None where nothing is known of what they cost."""
+    left = ledger.settings.budget.amount - ledger.spent
+    if ledger.settings.budget.pulls is None:
+        costs = [_mean_cost(ledger, name) for name in pace.lately() if name in ledger.by_name]
+        if not sum(costs) > 0.0:
+            return None
+        left *= len(costs) / sum(costs)
+    able = (arm for arm in ledger.arms if arm.retired is None)
+    return max(0.0, min(left, sum(math.inf if arm.limit is None else arm.limit - len(arm.rewards) for arm in able)))
+
+
+def _mean_cost(ledger: Ledger, name: str) -> float:
+    arm = ledger.by_name[name]
+    pulls = len(arm.rewards) - arm.warm
+    return arm.cost / pulls if pulls else 0.0
+
+
+def in_words(seconds: float) -> str:
+    """A length of time with one or two units.
+
+    >>> [in_words(seconds) for seconds in (0.2, 45, 741, 12_060, 200_000)]
+    ['1 s', '45 s', '12 min', '3 h 21 min', '2 d 8 h']
+    """
+    if seconds < _MINUTE:
+        return f"{max(1, math.ceil(seconds))} s"
+    if seconds < _HOUR:
+        return f"{round(seconds / _MINUTE)} min"
+    if seconds < _DAY:
+        hours, rest = divmod(round(seconds / _MINUTE), 60)
+        return f"{hours} h {rest} min"
+    days, rest = divmod(round(seconds / _HOUR), 24)
+    return f"{days} d {rest} h"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10.0 else f"{value:.2g}"

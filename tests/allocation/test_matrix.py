@@ -1,0 +1,242 @@
+"""Matrix plans: an arm for each combination, its values in its command and its settings, and every mistake named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from risingbandits import RisingBanditsError
+from risingbandits.allocation import open_reader
+from risingbandits.allocation.commands.matrix import MOST_ARMS, read_matrix
+from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.cli import run
+
+HEAD = 'budget = 12\n[defaults]\ncommand = ["echo", "--lr={lr}", "{width}", "{n}"]\n'
+MATRIX = "[matrix]\nlr = [0.1, 0.01]\nwidth = [64, 128]\n"
+
+
+def read(folder: Path, text: str) -> Plan:
+    """The plan with this text."""
+    (folder / "plan.toml").write_text(text)
+    return read_plan(folder / "plan.toml")
+
+
+def refused(folder: Path, text: str) -> str:
+    """What is said about a plan, without its path."""
+    with pytest.raises(RisingBanditsError) as error:
+        read(folder, text)
+    return str(error.value).removeprefix(f"{folder / 'plan.toml'}, ")
+
+
+# -- what it makes ---------------------------------------------------------------------------------------------------
+
+
+def test_an_arm_for_each_combination(tmp_path: Path) -> None:
+    arms = read(tmp_path, HEAD + MATRIX).arms
+    assert [arm.name for arm in arms] == [
+        "lr=0.1,width=64",
+        "lr=0.1,width=128",
+        "lr=0.01,width=64",
+        "lr=0.01,width=128",
+    ]
+    assert arms[1].argv({"n": "7"}) == ["echo", "--lr=0.1", "128", "7"]
+    assert arms[1].settings == {"lr": 0.1, "width": 128}
+
+
+def test_settings_are_those_of_the_allocator(tmp_path: Path) -> None:
+    plan = read(tmp_path, HEAD + MATRIX)
+    assert plan.settings["arm_settings"]["lr=0.01,width=64"] == {"lr": 0.01, "width": 64}
+
+
+AXES = st.dictionaries(
+    st.sampled_from(["lr", "width", "bias", "opt"]),
+    st.lists(st.sampled_from([0.1, 1, 64, True, False, "adam", ""]), min_size=1, max_size=3, unique_by=repr),
+    min_size=1,
+)
+
+
+@given(AXES, st.data())
+def test_like_the_plain_product(lists: dict[str, list[Any]], data: st.DataObject) -> None:
+    """Nested loops, and a combination is left out if any entry of ``exclude`` is part of it."""
+    keys = st.lists(st.sampled_from(sorted(lists)), unique=True, min_size=1)
+    exclude = [
+        {key: data.draw(st.sampled_from(lists[key])) for key in data.draw(keys)}
+        for _ in range(data.draw(st.integers(0, 2)))
+    ]
+    combinations: list[dict[str, Any]] = [{}]
+    for key, values in lists.items():
+        combinations = [{**before, key: value} for before in combinations for value in values]
+    written = [{key: repr(value) for key, value in entry.items()} for entry in exclude]
+    expected = []
+    for combination in combinations:
+        texts = {key: repr(value) for key, value in combination.items()}
+        if not any(entry.items() <= texts.items() for entry in written):
+            expected.append(combination)
+    table = {**lists, "exclude": exclude}
+    if not expected:
+        with pytest.raises(RisingBanditsError, match="must leave an arm"):
+            read_matrix("matrix", table)
+        return
+    matrix = read_matrix("matrix", table)
+    assert [repr(arm.values) for arm in matrix.arms] == [repr(values) for values in expected]
+    assert len({arm.name for arm in matrix.arms}) == len(expected)
+
+
+def test_booleans_are_not_numbers(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}"]\n[matrix]\nx = [1, true, "on"]\nexclude = [{x = true}]\n'
+    assert [arm.argv({}) for arm in read(tmp_path, text).arms] == [["echo", "1"], ["echo", "on"]]
+    kept = read(tmp_path, text.replace("x = true", "x = 1")).arms
+    assert [(arm.name, arm.argv({})[1]) for arm in kept] == [("x=true", "true"), ("x=on", "on")]
+
+
+def test_names_by_a_template(tmp_path: Path) -> None:
+    arms = read(tmp_path, HEAD + MATRIX + 'name = "net {width} ({lr})"\n').arms
+    assert [arm.name for arm in arms][:2] == ["net 64 (0.1)", "net 128 (0.1)"]
+
+
+def test_beside_arms_that_are_written_one_by_one(tmp_path: Path) -> None:
+    by_settings = '[[arms]]\nname = "wide"\nsettings = { lr = 0.5, width = 999, note = "x" }\n'
+    own_command = '[[arms]]\nname = "other"\ncommand = ["echo", "1"]\n'
+    arms = read(tmp_path, HEAD + by_settings + own_command + MATRIX).arms
+    assert [arm.name for arm in arms][:3] == ["wide", "other", "lr=0.1,width=64"]
+    assert arms[0].argv({})[:3] == ["echo", "--lr=0.5", "999"]
+    assert arms[0].values == {"lr": "0.5", "width": "999"}  # what is no list of the matrix stands for nothing
+
+
+def test_settings_without_a_matrix_stand_for_nothing(tmp_path: Path) -> None:
+    text = 'budget = 3\n[[arms]]\nname = "a"\ncommand = ["echo", "{lr}"]\nsettings = { lr = 0.5 }\n'
+    assert read(tmp_path, text).arms[0].argv({}) == ["echo", "{lr}"]
+
+
+def test_values_are_not_read_again(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}{{x}}{other}"]\n[matrix]\nx = ["{n}", "{arm}"]\n'
+    assert read(tmp_path, text).arms[0].argv({"n": "7", "arm": "a"}) == ["echo", "{n}{x}{other}"]
+
+
+def test_in_the_environment_of_a_shell(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\nshell = true\ncommand = "echo $LR"\nenvironment = { LR = "{lr}" }\n'
+    text += "[matrix]\nlr = [1, 2]\n"
+    assert [arm.as_text() for arm in read(tmp_path, text).arms] == ["LR=1 echo $LR", "LR=2 echo $LR"]
+
+
+def test_a_run_has_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        'budget = 4\npolicy = "round-robin"\n[defaults]\ncommand = ["sh", "-c", "echo $1$DIGIT", "sh", "0.{first}"]\n'
+        'environment = { DIGIT = "{second}" }\n[matrix]\nfirst = [1, 2]\nsecond = [3, 4]\n'
+    )
+    (tmp_path / "plan.toml").write_text(text)
+    assert run(["run", str(tmp_path / "plan.toml")]) == 0
+    capsys.readouterr()
+    with open_reader(tmp_path / "plan.db") as reader:
+        rewards = {arm.name: list(arm.rewards) for arm in reader.ledger().arms}
+    assert rewards == {
+        "first=1,second=3": [0.13],
+        "first=1,second=4": [0.14],
+        "first=2,second=3": [0.23],
+        "first=2,second=4": [0.24],
+    }
+
+
+def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plan.toml").write_text(HEAD + MATRIX + "exclude = [{lr = 0.01}]\n")
+    assert run(["run", str(tmp_path / "plan.toml"), "--check"]) == 0
+    out = capsys.readouterr().out
+    assert "echo --lr=0.1 64 '{n}'" in out
+    assert "echo --lr=0.1 128 '{n}'" in out
+    assert "0.01" not in out
+
+
+# -- mistakes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("matrix", "complaint"),
+    [
+        ("[matrix]\n", "matrix must have one list of values or more, such as lr = [0.1, 0.01]."),
+        ("matrix = 3\n", "matrix must be a table, got 3."),
+        (MATRIX + "x = []", "matrix.x must be a list of values, not empty, got []."),
+        (MATRIX + "x = 3", "matrix.x must be a list of values, not empty, got 3."),
+        (MATRIX + "x = [[1]]", "matrix.x[0] must be a number, a text or a boolean, got [1]."),
+        (MATRIX + "x = [nan]", "matrix.x[0] must be a finite number, got nan."),
+        (MATRIX + 'x = ["a\\nb"]', "matrix.x[0] must be a printable text, got 'a\\nb'."),
+        (MATRIX + "x = [1, 2, 1.0]", "matrix.x must have different values, got 1.0 twice."),
+        (MATRIX + '"a b" = [1]', "matrix.'a b' must begin with a letter and have only letters, digits, _ and -."),
+        (MATRIX + "n = [1, 2]", "matrix.n must have another name, because {n} is the number of the pull of this arm."),
+        (MATRIX + "x = [1, 2]", "matrix.x must be used: write {x} in defaults.command or defaults.environment."),
+        (MATRIX + "name = 3", "matrix.name must be a text that is not empty, got 3."),
+        (MATRIX + 'name = "{rate}"', "matrix.name has {rate}, which is not in the matrix: lr, width."),
+        (
+            MATRIX + 'name = "{widht}"',
+            "matrix.name has {widht}, did you mean {width}? To pass it on as it is, write {{widht}}.",
+        ),
+        (
+            MATRIX + 'name = "net {lr}"',
+            "matrix.name must tell all arms apart, but lr=0.1,width=64 and lr=0.1,width=128 would both be 'net 0.1'.",
+        ),
+        (
+            MATRIX + "exclude = {lr = 0.1}",
+            "matrix.exclude must be a list of tables such as {lr = 0.1}, got {'lr': 0.1}.",
+        ),
+        (MATRIX + "exclude = [{}]", "matrix.exclude[0] must be a table of values such as {lr = 0.1}, got {}."),
+        (MATRIX + "exclude = [{rate = 0.1}]", "matrix.exclude[0].rate must be a list of the matrix: lr, width."),
+        (
+            MATRIX + "exclude = [{lr = 0.1}, {lr = 0.2}]",
+            "matrix.exclude[1].lr excludes nothing: 0.2 is not in [0.1, 0.01].",
+        ),
+        (
+            MATRIX + "exclude = [{lr = 0.1}, {lr = 0.01}]",
+            "matrix.exclude must leave an arm, but excludes all 4 combinations.",
+        ),
+        (
+            MATRIX + '[[arms]]\nname = "LR=0.1,width=64"\ncommand = ["echo"]',
+            "matrix.name is 'lr=0.1,width=64', which is that of arms[0] but for upper and lower case.",
+        ),
+        (
+            MATRIX + '[[arms]]\nname = "a"\nsettings = { lr = 1 }',
+            "arms[0] has no {width}: give it settings = { width = ... }, or a command of its own.",
+        ),
+    ],
+)
+def test_mistakes(tmp_path: Path, matrix: str, complaint: str) -> None:
+    head = HEAD if not matrix.startswith("matrix") else f"{matrix}{HEAD}"
+    assert refused(tmp_path, head + (matrix if head is HEAD else "")) == complaint
+
+
+def test_near_names_in_the_command(tmp_path: Path) -> None:
+    for wrong in ("LR", "widths"):
+        right = "lr" if wrong == "LR" else "width"
+        text = HEAD.replace(f"{{{right}}}", f"{{{wrong}}}") + MATRIX
+        assert f"has {{{wrong}}}, did you mean {{{right}}}?" in refused(tmp_path, text)
+    assert "defaults.command[1] has {LR}" in refused(tmp_path, HEAD.replace("{lr}", "{LR}") + MATRIX)
+
+
+def test_no_command(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\nenvironment = { A = "{lr}" }\n[matrix]\nlr = [1]\n'
+    assert refused(tmp_path, text).startswith("defaults.command must be given")
+
+
+def test_names_in_a_shell(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\nshell = true\ncommand = "echo {weight-decay}"\n[matrix]\nweight-decay = [1]\n'
+    assert refused(tmp_path, text) == (
+        'defaults.command has {weight-decay}, but in a shell it must be "$WEIGHT_DECAY", in quotes, with '
+        'environment = { WEIGHT_DECAY = "{weight-decay}" }.'
+    )
+
+
+def test_a_huge_matrix_is_refused_before_it_is_made() -> None:
+    lists = {letter: list(range(100)) for letter in "abcd"}
+    with pytest.raises(RisingBanditsError) as error:
+        read_matrix("matrix", lists)
+    assert str(error.value) == (
+        f"matrix must have at most {MOST_ARMS:,} combinations, got 100,000,000: 100 x 100 x 100 x 100."
+    )
+    assert len(read_matrix("matrix", {"a": list(range(100)), "b": list(range(100))}).arms) == MOST_ARMS
+
+
+def test_the_name_of_an_arm_may_be_used_instead(tmp_path: Path) -> None:
+    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{arm}"]\n' + MATRIX
+    assert len(read(tmp_path, text).arms) == 4

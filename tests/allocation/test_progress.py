@@ -1,0 +1,250 @@
+"""Share, time left and throughput, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import heapq
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingbandits import Allocator, Budget, Pull
+from risingbandits.allocation.arms.display import Display, _Lines
+from risingbandits.allocation.arms.driver import Driver
+from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.progress import Progress, progress_of
+from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.status import allocation_table, flights_table
+from risingbandits.cli import run
+
+
+class Played:
+    """An allocation whose pulls take as long as they are told to, by so many workers, in the time of the test."""
+
+    def __init__(self, budget: int | Budget, seconds: dict[str, float], workers: int = 1, **settings: object) -> None:
+        given: dict[str, Any] = {"policy": "round-robin", "arms": list(seconds), "budget": budget, **settings}
+        self.ledger, self.pace = Ledger(Settings.make(**given)), Pace()
+        self.seconds, self.workers, self.now = seconds, workers, 1000.0
+        self.ends: list[tuple[float, int, str, int]] = []
+
+    def event(self, kind: str, arm: str, pull: int, n: int, **more: object) -> None:
+        event = Event(self.ledger.last_id + 1, self.now, kind, arm, pull, n, **more)  # type: ignore[arg-type]
+        self.ledger.apply(event)
+        self.pace.take((event,))
+
+    def fill(self) -> None:
+        """Begin what workers and budget allow."""
+        ledger = self.ledger
+        while len(ledger.in_flight) < self.workers and not (ledger.finished or ledger.committed):
+            arm = ledger.decide()
+            if arm is None:
+                return
+            id, n = ledger.last_id + 1, len(arm.rewards) + 1
+            event = Event(id, self.now, "ask", arm.name, id, n, worker="vm:1:2:3:4")
+            ledger.give(event, arm)
+            self.pace.take((event,))
+            heapq.heappush(self.ends, (self.now + self.seconds[arm.name], id, arm.name, n))
+
+    def step(self, cost: float | None = None) -> None:
+        """Until the next pull has ended, and others have begun."""
+        self.fill()
+        end, id, arm, n = heapq.heappop(self.ends)
+        took, self.now = end - self.ledger.in_flight[id].asked, end
+        self.event("tell", arm, id, n, reward=0.5, cost=took if cost is None else cost)
+        self.fill()
+
+    def progress(self) -> Progress:
+        return progress_of(self.ledger, self.pace, self.now)
+
+    def truth(self, cost: float | None = None) -> float:
+        """Play to the end: how long that takes from now."""
+        begun = self.now
+        while not self.ledger.finished:
+            self.step(cost)
+        return self.now - begun
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_equal_pulls(workers: int) -> None:
+    game = Played(40, dict.fromkeys("abcd", 60.0), workers)
+    assert str(game.progress()) == "0 %"
+    for _ in range(10):
+        game.step()
+    found = game.progress()
+    assert found.share == 0.25
+    assert found.per_minute == pytest.approx(workers)
+    assert found.seconds_left == pytest.approx(game.truth(), abs=60.0)
+    assert str(game.progress()) == "100 %"
+
+
+def test_arms_that_differ() -> None:
+    game = Played(100, {"a": 10.0, "b": 100.0, "c": 1000.0})
+    for _ in range(21):
+        game.step()
+    found = game.progress().seconds_left
+    assert found == pytest.approx(game.truth(), rel=0.15)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("budget", [Budget(cost=200.0), Budget(seconds=4000.0)])
+def test_other_budgets(budget: Budget, workers: int) -> None:
+    game = Played(budget, {"a": 20.0, "b": 60.0, "c": 40.0}, workers)
+    cost = 2.0 if budget.seconds is None else None
+    for _ in range(21):
+        game.step(cost)
+    found = game.progress()
+    assert found.share == pytest.approx(game.ledger.spent / budget.amount)
+    assert 0.1 < found.share < 0.9
+    assert found.seconds_left == pytest.approx(game.truth(cost), rel=0.1)
+
+
+def test_one_pull_that_hangs_makes_no_difference() -> None:
+    game = Played(50, {"a": 10.0, "b": 10.0})
+    for number in range(20):
+        game.seconds["a"] = 5000.0 if number == 12 else 10.0
+        game.step()
+    assert game.progress().seconds_left == pytest.approx(game.truth())
+
+
+def test_a_night_between_two_runs_makes_no_difference() -> None:
+    game = Played(50, {"a": 10.0, "b": 10.0})
+    for _ in range(10):
+        game.step()
+    (_, id, arm, n) = game.ends.pop()  # its process was killed, and is found out in the morning
+    game.now += 40_000.0
+    game.event("expire", arm, id, n)
+    for _ in range(3):
+        game.step()
+    found = game.progress().seconds_left
+    assert found == pytest.approx(game.truth())
+
+
+def test_limits_of_arms_end_a_run_earlier() -> None:
+    game = Played(1000, {"a": 10.0, "b": 10.0}, max_pulls=5)
+    for _ in range(4):
+        game.step()
+    assert game.progress().seconds_left == pytest.approx(60.0)
+    assert game.truth() == pytest.approx(60.0)
+
+
+def test_the_last_pulls_take_as_long_as_any() -> None:
+    game = Played(9, dict.fromkeys("abcd", 100.0), workers=4)
+    for _ in range(8):
+        game.step()
+    assert game.progress().seconds_left == pytest.approx(100.0)
+
+
+def test_what_running_pulls_have_done_counts() -> None:
+    game = Played(4, {"a": 100.0})
+    game.step()
+    game.now += 30.0
+    assert game.progress().seconds_left == pytest.approx(270.0)
+    game.now += 500.0  # longer than usual: it may end at any time
+    assert game.progress().seconds_left == pytest.approx(200.0)
+    assert progress_of(game.ledger, game.pace).seconds_left == pytest.approx(300.0)
+
+
+def test_pulls_that_take_no_time() -> None:
+    game = Played(4, {"a": 0.0})
+    game.step()
+    assert game.progress() == Progress(0.25, 0.0, None)
+    free = Played(Budget(cost=10.0), {"a": 1.0})
+    free.step(cost=0.0)
+    assert free.progress() == Progress(0.0, None, None)
+
+
+def test_a_driver_feeds_its_display() -> None:
+    """With a clock of its own: two seconds for each pull, failed ones are not counted."""
+
+    class Watching(Display):
+        def __init__(self) -> None:
+            self.seen: list[tuple[float | None, list[str]]] = []
+
+        def started(self, pull: Pull) -> None:
+            pass
+
+        def told(self, pull: Pull, reward: float) -> None:
+            self.seen.append((self.pace.seconds(), self.pace.lately()))
+
+    times = iter(range(0, 10_000, 2))
+    fails = {3}
+
+    def arm(pull: Pull) -> float:
+        if pull.n in fails:
+            fails.remove(pull.n)
+            raise OSError("once")
+        return 0.5
+
+    allocator, display = Allocator({"a": arm}, 4), Watching()
+    driver = Driver(allocator, {"a": arm}, 1, display)
+    driver.pace = display.pace = Pace(clock=lambda: float(next(times)))
+    driver.run()
+    assert display.seen == [(2.0, ["a"] * n) for n in (1, 2, 3, 4)]
+    assert not driver.pace._began
+
+
+def test_the_pace_goes_on_with_a_store(tmp_path: Path) -> None:
+    with Allocator(["a", "b"], 9, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        first = allocator.ask()
+        assert first is not None
+        allocator.ask()
+        allocator.tell(first, 0.5)
+        pace = Pace.of(allocator.store)
+        assert pace.lately() == ["a"]
+        assert pace.workers() == 2.0
+        assert not pace._began
+
+
+def test_lines_say_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    game = Played(8, {"a": 90.0})
+    game.step()
+    game.step()
+
+    class Holder:
+        ledger = game.ledger
+
+    lines = _Lines(Holder())  # type: ignore[arg-type]
+    lines.pace = game.pace
+    lines.told(Pull(3, "a", 2), 0.5)
+    said = capsys.readouterr().err
+    assert said.startswith("a 2: 0.5  (2 of 8 pulls, 25 %, about ")
+    assert said.endswith(" left, 40 pulls an hour)\n")
+
+
+def test_show_says_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Allocator(["a", "b"], 8, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        for _ in range(2):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, 0.5)
+        assert run(["show", str(tmp_path / "run.db")]) == 0
+        assert "Running" not in capsys.readouterr().out
+        allocator.ask(slot="cuda:0")
+        assert run(["show", str(tmp_path / "run.db")]) == 0
+    out = capsys.readouterr().out
+    assert "Running: 25 %, about 1 s left" in out
+    assert "cuda:0" in out
+
+
+def test_where_a_pull_runs_is_said_in_short() -> None:
+    game = Played(9, dict.fromkeys("abc", 1.0), workers=2)
+    game.fill()
+    assert allocation_table(game.ledger)["a"].why == "pull 1 runs"
+    first, second = game.ledger.in_flight.values()
+    first.slot = "cuda:1"
+    assert allocation_table(game.ledger)["a"].why == "pull 1 runs on cuda:1"
+    second.worker = "other:7:1:1:1"
+    assert allocation_table(game.ledger)["a"].why == "pull 1 runs on cuda:1, vm, process 1"
+    assert allocation_table(game.ledger)["b"].why == "pull 1 runs on other, process 7"
+    assert flights_table(game.ledger).header[-1] == "slot"
+
+
+def test_percentages_do_not_promise_too_much() -> None:
+    assert [Progress(share, None, None).percent() for share in (0.0, 0.29, 0.9999, 1.0)] == [
+        "0 %",
+        "29 %",
+        "99 %",
+        "100 %",
+    ]
