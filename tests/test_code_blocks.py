@@ -27,6 +27,7 @@ GIVEN = {
 SHORTER = {"budget=500": "budget=12"}
 ELSEWHERE = re.compile("RisingScheduler")  # with what comes out, in test_ray_tune
 RAY = re.compile(r"\bray\b|RayArms")
+ARM = "\n[[arms]]\nname = 'a'\ncommand = ['{python}', '{plan}/learn.py']\n"
 LEARNER = 'import os\nprint(0.5 if os.environ.get("RATE") == "0.1" else 0.6)\n'
 
 
@@ -62,9 +63,7 @@ def test_python(block: Block, tmp_path: Path) -> None:
 def test_plan(block: Block, tmp_path: Path) -> None:
     plan = tomllib.loads(block.text)
     head = "" if "budget" in plan else "budget = 6\n"
-    tail = (
-        "" if {"arms", "matrix"} & set(plan) else "\n[[arms]]\nname = 'a'\ncommand = ['{python}', '{plan}/learn.py']\n"
-    )
+    tail = "" if {"arms", "matrix"} & set(plan) else ARM
     (tmp_path / "plan.toml").write_text(head + block.text + tail)
     (tmp_path / "learn.py").write_text(LEARNER)
     run([sys.executable, "-m", "risingbandits", "run", "plan.toml", "--check"], tmp_path)
