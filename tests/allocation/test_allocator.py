@@ -138,7 +138,7 @@ def test_every_policy_serves_with_arms_in_flight(name: str) -> None:
             allocator.tell(pull, float(rng.random()))
     assert allocator.spent == 80
     text = str(allocator.explain())
-    assert len(text.splitlines()) == 6, text
+    assert len(text.splitlines()) >= 8, text  # a title, a header, four arms, reasons
 
 
 def test_minimize_is_maximize_upside_down() -> None:
@@ -432,8 +432,11 @@ def test_explain_says_why_and_changes_nothing() -> None:
     assert table["gone"].why == "too dear"
     following = [row.arm for row in table.rows if row.why.startswith("next")]
     assert following == [asked(allocator).arm]
-    for column in ("level", "trend", "width", "value", "pulls", "cost", "status", "why"):
-        assert column in str(table)
+    lines = str(table).splitlines()
+    assert lines[1].split() == ["arm", "pulls", "level", "width", "status", "why"], (
+        "columns without numbers are left out"
+    )
+    assert lines[-1] == f"next: {following[0]}, never pulled"
 
 
 def test_asyncio() -> None:

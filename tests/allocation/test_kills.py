@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
@@ -113,6 +115,49 @@ def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) ->
         assert [reader.ledger().opened[event.n].name for event in bound] == [event.arm for event in bound]
 
 
+@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(kills: int, place: str, tmp_path: Path) -> None:
+    """Each time the budget is spent or nearly so another process extends it, with a new arm, and may be killed."""
+    rng = np.random.default_rng(7)
+    Allocator(ARMS, budget=20, store=place, policy="epsilon-greedy", seed=1).close()
+    crew = Crew(place, tmp_path)
+    said: list[str] = []
+    try:
+        for _ in range(WORKERS):
+            crew.start()
+        for number in range(kills):
+            with Allocator.open(place) as allocator:
+                budget = int(allocator.spent) + 40
+                program = f"""
+from risingbandits import Allocator
+allocator = Allocator.open({place!r})
+allocator.extend(budget=allocator.settings.budget.pulls + {budget}, arms=["extra{number}"])
+print("done", flush=True)
+allocator.extend(retries={3 + number})
+"""
+            grower = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+            if number % 4 == 3:
+                time.sleep(float(rng.exponential(0.3)))  # before, in the middle of it or afterwards
+                grower.kill()
+            out, _ = grower.communicate()
+            said += [f"extra{number}"] if "done" in out else []
+            crew.kill(int(rng.integers(WORKERS)))
+            crew.start()
+    finally:
+        crew.close()
+    with Allocator.open(place) as allocator:
+        allocator.extend(budget=int(allocator.spent) + len(allocator.ledger.in_flight) + 20)
+    finish(place)
+    with open_reader(place) as reader:
+        events = list(reader.events())
+        ledger = reader.ledger()
+        check(events, crew.diaries)
+        assert ledger.surprises == 0, "a replay decides as the first time"
+        assert set(said) <= set(ledger.by_name), "an acknowledged extension is lost"
+        assert len(said) >= kills // 2
+        assert ledger.spent <= ledger.settings.budget.amount
+
+
 def finish(store: str) -> None:
     """Resume in this process: what the dead have left in flight is given out again at once."""
     with Allocator.open(store) as allocator:
@@ -124,7 +169,7 @@ def finish(store: str) -> None:
 
 
 def check(events: list[Event], diaries: list[Path]) -> None:
-    told: dict[str, int] = dict.fromkeys(ARMS, 0)
+    told: dict[str, int] = defaultdict(int)
     flying: dict[str, int] = {}
     tells = set()
     for number, event in enumerate(events, start=1):
@@ -141,6 +186,8 @@ def check(events: list[Event], diaries: list[Path]) -> None:
             flying.pop(event.arm)
         elif event.kind == "expire":
             assert flying.pop(event.arm) == event.pull
+        elif event.kind == "extend":
+            assert json.loads(event.text)["said"]
         elif event.kind == "bind":
             assert event.arm not in flying
             assert told[event.arm] == 0
@@ -149,7 +196,7 @@ def check(events: list[Event], diaries: list[Path]) -> None:
             pytest.fail(f"an event of kind {event.kind}")
     acknowledged = []
     for diary in diaries:
-        for line in text(diary).decode().splitlines()[1:]:
+        for line in text(diary).decode().removesuffix("end\n").splitlines()[1:]:
             id, arm, n = line.split()
             acknowledged.append((int(id), arm, int(n)))
     assert len(set(acknowledged)) == len(acknowledged), "a tell was acknowledged twice"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingbandits import RisingBanditsError
+from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.commands.matrix import MOST_ARMS, read_matrix
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
@@ -113,8 +113,8 @@ def test_settings_without_a_matrix_stand_for_nothing(tmp_path: Path) -> None:
 
 
 def test_values_are_not_read_again(tmp_path: Path) -> None:
-    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}{{x}}{other}"]\n[matrix]\nx = ["{n}", "{arm}"]\n'
-    assert read(tmp_path, text).arms[0].argv({"n": "7", "arm": "a"}) == ["echo", "{n}{x}{other}"]
+    text = 'budget = 3\n[defaults]\ncommand = ["echo", "{x}{{x}}{{other}}{{n}}"]\n[matrix]\nx = ["{n}", "{arm}"]\n'
+    assert read(tmp_path, text).arms[0].argv({"n": "7", "arm": "a"}) == ["echo", "{n}{x}{other}{n}"]
 
 
 def test_in_the_environment_of_a_shell(tmp_path: Path) -> None:
@@ -139,6 +139,21 @@ def test_a_run_has_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "first=2,second=3": [0.23],
         "first=2,second=4": [0.24],
     }
+
+
+def test_a_prior_reads_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a run of some widths has shown says something of other widths."""
+    head = 'budget = 12\npolicy = "round-robin"\n{more}\n[defaults]\ncommand = ["echo", "0.{width}"]\n'
+    matrix = "[matrix]\nwidth = {values}\n"
+    (tmp_path / "first.toml").write_text(head.replace("{more}", "") + matrix.replace("{values}", "[1, 2, 3, 4, 6, 8]"))
+    assert run(["run", str(tmp_path / "first.toml")]) == 0
+    second = read(tmp_path, head.replace("{more}", 'prior = "first.db"') + matrix.replace("{values}", "[5, 7]"))
+    with Allocator([arm.name for arm in second.arms], 12, **second.settings) as allocator:
+        prior = allocator.settings.prior
+    assert prior is not None
+    assert [prior.of(arm.name).source for arm in second.arms] == ["settings", "settings"]
+    assert prior.of("width=7").mean > prior.of("width=5").mean
+    capsys.readouterr()
 
 
 def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +183,11 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
         (MATRIX + "n = [1, 2]", "matrix.n must have another name, because {n} is the number of the pull of this arm."),
         (MATRIX + "x = [1, 2]", "matrix.x must be used: write {x} in defaults.command or defaults.environment."),
         (MATRIX + "name = 3", "matrix.name must be a text that is not empty, got 3."),
-        (MATRIX + 'name = "{rate}"', "matrix.name has {rate}, which is not in the matrix: lr, width."),
+        (
+            MATRIX + 'name = "{rate}"',
+            "matrix.name has {rate}, which is not in the matrix: lr, width. To pass it on as it is, write {{rate}}.",
+        ),
+        (MATRIX + 'name = "{arm}"', "matrix.name has {arm}, which is not in the matrix: lr, width."),
         (
             MATRIX + 'name = "{widht}"',
             "matrix.name has {widht}, did you mean {width}? To pass it on as it is, write {{widht}}.",
@@ -212,6 +231,18 @@ def test_near_names_in_the_command(tmp_path: Path) -> None:
         text = HEAD.replace(f"{{{right}}}", f"{{{wrong}}}") + MATRIX
         assert f"has {{{wrong}}}, did you mean {{{right}}}?" in refused(tmp_path, text)
     assert "defaults.command[1] has {LR}" in refused(tmp_path, HEAD.replace("{lr}", "{LR}") + MATRIX)
+
+
+def test_a_name_that_is_in_no_list(tmp_path: Path) -> None:
+    """Without a matrix other braces are left alone; with one, a list was forgotten."""
+    said = "has {batch}, which is not in the matrix: lr, width. To pass it on as it is, write {{batch}}."
+    assert refused(tmp_path, HEAD.replace("{n}", "{batch}") + MATRIX) == f"defaults.command[3] {said}"
+    environment = HEAD + 'environment = { B = "{batch}" }\n' + MATRIX
+    assert refused(tmp_path, environment) == f"defaults.environment.B {said}"
+    own = '[[arms]]\nname = "a"\ncommand = ["echo", "{batch}"]\n'
+    assert refused(tmp_path, HEAD + own + MATRIX) == f"arms[0].command[1] {said}"
+    escaped = HEAD + own.replace("{batch}", "{{batch}}") + MATRIX
+    assert read(tmp_path, escaped).arms[0].argv({}) == ["echo", "{batch}"]
 
 
 def test_no_command(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.policies import BetaThompson, CommitUCB, EpsilonGreedy, Policy, RoundRobin
 
 POLICIES: list[Policy] = [CommitUCB(sigma="auto"), BetaThompson(), EpsilonGreedy(), RoundRobin()]
-RARE = ["fail", "release", "renew", "sleep", "reopen", "add", "retire", "mask", "unmask"]
+RARE = ["fail", "release", "renew", "sleep", "reopen", "add", "retire", "mask", "unmask", "extend"]
 ACTIONS = ["ask"] * 6 + ["tell"] * 6 + RARE
 actions = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=60)
 configurations = st.fixed_dictionaries(
@@ -63,6 +63,18 @@ class Machine:
         assert self.store is not None
         return self.store
 
+    def extend(self, number: int, names: list[str]) -> None:
+        """A larger budget, or as small a one as there can be; perhaps an arm, other limits, more retries."""
+        budget = self.real.settings.budget
+        flying = sum(pull.status == "in flight" for pull in self.model.pulls) if budget.unit == "pulls" else 0
+        least = self.model.spent() + flying
+        amount = [budget.amount, max(least, budget.amount + 3), max(1, least), least + 2][number % 4]
+        arms = [f"new {len(names)}"] if number % 3 == 0 and len(names) < 6 else []
+        retries, max_pulls = 2 + number % 2, [None, 4, 7][number % 5 % 3]
+        grown: dict[str, Any] = {budget.unit: amount}
+        self.real.extend(Budget(**grown), arms or None, retries=retries, max_pulls=max_pulls)
+        self.model.extend(amount, arms, retries, max_pulls)
+
     def act(self, action: str, number: int) -> None:
         names = [arm.name for arm in self.model.arms]
         name = names[number % len(names)]
@@ -75,6 +87,8 @@ class Machine:
             self.clock.time += [0.5, 3.0, 11.0][number % 3]
         elif action == "reopen":  # as after a kill: nothing is closed or handed back
             self.real = Allocator.open(self._opened())
+        elif action == "extend":
+            self.extend(number, names)
         elif action == "add" and len(names) < 6:
             self.real.add(f"new {len(names)}")
             self.model.add(f"new {len(names)}")

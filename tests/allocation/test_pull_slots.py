@@ -203,9 +203,24 @@ def test_a_gpu_that_there_is_not(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     text = 'budget = 6\nslots = ["cuda:2"]\n[[arms]]\nname = "a"\ncommand = ["echo", "1"]\n'
     (tmp_path / "plan.toml").write_text(text)
-    assert run(["run", str(tmp_path / "plan.toml")]) == 2
-    assert "slot cuda:2 must be one that CUDA_VISIBLE_DEVICES leaves, which is '3,5'." in capsys.readouterr().err
+    for more in (["--check"], []):
+        assert run(["run", str(tmp_path / "plan.toml"), *more]) == 2
+        sentence = "plan.toml, slots must be GPUs that CUDA_VISIBLE_DEVICES leaves, which is '3,5', got cuda:2."
+        assert sentence in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
     assert visible_devices("cuda:1", {"CUDA_VISIBLE_DEVICES": " 3, 5"}) == {"CUDA_VISIBLE_DEVICES": "5"}
+
+
+def test_a_slot_is_free_again_after_a_timeout_and_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The only slot, of an arm whose first attempt hangs, whose second one fails, and whose third one is good."""
+    text = "case {attempt} in 1) sleep 600;; 2) exit 3;; *) echo 0.5;; esac"
+    arm = f'[[arms]]\nname = "a"\ntimeout = 1\ncommand = ["sh", "-c", "{text}"]\n'
+    (tmp_path / "plan.toml").write_text(f'budget = 1\nslots = ["only"]\n{arm}')
+    assert run(["run", str(tmp_path / "plan.toml")]) == 0
+    capsys.readouterr()
+    with open_reader(tmp_path / "plan.db") as reader:
+        seen = [(event.kind, event.text if event.kind == "ask" else "") for event in reader.events()]
+    assert seen == [("ask", "only"), ("fail", ""), ("ask", "only"), ("fail", ""), ("ask", "only"), ("tell", "")]
 
 
 def plan_with(folder: Path, head: str, command: str = '["echo", "1"]') -> Path:

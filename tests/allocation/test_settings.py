@@ -15,6 +15,7 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan_file import _PLAN
+from risingbandits.allocation.extension import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
 from risingbandits.policies import Auto, GaussianUCB
@@ -71,7 +72,7 @@ def test_the_pages_list_all_settings() -> None:
         if declared.in_plan and isinstance(declared.default, str | int) and name != "lease":
             assert keys[name].strip("`") == json.dumps(declared.default), name
     page = (DOCS / "allocator.md").read_text()
-    assert [name for name in SETTINGS if f"`{name}`" not in page] == ["arms", "budget"]
+    assert [name for name in SETTINGS if f"`{name}`" not in page] == []
 
 
 def test_settings_of_a_store_of_version_0_1_0() -> None:
@@ -92,7 +93,7 @@ def test_what_a_store_lacks_has_its_default() -> None:
 
 
 def test_differences_are_named_as_in_the_constructor() -> None:
-    stored = Settings.from_json(STORED)
+    ledger = Ledger(Settings.from_json(STORED))
     mine: dict[str, Any] = {
         "arms": ["a", "b"],
         "budget": 20,
@@ -101,10 +102,12 @@ def test_differences_are_named_as_in_the_constructor() -> None:
         "max_pulls": {"a": 9},
         "warm_start": {"a": [0.5]},
     }
-    assert Settings.make(**mine, durability="power").difference(stored, None) is None
+    assert declared_changes(ledger, Given(Settings.make(**mine, durability="power"))) == {}
     changed = Settings.make(**{**mine, "warm_start": {"a": [0.25]}})
-    assert changed.difference(stored, None) == "warm_start is {'a': [0.5]} in the store, got {'a': [0.25]}"
-    assert str(Settings.make(**mine).difference(stored, Auto())).startswith("policy is {")
+    with pytest.raises(RisingBanditsError, match=r"warm_start of a is \[0.5\] in the store, got \[0.25\]"):
+        declared_changes(ledger, Given(changed))
+    said = declared_changes(ledger, Given(Settings.make(**mine, policy=Auto()), Auto()))["said"]
+    assert said == f"policy {ledger.settings.policy!r} -> Auto()"
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["memory", "store"])
@@ -152,10 +155,11 @@ def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
     with Allocator(["a", "b"], 9, policy="gaussian-ucb", store=store) as again:
         assert repr(again.settings.policy) == "GaussianUCB()"
     for other in ("red-ucb", "gaussian-ucb(ties='random')", GaussianUCB(sigma="estimate")):
-        with pytest.raises(RisingBanditsError, match="policy is"):
-            Allocator(["a", "b"], 9, policy=other, store=store)
-    with pytest.raises(RisingBanditsError, match="holds another allocation"):
-        Allocator(["a", "b"], 9, policy="gaussian-ucb", sigma=0.1, store=store)
+        with Allocator(["a", "b"], 9, policy=other, store=store) as again:
+            assert again.taken_over.startswith("policy GaussianUCB(")
+        Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()
+    with Allocator(["a", "b"], 9, policy="gaussian-ucb", sigma=0.1, store=store) as again:
+        assert again.taken_over == "policy GaussianUCB() -> GaussianUCB(sigma=0.1)"
 
 
 def test_the_allocator_works_where_fcntl_is_missing() -> None:

@@ -79,11 +79,9 @@ def test_two_writers_see_each_other(place: str) -> None:
 def test_other_settings_are_refused(place: str) -> None:
     Allocator(["a", "b"], 10, store=place).close()
     Allocator(["a", "b"], 10, store=place).close()
-    for arms, budget, said in ((["a", "c"], 10, "arms is"), (["a", "b"], 11, "budget is")):
+    for arms, seed, said in ((["c", "d"], 0, "arms are"), (["a", "b"], 11, "seed is")):
         with pytest.raises(RisingBanditsError, match=f"holds another allocation: {said}"):
-            Allocator(arms, budget, store=place)
-    with pytest.raises(RisingBanditsError, match="policy is"):
-        Allocator(["a", "b"], 10, store=place, policy="round-robin")
+            Allocator(arms, 10, store=place, seed=seed)
 
 
 def test_a_store_that_is_not_there(place: str, tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def test_a_store_with_other_settings(capsys: pytest.CaptureFixture[str], tmp_pat
     assert run(["run", str(tmp_path / "plan.toml")]) == 0
     assert run(["run", str(tmp_path / "plan.toml"), "--check"]) == 0
     capsys.readouterr()
-    said = refused(capsys, tmp_path, "budget = 5")
-    assert "holds another allocation: budget is {'pulls': 4} in the store, got {'pulls': 5}." in said
+    said = refused(capsys, tmp_path, "budget = 4\nseed = 5")
+    assert "holds another allocation: seed is 0 in the store, got 5; that cannot change in a run: give it as" in said
     assert said.endswith("To begin anew, use run --fresh, which keeps the old store.\n")
     assert run(["run", str(tmp_path / "plan.toml"), "--check", "--fresh"]) == 0
     assert not (tmp_path / "plan.db.1").exists()
@@ -75,7 +75,7 @@ def test_a_store_with_an_arm_that_the_plan_does_not_know(capsys: pytest.CaptureF
         allocator.add("c")
     (tmp_path / "plan.db.state").mkdir()
     (tmp_path / "plan.db.state" / ".running").touch()
-    assert "arms must be all arms of the store, which also has ['c']." in refused(capsys, tmp_path, "budget = 4")
+    assert "arms must be all arms of the store, which also has 'c'." in refused(capsys, tmp_path, "budget = 4")
 
 
 def test_foreign_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -224,6 +224,22 @@ def test_the_sampler_sees_the_trials_before(storage: Any, tmp_path: Path) -> Non
     assert [trial.number for trial in study.trials if trial.state == TrialState.COMPLETE] == [4]
 
 
+def test_a_prior_is_for_the_sampler(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Trial 2 of one study has nothing in common with trial 2 of another, however many say how it did."""
+    earlier = {f"run {i}": {f"trial {j}": [j / 10, j / 9] for j in range(5)} for i in range(3)}
+    allocators = [
+        Allocator(OptunaArms(make_study(None), train, 5), 40, prior=prior, memory=tmp_path / "memory")
+        for prior in (None, earlier)
+    ]
+    for allocator in allocators:
+        allocator.run(progress=False)
+    plain, told = ([allocator.rewards(name) for name in allocator.arms] for allocator in allocators)
+    assert plain == told
+    said = [record.message for record in caplog.records if record.message.startswith("prior is not used")]
+    assert len(said) == 1
+    assert "study.add_trials" in said[0]
+
+
 def test_names_follow_first_pulls_and_others_may_ask_too() -> None:
     study = make_study(None)
     arms = OptunaArms(study, train, 3)

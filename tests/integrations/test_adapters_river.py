@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 pytest.importorskip("river")
 
-from river import bandit, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
+from river import bandit, base, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
 
 from risingbandits import RisingBanditsError, policy_names
 from risingbandits.integrations._river_scores import SampleScore
@@ -118,6 +120,61 @@ def test_labels_of_other_models_have_probability_zero() -> None:
     assert model.predict_proba_one(x) == {"a": 1.0}  # the second model has not learnt yet
     model.learn_one(x, "b")
     assert model.predict_proba_one(x) == {"a": 1.0, "b": 0.0}
+
+
+def test_who_is_in_charge_and_since_when() -> None:
+    """Counted beside: from which sample on the model that learns next has learnt without a break."""
+    model = RisingClassifier(two_models(), policy="epsilon-greedy", seed=4)
+    assert model.in_charge == (0, "GaussianNB", 1, 0.0)
+    learnt: list[int] = []
+    breaks = 0
+    for t, (x, y) in enumerate(SEGMENTS, start=1):
+        now = next(i for i, own in enumerate(model.models) if own is model.next_model)
+        run = next((k for k, other in enumerate(reversed(learnt)) if other != now), len(learnt))
+        assert model.in_charge[:3] == (now, ("GaussianNB", "BernoulliNB")[now], t - run)
+        breaks += t > 1 and run == 0
+        model.learn_one(x, y)
+        learnt.append(now)
+    assert breaks > 3
+    lines = model.summary().splitlines()
+    assert lines[0].split() == ["model", "samples", "recent", "score"]
+    assert [line.split()[2] for line in lines[1:]] == [str(n) for n in model.pulls]
+    assert f"in charge since sample {model.in_charge.since}" in lines[1 + model.in_charge.number]
+
+
+class Told(base.Classifier):
+    """A model that is right whenever it is told so."""
+
+    def __init__(self, right: Callable[[int], bool]) -> None:
+        self.right, self.n = right, 0
+
+    def predict_one(self, x: Any, **kwargs: Any) -> int:
+        return int(self.right(self.n))
+
+    def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
+        self.n += 1
+
+
+def warned(right: Callable[[int], bool], samples: int) -> list[str]:
+    """The warnings of a stream in which both models are right by the same rule."""
+    model = RisingClassifier([Told(right), Told(right)], policy="round-robin")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(samples):
+            model.learn_one({}, 1)
+    return [str(warning.message) for warning in caught]
+
+
+def test_a_model_in_charge_that_falls_is_said_once() -> None:
+    rng = random.Random(1)
+    luck = [rng.random() for _ in range(3_000)]
+    steady = warned(lambda n: luck[n] < 0.8, 4_000)
+    rising = warned(lambda n: luck[n] < min(0.9, 0.2 + n / 500), 4_000)
+    assert steady == rising == []
+    falling = warned(lambda n: luck[n] < (0.9 if n < 500 else 0.3), 4_000)
+    assert len(falling) == 1, "both fall, and again and again"
+    assert falling[0].startswith("Told (model ")
+    assert "is in charge and has got worse" in falling[0]
 
 
 def test_a_loss_is_minimised() -> None:

@@ -315,7 +315,7 @@ def test_explain_names_what_decides() -> None:
     for _ in range(30):
         policy.tell(1, 0.1)
     explanation = policy.explain()
-    names = ["pulls", "level", "line value", "bound", "expected", "straight", "risk", "cost"]
+    names = ["pulls", "level", "sure", "line value", "bound", "expected", "straight", "risk", "cost"]
     names += ["final", "final low", "final high", "chance"]
     assert list(explanation.columns) == names
     assert explanation["bound"][0] > explanation["bound"][1]

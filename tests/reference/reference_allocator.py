@@ -33,6 +33,7 @@ class ModelArm:
     retired: bool = False
     opened: bool = False
     failures: int = 0
+    given_up: bool = False  # retired for its failures
 
 
 class ReferenceAllocator:
@@ -125,6 +126,7 @@ class ReferenceAllocator:
             self.back(pull)
             arm.failures += 1
             if arm.failures >= self.retries and not arm.retired:
+                arm.given_up = True
                 self.retire(arm.name)
 
     def release(self, pull: ModelPull) -> None:
@@ -139,6 +141,23 @@ class ReferenceAllocator:
     def add(self, name: str) -> None:
         self.arms.append(ModelArm(name))
         self.open_arms()
+
+    def extend(self, amount: float, arms: list[str], retries: int, max_pulls: int | None) -> None:
+        """All of it at once; the policy is made anew if its plan may depend on what has changed."""
+        planned = (amount, max_pulls) != (self.amount, self.max_pulls) or bool(arms)
+        if not planned and retries == self.retries:
+            return
+        self.amount, self.max_pulls = amount, max_pulls
+        for arm in self.arms:
+            if arm.given_up and arm.failures < retries and retries > self.retries:
+                arm.retired = arm.given_up = False
+        self.retries = retries
+        self.arms += [ModelArm(name) for name in arms]
+        made = self.rebuilds
+        self.choice = None
+        self.open_arms()
+        if planned and self.rebuilds == made:
+            self.rebuild()
 
     def retire(self, name: str) -> None:
         arm = self.arm(name)

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from risingbandits.allocation.allocator import Allocator
+from risingbandits.reports.live import page_updates
+from risingbandits.reports.live.page_updates import PageUpdates
 from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 
@@ -88,6 +90,29 @@ def test_the_page_only_for_this_machine(port: int) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         assert answer(port, method=method)[0] == 405
     assert answer(port, "/secret")[0] == 404
+
+
+def test_the_time_left_goes_by_while_a_pull_runs(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    updates = PageUpdates(store)
+    poll = lambda: updates._thread.submit(updates._poll).result()  # noqa: E731 - in the thread that has the connection
+    try:
+        while poll() is not None:
+            pass
+        monkeypatch.setattr(page_updates, "_WHILE_RUNNING", -1.0)
+        assert poll() is None  # nothing runs
+        with Allocator.open(store) as allocator:
+            assert allocator.ask() is not None
+            first = poll()
+            assert first is not None
+            updates.state = first
+            second = poll()
+        assert second is not None
+        assert second.number > first.number
+        assert second.event == first.event
+        assert "about" in second.html["tiles"]
+        assert "pulls a " in second.html["tiles"]
+    finally:
+        updates.close()
 
 
 def test_what_is_told_arrives_and_a_reader_goes_on_where_it_was(store: Path, port: int) -> None:

@@ -101,7 +101,7 @@ def test_lines_are_the_policys_in_units_of_the_rewards(direction: str, tmp_path:
     for place, (name, outlook) in enumerate(log.outlooks().items()):
         assert name == "ab"[place]
         assert outlook.high == pytest.approx(worst + sign * 4.0 * columns["line"][place])
-        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["level"][place])
+        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["sure"][place])
         assert outlook.slope == pytest.approx(sign * 4.0 * columns["slope"][place])
         assert outlook.cap == (3.0 if direction == "maximize" else -1.0)
         assert sign * (outlook.high - outlook.low) > 0
@@ -163,6 +163,19 @@ def test_everything_of_note_is_on_the_page_and_names_stay_names(tmp_path: Path) 
     assert "<img" not in page
     assert "<b>" not in page
     assert write_html(path, tmp_path / "again.html").read_bytes() == (tmp_path / "page.html").read_bytes()
+
+
+def test_what_was_changed_is_on_the_page(tmp_path: Path) -> None:
+    with Allocator(["a", "b"], 2, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        for pull in allocator:
+            allocator.tell(pull, 0.5)
+        before = page_of(tmp_path / "run.db").html()
+        allocator.extend(budget=9, arms=["<c>"])
+    page = page_of(tmp_path / "run.db").html()
+    assert "Nothing was changed since the run began." in before
+    assert "Nothing was changed since the run began." not in page
+    assert "budget 2 -&gt; 9 pulls, 1 new arm: &lt;c&gt;" in page
+    assert "2 of 9" in page
 
 
 def test_many_arms_and_a_retired_one(tmp_path: Path) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.html_text import escape
 from risingbandits._core.html_text import name as user_text
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
+
+_NARROWEST = 12  # letters of a column that is folded
+_RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and beside them
 
 
 class TextTable(NamedTuple):
@@ -20,6 +26,7 @@ class TextTable(NamedTuple):
     numeric: frozenset[int] = frozenset()
     title: str = ""
     records: Sequence[Mapping[str, Any]] | None = None
+    optional: tuple[str, ...] = ()  #: columns that are left out where there is too little room, the first one first
 
     def values(self) -> Sequence[Mapping[str, Any]]:
         """The records: numbers that are not rounded, under names that do not change with the words of the header.
@@ -31,13 +38,46 @@ class TextTable(NamedTuple):
         assert self.records is not None, f"the table {self.title or self.header} has no records for --json"
         return self.records
 
-    def rich(self) -> Table:
-        """For a terminal."""
+    def within(self, width: int, gap: int = 2) -> TextTable:
+        """The table without as many of its optional columns as must be left out for lines of ``width``.
+
+        >>> table = TextTable(("arm", "pulls", "level"), [("a", "3", "0.5")], frozenset({1, 2}), optional=("pulls",))
+        >>> table.within(17).header, table.within(16).header
+        (('arm', 'pulls', 'level'), ('arm', 'level'))
+        """
+        table = self
+        for name in self.optional:
+            if table._least_width(gap) <= width:
+                break
+            if name in table.header:
+                out = table.header.index(name)
+                kept = [column for column in range(len(table.header)) if column != out]
+                table = table._replace(
+                    header=tuple(table.header[column] for column in kept),
+                    rows=[tuple(row[column] for column in kept) for row in table.rows],
+                    numeric=frozenset(at for at, column in enumerate(kept) if column in table.numeric),
+                )
+        return table
+
+    def _least_width(self, gap: int) -> int:
+        """Letters that a line needs at least: numbers are shown whole, texts may be folded."""
+        total = gap * (len(self.header) - 1)
+        for column, cells in enumerate(zip(self.header, *self.rows, strict=True)):
+            longest = max(map(len, cells))
+            total += longest if column in self.numeric else min(longest, max(_NARROWEST, len(self.header[column])))
+        return total
+
+    def rich(self) -> RenderableType:
+        """For a terminal: as much as there is room for."""
+        return _Fitted(self)
+
+    def rich_table(self) -> Table:
+        """For a terminal, all of it but the title."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self.title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD)
         for column, name in enumerate(self.header):
             right = column in self.numeric
             table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
@@ -45,25 +85,47 @@ class TextTable(NamedTuple):
             table.add_row(*map(Text, row))
         return table
 
-    def plain(self) -> str:
-        """As aligned lines, the title first.
+    def plain(self, width: int | None = None) -> str:
+        """As aligned lines, the title first; columns of text are folded where lines would be longer than ``width``.
 
-        >>> print(TextTable(("arm", "pulls"), [("small", "3"), ("b", "12")], frozenset({1}), "Arms").plain())
+        >>> rows = [("small", "3", "out of memory"), ("b", "12", "")]
+        >>> table = TextTable(("arm", "pulls", "why"), rows, frozenset({1}), "Arms")
+        >>> print(table.plain())
         Arms
-        arm    pulls
-        small      3
+        arm    pulls  why
+        small      3  out of memory
+        b         12
+        >>> print(table.plain(width=26))
+        Arms
+        arm    pulls  why
+        small      3  out of
+                      memory
         b         12
         """
+        if width is not None and self != (fitting := self.within(width)):
+            return fitting.plain(width)
         lines = [self.header, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        if width is not None:
+            self._narrow(widths, width)
         aligned = (
             "  ".join(
-                cell.rjust(width) if column in self.numeric else cell.ljust(width)
-                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+                cell.rjust(size) if column in self.numeric else cell.ljust(size)
+                for column, (cell, size) in enumerate(zip(cells, widths, strict=True))
             ).rstrip()
             for line in lines
+            for cells in zip_longest(*(_folded(*pair) for pair in zip(line, widths, strict=True)), fillvalue="")
         )
         return "\n".join([self.title, *aligned] if self.title else aligned)
+
+    def _narrow(self, widths: list[int], width: int) -> None:
+        """Take from the widest column of text, again and again, until a line fits or none can be narrower."""
+        texts = [column for column in range(len(widths)) if column not in self.numeric]
+        while sum(widths) + 2 * (len(widths) - 1) > width and texts:
+            widest = max(texts, key=widths.__getitem__)
+            if widths[widest] <= max(_NARROWEST, len(self.header[widest])):
+                return
+            widths[widest] -= 1
 
     def html(self, notes: Sequence[str] = ()) -> str:
         """As an HTML table with its title and ``notes``, for notebooks: every text is escaped."""
@@ -85,3 +147,22 @@ class TextTable(NamedTuple):
         rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
         lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class _Fitted:
+    """A table that a terminal shows as far as there is room."""
+
+    def __init__(self, table: TextTable) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        if self._table.title:  # on its own, for a title of the table would be folded to the width of the columns
+            yield Text(self._table.title, style="bold")
+        yield self._table.within(options.max_width - _FRAME, _RICH_GAP).rich_table()
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """``text`` as lines of at most so many letters, as it is where it fits."""
+    return [text] if len(text) <= width else textwrap.wrap(text, width) or [""]

@@ -4,15 +4,16 @@
 """
 
 from risingbandits.allocation.allocator import Allocator
+from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.status import AllocationTable
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
@@ -34,5 +35,6 @@ __all__ = [
     "StoreUnreachable",
     "as_arm",
     "open_reader",
+    "read_history",
     "read_prior",
 ]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,22 +15,31 @@ from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.places import Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.joining import make_or_join, own_settings, settings_of_arms, with_prior
+from risingbandits.allocation.extension import wanted_changes
+from risingbandits.allocation.joining import (
+    Joined,
+    bare_settings,
+    make_or_join,
+    own_settings,
+    settings_of_arms,
+    take_over,
+    with_prior,
+)
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
-from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable, open_store
+from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.waiting import ask_patiently
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 
-_SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
-_LEAST_PATIENCE = 1.0  # seconds with a store that others write to, however short a wait is asked for
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
@@ -78,8 +85,9 @@ class Allocator:
         What every acknowledged tell survives: the death of any process, or loss of power too.
     seed : int
         Of randomised policies and of ``order="random"``.
-    warm_start : mapping of names to rewards, or None
-        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them.
+    warm_start : mapping of names to rewards, sources of earlier runs, or None
+        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them. Sources
+        are what ``prior`` takes, and are read when an arm is made; see `read_history`.
     prior : Prior, sources of earlier runs, or None
         What is believed of the arms, which are then opened in that order. It is read once, when the allocation is made,
         and kept in the store: later the sources may be gone or others, and are not looked at.
@@ -118,7 +126,7 @@ class Allocator:
         reclaim: bool = True,
         durability: str = "process",
         seed: int = 0,
-        warm_start: Mapping[str, Sequence[float]] | None = None,
+        warm_start: Any = None,
         prior: Any = None,
         arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
         memory: str | Path | None = None,
@@ -128,16 +136,16 @@ class Allocator:
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
-        settings = Settings.make(lazy=getattr(arms, "lazy", False), **{**given, "prior": None})
+        settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
         self.memory = settings.memory
         opened = open_store(store, durability)
         with _closed_on_error(opened):
             if store is None:
                 settings = with_prior(settings, given)
-                ledger: Ledger | None = Ledger(settings)
+                joined = Joined(settings, Ledger(settings))
             else:
-                settings, ledger = make_or_join(opened, settings, given)
-            self._begin_with(opened, settings, arms if isinstance(arms, Mapping) else {}, ledger)
+                joined = make_or_join(opened, settings, given)
+            self._begin_with(opened, joined, arms if isinstance(arms, Mapping) else {})
 
     @classmethod
     def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
@@ -151,15 +159,13 @@ class Allocator:
             settings = stored_settings(opened.name, kept)
             allocator.memory = settings.memory
             opened.durability = settings.durability
-            allocator._begin_with(opened, settings, arms or {})
+            allocator._begin_with(opened, Joined(settings, None), arms or {})
         return allocator
 
-    def _begin_with(
-        self, store: Store, settings: Settings, arms: Mapping[str, Any], ledger: Ledger | None = None
-    ) -> None:
-        self.settings = settings
+    def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any]) -> None:
         self.store = store
-        self._session = Session(store, settings, ledger)
+        self._session = Session(store, joined.settings, joined.ledger)
+        self.taken_over = "" if joined.given is None else take_over(self._session, joined.given)
         ledger = self._session.ledger()
         self._arms: dict[str, Any] = {}
         for name, arm in arms.items():
@@ -168,7 +174,9 @@ class Allocator:
         self._checkpointed: dict[str, Checkpointed] = {}  # what was pulled last, by `run`
         if ledger.surprises:
             log.warning("%s: the policy now decides otherwise than when it was asked.", store.name)
-        log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), settings.budget, ledger.spent)
+        if self.taken_over:
+            log.info("%s: taken over: %s", store.name, self.taken_over)
+        log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), ledger.settings.budget, ledger.spent)
 
     # -- ask and tell -------------------------------------------------------------------------------------------
 
@@ -182,52 +190,12 @@ class Allocator:
         """
         if slot:
             check_slot("slot", slot)
-        answer = self._session.ask(slot=slot) if wait is None else self._ask_patiently(check_wait(wait), slot)
+        answer = self._session.ask(slot=slot) if wait is None else ask_patiently(self._session, wait, slot)
         if isinstance(answer, NotNow):
             raise NoArmFree(answer.reason)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("ask: %s", answer)
         return answer
-
-    def _ask_patiently(self, wait: float, slot: str) -> Pull | None:
-        """Ask, and again whenever something has changed, until ``wait`` seconds are over."""
-        end = time.monotonic() + wait
-        while True:
-            left = end - time.monotonic()
-            seen = -1
-            try:
-                answer = self._session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)), slot)
-                if not isinstance(answer, NotNow):
-                    return answer
-                trouble: RisingBanditsError = NoArmFree(answer.reason)
-                seen = answer.last_id
-            except (StoreBusy, StoreUnreachable) as error:
-                trouble = error
-                if end > time.monotonic():
-                    log.warning("%s It is waited for.", error)
-            if not self._wait_for_change(seen, end):
-                raise trouble
-
-    def _wait_for_change(self, seen: int, end: float) -> bool:
-        """Wait until it is worth asking again after event ``seen``; False if that does not happen before ``end``."""
-        session, pause = self._session, _SHORTEST_POLL
-        while (left := end - time.monotonic()) > 0:
-            if not session.lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
-                return False
-            try:
-                # Other processes cannot notify this one, and leases end by themselves: look again after a pause.
-                session.waiting += 1
-                try:
-                    session.changed.wait(min(left, pause))
-                finally:
-                    session.waiting -= 1
-                with suppress(StoreUnreachable):
-                    if session.changed_since(seen):
-                        return True
-            finally:
-                session.lock.release()
-            pause = min(2.0 * pause, _LONGEST_POLL)
-        return False
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
         """Report what a pull gave. True if it counts, False if its (arm, n) was known already.
@@ -235,13 +203,17 @@ class Allocator:
         ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
         outside the range is refused and the pull stays in flight.
         """
-        reward = self.settings.check_reward(reward)
+        reward = self.check_reward(reward)
         if cost is not None:
             cost = check_finite("cost", cost, minimum=0.0)
         counts = self._session.tell(pull, reward, cost)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("tell: %s, reward %g%s", pull, reward, "" if counts else ", which was known")
         return counts
+
+    def check_reward(self, value: Any) -> float:
+        """``value`` as `tell` would take it; complains about what is no reward."""
+        return self._session.check_reward(value)
 
     def fail(self, pull: Pull | int, reason: str = "") -> None:
         """Give a pull back that could not be made. It is asked for again, or the arm is retired after ``retries``."""
@@ -254,6 +226,34 @@ class Allocator:
     def renew(self, pull: Pull | int) -> bool:
         """Extend the lease of a long pull. False if it is no longer in flight: stop working on it."""
         return self._session.renew(pull)
+
+    # -- what changes -------------------------------------------------------------------------------------------
+
+    def extend(self, budget: int | Budget | None = None, arms: Arms | None = None, **settings: Any) -> str:
+        """Change what the run may spend and on what; say what has changed, "" if it was so already.
+
+        ``arms`` are further ones. Other ``settings`` may be max_pulls, max_arms, retries, lease, parallel, reclaim,
+        policy, reward_range, and arm_settings and warm_start of arms that were never pulled. Decisions stay as they
+        were; from here on the policy plans anew, told all rewards again. Every process on the store follows.
+
+        >>> allocator = Allocator(["a", "b"], budget=48)
+        >>> allocator.extend(budget=96, arms=["c", "d"])
+        'budget 48 -> 96 pulls, 2 new arms: c, d'
+        """
+        wanted = {name: value for name, value in (("budget", budget), ("arms", arms)) if value is not None} | settings
+        if described := settings_of_arms(arms, settings.get("arm_settings")):
+            wanted["arm_settings"] = described
+        if is_history(sources := settings.get("warm_start")):
+            names, now = SETTINGS["arms"].check("arms", arms or self.arms), self.settings
+            wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
+        functions = arms if isinstance(arms, Mapping) else {}
+        for arm in functions.values():
+            as_arm(arm)  # complains about what is none
+        said = self._session.extend(lambda ledger: wanted_changes(ledger, wanted))
+        self._arms.update(functions)
+        if said:
+            log.info("%s: %s", self.store.name, said)
+        return said
 
     # -- arms ---------------------------------------------------------------------------------------------------
 
@@ -290,6 +290,11 @@ class Allocator:
     # -- views --------------------------------------------------------------------------------------------------
 
     @property
+    def settings(self) -> Settings:
+        """What holds now: what the allocation was made with, and what was changed since."""
+        return self._session.settings
+
+    @property
     def ledger(self) -> Ledger:
         """The state as of now, with what other processes have done; not to be changed."""
         return self._session.ledger()
@@ -302,7 +307,8 @@ class Allocator:
     @property
     def remaining(self) -> float:
         """What is left of the budget, 0 if it is overdrawn."""
-        return max(0, self.settings.budget.amount - self.ledger.spent)
+        ledger = self.ledger
+        return max(0, ledger.settings.budget.amount - ledger.spent)
 
     @property
     def finished(self) -> bool:
@@ -362,7 +368,7 @@ class Allocator:
             ready[name] = before if before is not None and same else Checkpointed.of(name, arm, self)
         self._checkpointed.update(ready)
         with progress_bar(self, progress) as display:
-            received = Driver(self, ready, jobs, display, slots=slots).run()
+            received = Driver(self, ready, jobs, display, slots=slots, find=self._arms.get).run()
         remember_quietly(self)
         if received == signal.SIGINT:
             raise KeyboardInterrupt
@@ -409,11 +415,6 @@ class Allocator:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def check_wait(wait: Any) -> float:
-    """``wait`` as seconds; infinity is allowed."""
-    return math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0)
 
 
 @contextmanager

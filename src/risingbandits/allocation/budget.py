@@ -72,6 +72,16 @@ def as_budget(name: str, value: Any) -> Budget:
     return Budget(pulls=check_pulls(name, value))
 
 
+def amount_text(budget: Budget, unit: bool = True) -> str:
+    """A budget for a sentence.
+
+    >>> amount_text(Budget(pulls=1200)), amount_text(Budget(seconds=0.5), unit=False)
+    ('1,200 pulls', '0.5')
+    """
+    amount = f"{budget.amount:,.0f}" if float(budget.amount).is_integer() else f"{budget.amount:,g}"
+    return f"{amount} {budget.unit}" if unit else amount
+
+
 def check_pulls(name: str, value: Any) -> int:
     """``value``, if it can be a number of pulls: beyond any use, and exact as a float and in every store."""
     if check_positive_int(name, value) > _MOST_PULLS:

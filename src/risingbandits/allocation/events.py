@@ -9,8 +9,23 @@ from typing import Any, NamedTuple
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; wait: the
 #: policy chose an arm that was in flight (parallel="wait"); bind: an arm got slot ``n`` of the policy just before its
 #: first pull, with the mean that a prior believed of it as reward and the trust in the prior as cost; describe: the
-#: settings of an arm that was made in its first pull; add, retire, mask and unmask of an arm.
-KINDS = ("ask", "tell", "fail", "expire", "renew", "wait", "bind", "describe", "add", "retire", "mask", "unmask")
+#: settings of an arm that was made in its first pull; add, retire, mask and unmask of an arm; extend: settings of the
+#: whole allocation, about no arm.
+KINDS = (
+    "ask",
+    "tell",
+    "fail",
+    "expire",
+    "renew",
+    "wait",
+    "bind",
+    "describe",
+    "add",
+    "retire",
+    "mask",
+    "unmask",
+    "extend",
+)
 
 
 class Event(NamedTuple):
@@ -24,7 +39,9 @@ class Event(NamedTuple):
     n: int = 0
     reward: float | None = None  #: as it was told, before any mapping
     cost: float | None = None
-    text: str = ""  #: the slot of an ask; the reason of a fail, expire, bind or retire; settings of a describe as JSON
+    text: str = (
+        ""  #: the slot of an ask; the reason of a fail, expire, bind or retire; changes of a describe or extend as JSON
+    )
     worker: str = ""  #: host, process, start of the process and process namespace of who caused it
 
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.extension import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.prior.reading import read_prior
 from risingbandits.allocation.prior.sources import listed
 from risingbandits.allocation.settings import Settings, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.session import Session
 
 log = logging.getLogger("risingbandits")
 
@@ -24,8 +30,16 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one.
 
     Earlier runs are those that are ``given`` and those in the memory. A memory that says nothing of the arms is no
-    prior, so that the first run with one is as it would be without.
+    prior, so that the first run with one is as it would be without. Nor is there one for arms that are made when they
+    are first pulled: nobody knows before what they will be, and their names are only numbers.
     """
+    if settings.lazy:
+        if given is not None:
+            log.warning(
+                "prior is not used: arms that are made when they are first pulled have no settings before; "
+                "for Optuna's trials, add the earlier ones to the study (study.add_trials), so that its sampler learns."
+            )
+        return None
     if isinstance(given, Prior):
         return given.about(settings.arms)
     sources = [] if given is None else listed(given)
@@ -71,14 +85,37 @@ def own_settings(arm: Any) -> dict[str, float | str]:
     return found
 
 
+def bare_settings(given: Mapping[str, Any], lazy: bool = False) -> Settings:
+    """The settings without what is read from earlier runs; see `with_prior`."""
+    warm_start = given.get("warm_start")
+    return Settings.make(
+        lazy=lazy, **{**given, "prior": None, "warm_start": None if is_history(warm_start) else warm_start}
+    )
+
+
+def _history(sources: Any, settings: Settings, present: Store | None, arms: Iterable[str] | None = None) -> Any:
+    return read_history(
+        sources,
+        settings.arms if arms is None else arms,
+        settings.arm_settings,
+        direction=settings.direction,
+        present=present,
+    )
+
+
 def with_prior(
     settings: Settings, given: Mapping[str, Any], stored: Settings | None = None, present: Store | None = None
 ) -> Settings:
     """The settings with the prior that counts: the one in the store, or in a new store the one that is given.
 
+    A warm start from earlier runs is read for a new store only, too.
+
     Without it the same arguments may stand for another policy, for arms are then opened in another order. What the user
     leaves open is as in the store, whose defaults may have been others.
     """
+    if is_history(sources := given.get("warm_start")):
+        given = {**given, "warm_start": None if stored is not None else _history(sources, settings, present)}
+        settings = Settings.make(lazy=settings.lazy, **{**given, "prior": None})
     if stored is not None:
         if given.get("objective") is None:
             given = {**given, "objective": stored.objective}
@@ -93,8 +130,16 @@ def with_prior(
     return settings
 
 
-def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> tuple[Settings, Ledger | None]:
-    """The settings in a store, which must agree; if this process has made the store, also the ledger it begins with."""
+class Joined(NamedTuple):
+    """A store that was made or joined."""
+
+    settings: Settings  #: those that it was made with
+    ledger: Ledger | None  #: that it begins with, if this process has made it
+    given: Given | None = None  #: otherwise what was given, for `take_over`
+
+
+def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> Joined:
+    """Make a store with these settings, or find out which it has."""
     kept = store.settings()
     if kept is None:
         settings = with_prior(settings, given, present=store)
@@ -103,11 +148,33 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
         ledger = Ledger(mine)  # refuses, before anything is written, what the policy cannot do, as too short a horizon
         kept = store.create(text)
         if kept == text:
-            return mine, ledger
+            return Joined(mine, ledger)
     stored = stored_settings(store.name, kept)
-    difference = with_prior(settings, given, stored).difference(stored, given.get("policy"))
-    if difference is not None:
-        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
     if stored.prior is None and given.get("prior") is not None:
         log.warning("%s was begun without a prior, so that none is read now.", store.name)
-    return stored, None
+    return Joined(stored, None, as_given(store, settings, given, stored))
+
+
+def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
+    """What is given to go on with a store."""
+    found = with_prior(settings, given, stored)
+    sources = given.get("warm_start")
+    later = partial(_history, sources, found, store) if is_history(sources) else None
+    return Given(found, given.get("policy"), later)
+
+
+def take_over(session: Session, given: Given) -> str:
+    """Change what is ``given`` otherwise than before; what is said of it."""
+
+    def changes(ledger: Ledger) -> dict[str, Any]:
+        return changes_taken_over(session.store.name, ledger, given)
+
+    return session.extend(changes) if changes(session.ledger()) else ""
+
+
+def changes_taken_over(store: str, ledger: Ledger, given: Given) -> dict[str, Any]:
+    """What a program changes that opens a store with what is ``given``; a complaint names the store."""
+    try:
+        return declared_changes(ledger, given)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{store} holds another allocation: {error}") from error

@@ -19,12 +19,13 @@ from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.extension import extend_ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status import AllocationTable
+    from risingbandits.allocation.arm_table import AllocationTable
 
 _FIRST_HORIZON_PER_ARM = 100  # guessed rounds per arm while no cost is known
 _HORIZON_TOLERANCE = 0.1
@@ -41,8 +42,8 @@ class Ledger:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.zero, self.span = settings.scale()
+        self.take_settings(settings)
+        self.declared = settings  # those that whoever opened the store has said last
         self.last_id = 0
         self.last_time = 0.0  # of the last event
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
@@ -59,9 +60,6 @@ class Ledger:
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self._waits = settings.parallel == "wait"
-        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:
@@ -74,6 +72,14 @@ class Ledger:
             self.unopened.sort(key=lambda arm: not arm.warm)
         if self._open_next():
             self._rebuild()
+
+    def take_settings(self, settings: Settings) -> None:
+        """Have these settings from now on; `go_on` lets the policy and the masks follow."""
+        self.settings = settings
+        self.zero, self.span = settings.scale()
+        self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
+        self._waits = settings.parallel == "wait"
+        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
 
     # -- what may happen next -----------------------------------------------------------------------------------
 
@@ -153,7 +159,9 @@ class Ledger:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
             self._apply_add(event)
         elif arm is None:
-            raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+            if kind != "extend":
+                raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+            extend_ledger(self, event)
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
@@ -259,6 +267,14 @@ class Ledger:
             self._changed(arm)
         else:
             raise RisingBanditsError(f"event {event.id} is of a kind that is not known, {shown(event.kind)}.")
+
+    def go_on(self, anew: bool) -> None:
+        """Follow settings or arms that were changed; with ``anew`` the policy is made for them and told all again."""
+        self.choice = None
+        if self._open_next() or anew:
+            self._rebuild()
+        else:
+            self.refresh_masks()
 
     def _apply_add(self, event: Event) -> None:
         self.unopened.append(self.add_arm(event.arm))

@@ -17,6 +17,7 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
+from risingbandits.allocation.extension import FAILED
 from risingbandits.allocation.forks import follow_forks
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Pull, new_pull
@@ -31,7 +32,8 @@ log = logging.getLogger("risingbandits")
 _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
 LONGEST_TEXT = 2000
 _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
-_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING, "renew": logging.DEBUG, "describe": logging.DEBUG}
+_LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING}
+_LEVELS |= dict.fromkeys(("renew", "describe", "extend"), logging.DEBUG)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapshots stays a share of all work
 
@@ -54,7 +56,7 @@ class Session:
     """A ledger that is kept in step with a store. Safe for threads, and for a child process after a fork."""
 
     def __init__(self, store: Store, settings: Settings, ledger: Ledger | None = None) -> None:
-        self.store, self.settings = store, settings
+        self.store, self._begun_with = store, settings
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)  # notified when a pull is told or given back, or arms change
         self.waiting = 0  # threads that wait for it
@@ -78,12 +80,24 @@ class Session:
         if not whole:
             self._ledger, self.earliest = None, 0.0
 
+    @property
+    def settings(self) -> Settings:
+        """As of the last event that is known here."""
+        return self._begun_with if self._ledger is None else self._ledger.settings
+
+    def check_reward(self, value: Any) -> float:
+        """``value`` as a float, if it is a reward; the range may have been changed by another process."""
+        try:
+            return self.settings.check_reward(value)
+        except RisingBanditsError:
+            return self.ledger().settings.check_reward(value)
+
     def ledger(self) -> Ledger:
         """The ledger with what other processes have done."""
         with self.lock:
             ledger = self._ledger
             if ledger is None or self.store.shared:
-                ledger = self._ledger = load_ledger(self.store, self.settings, ledger)
+                ledger = self._ledger = load_ledger(self.store, self._begun_with, ledger)
             return ledger
 
     def changed_since(self, id: int) -> bool:
@@ -240,7 +254,7 @@ class Session:
             self._asked.pop(flight.id, None)
             if arm.failures >= self.settings.retries and arm.retired is None:
                 times = "once" if arm.failures == 1 else f"{arm.failures} times in a row"
-                why = f"failed {times}" + (f": {reason}" if reason else "")
+                why = f"{FAILED}{times}" + (f": {reason}" if reason else "")
                 self._note(ledger, "retire", arm, text=why)
                 log.warning("%s is retired: it %s", arm.name, why)
             return True
@@ -282,6 +296,17 @@ class Session:
 
         self._transact(work)
 
+    def extend(self, changes: Callable[[Ledger], dict[str, Any]]) -> str:
+        """Change settings by what ``changes`` finds, which may be nothing; what is said of it."""
+
+        def work(ledger: Ledger) -> str:
+            found = changes(ledger)
+            if found:
+                self._note(ledger, "extend", "", text=json.dumps(found))
+            return str(found.get("said", ""))
+
+        return self._transact(work)
+
     # -- the store ----------------------------------------------------------------------------------------------
 
     def _begin(self, patience: float) -> Ledger:
@@ -290,7 +315,7 @@ class Session:
             self._pid, self._worker = os.getpid(), worker_name()
         ledger = self._ledger
         if ledger is None:
-            ledger = self._ledger = load_ledger(self.store, self.settings)
+            ledger = self._ledger = load_ledger(self.store, self._begun_with)
         new = self.store.begin(ledger.last_id, patience)
         if new:
             self._dirty = True
@@ -337,7 +362,8 @@ class Session:
     ) -> None:
         """Append an event and apply it."""
         name = arm if isinstance(arm, str) else arm.name
-        text = text[:LONGEST_TEXT].encode(errors="replace").decode().replace("\0", "?")  # what any database takes
+        text = text if kind == "extend" else text[:LONGEST_TEXT]
+        text = text.encode(errors="replace").decode().replace("\0", "?")  # what any database takes
         id, n = (flight.id, flight.n) if flight is not None else (0, 0)
         moment = self._now(ledger) if moment is None else moment
         event = Event(ledger.last_id + 1, moment, kind, name, id, n, None, None, text, self._worker)

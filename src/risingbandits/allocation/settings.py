@@ -49,6 +49,7 @@ class Setting(NamedTuple):
     check: Check
     in_plan: bool = True  #: whether a plan may say it
     may_change: bool = False  #: from one run on a store to the next
+    extends: bool = False  #: whether it may be changed while a run goes on, by an event of the store
     stored_as: str | None = ""  #: its key in a store where that is not its name, None if it is not kept
 
 
@@ -116,6 +117,15 @@ def _or_none(check: Check) -> Check:
 
 def _max_arms(where: str, value: Any) -> int | str:
     return check_choice(where, value, ("auto",)) if isinstance(value, str) else check_positive_int(where, value)
+
+
+def number_of_arms(max_arms: int | str | None, arms: int, budget: Budget) -> int | None:
+    """``max_arms`` as a number where it is left to us, or None."""
+    if not isinstance(max_arms, str):
+        return max_arms
+    if budget.pulls is None:
+        raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {budget}.')
+    return few_of(arms, budget.pulls)
 
 
 def _max_pulls(where: str, value: Any) -> int | dict[str, int]:
@@ -194,28 +204,30 @@ def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
 class Settings:
     """What an allocation was made with, checked. `make` is the way to get them; ``policy`` has no run."""
 
-    arms: tuple[str, ...] = setting(MISSING, _arm_names)
-    budget: Budget = setting(MISSING, as_budget)
-    policy: Policy = setting(None, _policy)
+    arms: tuple[str, ...] = setting(MISSING, _arm_names, extends=True)
+    budget: Budget = setting(MISSING, as_budget, extends=True)
+    policy: Policy = setting(None, _policy, extends=True)
     # Where the user does not say it, that of the policy, else the arm to keep: who trains models wants one of them.
     objective: str = setting(None, _or_none(partial(check_choice, allowed=OBJECTIVES)))
     direction: str = one_of(*DIRECTIONS)
-    reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range))
+    reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range), extends=True)
     sigma: float | str = setting("auto", check_sigma, stored_as=None)  # the policy has it
-    max_arms: int | None = setting(None, _or_none(_max_arms))
+    max_arms: int | None = setting(None, _or_none(_max_arms), extends=True)
     order: str | None = setting(None, _or_none(partial(check_choice, allowed=ORDERS)))
-    max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls))
-    parallel: str = one_of("fill", "wait")
+    max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls), extends=True)
+    parallel: str = one_of("fill", "wait", extends=True)
     # A plan has another default than `Allocator`, and either may go on with what the other has begun.
-    lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True)
-    retries: int = setting(3, check_positive_int)
-    reclaim: bool = setting(True, check_flag, in_plan=False)  # a run of a plan asks and tells itself
+    lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True, extends=True)
+    retries: int = setting(3, check_positive_int, extends=True)
+    reclaim: bool = setting(True, check_flag, in_plan=False, extends=True)  # a run of a plan asks and tells itself
     durability: str = one_of("process", "power", may_change=True)
     seed: int = setting(0, partial(check_positive_int, minimum=0))
-    warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history")
+    warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history", extends=True)
     prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
-    arm_settings: dict[str, dict[str, float | str]] = setting(None, _settings_of_arms, in_plan=False, may_change=True)
+    arm_settings: dict[str, dict[str, float | str]] = setting(
+        None, _settings_of_arms, in_plan=False, may_change=True, extends=True
+    )
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
     memory: str | None = setting(None, _memory, may_change=True, stored_as=None)
     version: str = __version__  # of the program that made the store
@@ -236,11 +248,7 @@ class Settings:
         Auto()
         """
         values = _checked(given)
-        horizon = values["budget"].pulls
-        if values["max_arms"] == "auto":
-            if horizon is None:
-                raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {values["budget"]}.')
-            values["max_arms"] = few_of(len(values["arms"]), horizon)
+        values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
             values["objective"] = implied_objective(values["policy"])
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
@@ -281,7 +289,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        stored = {key: getattr(self, name) for name, key in _KEYS.items()}
+        stored = {key: getattr(self, name) for name, key in KEYS.items()}
         stored["arms"] = list(self.arms)
         stored["budget"] = {self.budget.unit: self.budget.amount}
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
@@ -307,12 +315,11 @@ class Settings:
         """Read what `to_json` wrote; a setting that is not there has its default."""
         try:
             plain = {**_ONCE, **json.loads(text)}
-            params = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["policy"]["params"].items()}
-            plain["policy"] = policy_class(plain["policy"]["name"])(**params)
-            plain["budget"] = Budget(**plain["budget"])
-            if plain.get("prior") is not None:
-                plain["prior"] = Prior.from_dict(plain["prior"])
-            given = {name: plain[key] for name, key in _KEYS.items() if key in plain or name == "arms"}
+            given = {
+                name: plain_value(name, plain[key])
+                for name, key in KEYS.items()
+                if key in plain or name in ("arms", "budget", "policy")
+            }
             lazy = check_flag("lazy", plain.get("lazy", False))
             return cls(**_checked(given), version=plain["version"], lazy=lazy)
         except RisingBanditsError:
@@ -320,21 +327,7 @@ class Settings:
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
 
-    def difference(self, stored: Settings, policy: Any) -> str | None:
-        """One sentence about the first setting that differs from the ``stored`` ones, None if all agree.
-
-        ``policy`` is what was given for it: where that is nothing or a name, what another version filled in may differ.
-        """
-        mine, theirs = self.to_dict(), stored.to_dict()
-        for name, key in _KEYS.items():
-            if SETTINGS[name].may_change or (name == "policy" and self._plays_as(stored, policy)):
-                continue
-            here, there = mine.get(key), theirs.get(key)
-            if json.dumps(here, sort_keys=True, default=str) != json.dumps(there, sort_keys=True, default=str):
-                return f"{name} is {shown(there)} in the store, got {shown(here)}"
-        return None
-
-    def _plays_as(self, stored: Settings, policy: Any) -> bool:
+    def plays_as(self, stored: Settings, policy: Any) -> bool:
         """Whether the policies agree in what was given: a sigma, or the name of the policy."""
         here, there = ({"sigma": None, **settings.policy.get_params()} for settings in (self, stored))
         if policy is None:
@@ -345,7 +338,17 @@ class Settings:
 
 
 SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
-_KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if known.stored_as is not None}
+KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if known.stored_as is not None}
+
+
+def plain_value(name: str, value: Any) -> Any:
+    """The value of a setting from what `Settings.to_dict` has for it; lists and texts are checked later."""
+    if name == "policy":
+        params = {k: tuple(v) if isinstance(v, list) else v for k, v in value["params"].items()}
+        return policy_class(value["name"])(**params)
+    if name == "budget":
+        return Budget(**value)
+    return Prior.from_dict(value) if name == "prior" and value is not None else value
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 3  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 4  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = (
     "name",
     "limit",
@@ -77,6 +77,7 @@ def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
 
 def pack(ledger: Ledger) -> bytes:
     """The ledger and its policy."""
+    unchanged = ledger.settings is ledger.declared
     header: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -95,6 +96,7 @@ def pack(ledger: Ledger) -> bytes:
         "surprises": ledger.surprises,
         "trust": ledger.trust,
         "dropped": ledger.dropped,
+        "settings": [] if unchanged else [ledger.settings.to_json(), ledger.declared.to_json()],
     }
     with tempfile.TemporaryDirectory() as folder:
         policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
@@ -125,6 +127,9 @@ def unpack(data: bytes, settings: Settings) -> Ledger | None:
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Settings) -> Ledger:
     ledger = Ledger(settings)
+    if header["settings"]:
+        now, ledger.declared = (Settings.from_json(text) for text in header["settings"])
+        ledger.take_settings(now)
     for fields in header["arms"][len(ledger.arms) :]:
         ledger.add_arm(fields["name"])
     start = 0

@@ -4,102 +4,36 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+
+import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
+from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
+from risingbandits.allocation.forecasts import Forecasts, forecasts
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.untried import untried_sentence
 from risingbandits.allocation.workers import in_short, several_hosts
-from risingbandits.policies.explanation import Explanation
+from risingbandits.policies.explanation import Explanation, Units
+from risingbandits.policies.reasons import NEVER_PULLED, against
+from risingbandits.policies.reasons import explanation as policy_explanation
 
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
 
-_NOT_OPENED = "not opened"
-_OPENED = {
-    "prior": "by the prior",
-    "yardstick": "to test the prior",
-    "random": "at random",
-    "given": "as given",
-    "dropped": "at random, prior dropped",
-}
-
-
-class ArmRow(NamedTuple):
-    """One arm. Rewards are in the user's units; NaN where nothing is known."""
-
-    arm: str
-    pulls: int
-    cost: float
-    last: float  #: the last reward
-    level: float  #: what it gives now
-    trend: float  #: what a further pull may add
-    width: float  #: how uncertain that is
-    value: float  #: what the policy compares
-    status: str  #: free, in flight, masked, retired, finished or closed (not opened, see max_arms)
-    why: str
-    prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
-    source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
-    slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
-    bound: str = (
-        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
-    )
-    settings: str = ""  #: what it is
-
-
-@dataclass(frozen=True)
-class AllocationTable:
-    """All arms, with the policy and the budget in the title."""
-
-    title: str
-    rows: list[ArmRow]
-    prior: str = ""  #: what the prior is from and how far it is confirmed, where there is one
-
-    def __getitem__(self, arm: str) -> ArmRow:
-        return next(row for row in self.rows if row.arm == arm)
-
-    def text_table(self) -> TextTable:
-        """The same with numbers as text, for a terminal or a file."""
-        header: tuple[str, ...]
-        rows: list[tuple[str, ...]]
-        shown = self._shown()
-        rows = [(row.arm, str(row.pulls), f"{row.cost:g}", *map(_number, row[3:8]), *row[8:10]) for row in shown]
-        header, numeric, title = ArmRow._fields[:10], set(range(1, 8)), self.title
-        if self.prior:
-            # Why an arm has its place stands beside what is believed of it; columns without a number make room.
-            told = [at for at in range(10) if at not in numeric or any(row[at] != "-" for row in rows)]
-            rows = [
-                (*(row[at] for at in told), f"{its.prior:.2f}, {its.source}", _opened(its))
-                for row, its in zip(rows, shown, strict=True)
-            ]
-            header = (*(header[at] for at in told), "prior", "opened")
-            numeric = {at for at, before in enumerate(told) if before in numeric}
-            title = f"{title};\n{self.prior}"
-        if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
-            rows = [(*row, its.settings) for row, its in zip(rows, shown, strict=True)]
-            header = (*header, "settings")
-        return TextTable(header, rows, frozenset(numeric), title)
-
-    def _shown(self) -> list[ArmRow]:
-        """The rows, but for arms that nothing is known of yet and that are made when they are opened: one for all."""
-        idle = [row for row in self.rows if row.why == _NOT_OPENED and not row.settings and not self.prior]
-        if len(idle) < 2:
-            return self.rows
-        names = {row.arm for row in idle}
-        return [*(row for row in self.rows if row.arm not in names), idle[0]._replace(arm=f"{len(idle)} more")]
-
-    def __str__(self) -> str:
-        return self.text_table().plain()
-
 
 def allocation_table(ledger: Ledger) -> AllocationTable:
     """The table of a ledger, which is not changed."""
-    explanation = ledger.policy.explain()
-    following = _next_arm(ledger)
-    rows = [_row(ledger, arm, explanation, following) for arm in ledger.arms]
+    following, place, opened = _next_arm(ledger)
+    explanation = policy_explanation(ledger.policy, ledger.policy._state, place, Units(ledger.zero, ledger.span))
+    name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation, opened))
+    model = forecasts(ledger)
+    rows = [_row(ledger, arm, explanation, model, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
-    return AllocationTable(title, rows, prior_sentence(ledger))
+    kept, why_kept, against = _kept(ledger, explanation, rows)
+    said = untried_sentence(ledger), model.sentence()
+    return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
 
 def prior_sentence(ledger: Ledger) -> str:
@@ -177,39 +111,66 @@ def standing(ledger: Ledger) -> str:
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
-    return f"{done} Recommended: {ledger.recommend()}"
+    untried = untried_sentence(ledger)
+    return f"{done} Recommended: {ledger.recommend()}{f'. {untried}.' if untried else ''}"
 
 
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def _next_arm(ledger: Ledger) -> ArmState | None:
-    """Whose pull would be next; found with a copy of the policy, for asking may change it."""
+def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
+    """Whose pull would be next, its number for the policy, and what decided that it is opened, if it is only now.
+
+    Found with a copy of the policy, for asking may change it.
+    """
     if ledger.finished or ledger.committed:
-        return None
+        return None, None, ""
     policy, choice = ledger.policy, ledger.choice
     ledger.policy = policy.clone()
     try:
         arm = ledger.decide()
-        return ledger.next_binding().arm if arm is not None and arm.index < 0 else arm
+        if arm is None or arm.index >= 0:
+            return arm, None if arm is None else arm.place, ""
+        binding = ledger.next_binding()
+        return binding.arm, arm.place, binding.reason.partition(":")[0]
     finally:
         ledger.policy, ledger.choice = policy, choice
 
 
-def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: ArmState | None) -> ArmRow:
-    level, trend = _part(explanation, arm, _LEVELS), _part(explanation, arm, _TRENDS)
-    width, value = _part(explanation, arm, _WIDTHS), _part(explanation, arm, _VALUES)
-    level, value = ledger.zero + ledger.span * level, ledger.zero + ledger.span * value
+def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecasts, why_next: str) -> ArmRow:
+    level, sure = _part(explanation, arm, _LEVELS), _part(explanation, arm, ("sure",))
+    trend, width = _part(explanation, arm, _TRENDS), _part(explanation, arm, _WIDTHS)
+    level, sure = ledger.zero + ledger.span * level, ledger.zero + ledger.span * sure
     trend, width = ledger.span * trend, abs(ledger.span) * width
     if not any(name in explanation.columns for name in _LEVELS) and arm.rewards:
         level = recent_mean(arm)
-    if not any(name in explanation.columns for name in _TRENDS) and len(arm.rewards) > 1:
-        half = len(arm.rewards) // 2
-        trend = (sum(arm.rewards[-half:]) - sum(arm.rewards[:half])) / half / (len(arm.rewards) - half)
-    status = _status(arm)
-    why = _why(ledger, arm, status, arm is following, value)
-    last = arm.rewards[-1] if arm.rewards else math.nan
-    row = ArmRow(arm.name, len(arm.rewards), arm.cost, last, level, trend, width, value, status, why)
+    if not any(name in explanation.columns for name in (*_WIDTHS, "sure")):
+        width = abs(model.units.span) * float(model.found.error[arm.index])
+    brings = costs = value = math.nan
+    if "price" in explanation.columns:  # OpenByValue: what a trial may bring and loses, over the rounds left
+        brings, costs = (abs(ledger.span) * _part(explanation, arm, (name,)) for name in ("value", "price"))
+    else:
+        value = ledger.zero + ledger.span * _part(explanation, arm, _VALUES)
+    status = _status(ledger, arm)
+    row = ArmRow(
+        arm.name,
+        len(arm.rewards),
+        arm.cost,
+        arm.rewards[-1] if arm.rewards else math.nan,
+        level,
+        trend,
+        width,
+        value,
+        status,
+        why_next or _why(ledger, arm, status),
+        sure=sure,
+        end=model.of("final", arm.index),
+        end_low=min(ends := [model.of(name, arm.index) for name in ("low", "high")]),
+        end_high=max(ends),
+        chance=float(model.found.chance[arm.index]),
+        brings=brings,
+        costs=costs,
+    )
     if arm.settings:
         row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
     if ledger.settings.prior is None:
@@ -219,9 +180,18 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, following: Arm
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
 
 
-def _opened(row: ArmRow) -> str:
-    """As which one an arm was opened, and what decided that."""
-    return f"{row.slot}, {_OPENED.get(row.bound, row.bound)}" if row.slot else "-"
+def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
+    """The arm to keep, why, and what speaks against it: who is ahead of it in the table."""
+    if not any(arm.rewards for arm in ledger.arms):
+        return None, "", ""
+    arm = ledger.arm(ledger.recommend())
+    why = explanation.why_kept if arm.place == explanation.kept else "best recent rewards of the arms that are left"
+    columns = {}
+    for called, name in (("last reward", "last"), ("level", "level"), ("predicted end", "end")):
+        rewards = np.array([getattr(row, name) for row in rows])
+        columns[called] = rewards / ledger.span, [f"{reward:.4g}" for reward in rewards]
+    pulls = np.array([row.pulls for row in rows])
+    return arm.name, why, against(arm.index, [row.arm for row in rows], pulls, columns)
 
 
 def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
@@ -231,36 +201,41 @@ def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> fl
     return math.nan
 
 
-def _status(arm: ArmState) -> str:
+def _status(ledger: Ledger, arm: ArmState) -> str:
     if arm.flight is not None:
         return "in flight"
     if arm.retired is not None:
         return "retired"
-    if arm.place < 0:
+    if arm.place < 0 and ledger.rule is None:
         return "closed"
     if arm.exhausted:
         return "finished"
-    return "masked" if arm.masked else "free"
+    return "masked" if arm.masked else "free" if arm.rewards else "untried"
 
 
-def _why(ledger: Ledger, arm: ArmState, status: str, following: bool, value: float) -> str:
-    if following and arm.flight is not None:
-        return f"next, once pull {arm.flight.n} is told"
+def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
+    """Why an arm cannot be next."""
     if status == "in flight" and arm.flight is not None:
         return _running(ledger, arm.flight)
     if status == "retired":
         return arm.retired or ""
     if status == "closed":
-        return "next: opened" if following else _NOT_OPENED if ledger.rule is not None else "not opened (max_arms)"
+        return "not opened (max_arms)"
     if status == "finished":
         return f"has had its {arm.limit} pulls"
-    if not following:
-        return ""
+    return NOT_OPENED if arm.place < 0 else ""
+
+
+def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: str) -> str:
+    """Why the arm is next: a rule of the allocation, or one of the policy."""
+    if arm.flight is not None:
+        return f"once pull {arm.flight.n} is told"
     if arm in ledger.repeat_first:
-        return f"next: pull {len(arm.rewards) + 1} was given back"
-    if not arm.rewards:
-        return "next: never pulled"
-    return "next: chosen by its value" if math.isfinite(value) else "next: the policy's turn"
+        return f"pull {len(arm.rewards) + 1} was given back"
+    if not opened:
+        return explanation.why
+    said = f"opened {OPENED.get(opened, opened)}"
+    return said if explanation.why == NEVER_PULLED else f"{said}, {explanation.why.removeprefix('opened: ')}"
 
 
 def _running(ledger: Ledger, flight: Flight) -> str:
@@ -273,7 +248,3 @@ def _running(ledger: Ledger, flight: Flight) -> str:
 
 def _setting(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.status import allocation_table
 
 
-def status_dict(ledger: Ledger) -> dict[str, Any]:
-    """The policy, the budget, what is spent, the arm to keep, every arm and the pulls in flight.
+def status_dict(ledger: Ledger, table: AllocationTable | None = None) -> dict[str, Any]:
+    """The policy, the budget, what is spent, the pulls in flight, and the ``table`` of the arms with its reasons.
 
     Examples
     --------
@@ -19,7 +20,7 @@ def status_dict(ledger: Ledger) -> dict[str, Any]:
     >>> found["budget"], found["unit"], found["spent"], found["recommended"]
     (10, 'pulls', 0, None)
     >>> [(arm["arm"], arm["pulls"], arm["status"]) for arm in found["arms"]]
-    [('a', 0, 'free'), ('b', 0, 'free')]
+    [('a', 0, 'untried'), ('b', 0, 'untried')]
     """
     settings, now = ledger.settings, time.time()
     return {
@@ -30,8 +31,7 @@ def status_dict(ledger: Ledger) -> dict[str, Any]:
         "unit": settings.budget.unit,
         "spent": ledger.spent,
         "finished": ledger.finished,
-        "recommended": ledger.recommend() if ledger.told else None,
-        "arms": [row._asdict() for row in allocation_table(ledger).rows],
+        **(allocation_table(ledger) if table is None else table).to_dict(),
         "in_flight": [
             {
                 "arm": flight.arm.name,

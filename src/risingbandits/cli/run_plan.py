@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.output import Json, Output
@@ -20,6 +21,7 @@ from risingbandits.cli.store_commands import show_ledger
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation import Allocator
+    from risingbandits.allocation.budget import Budget
     from risingbandits.allocation.commands.plan_file import Plan
     from risingbandits.allocation.ledger import Ledger
 
@@ -46,12 +48,22 @@ def run(
         str | None,
         typer.Option(help="Use this store instead: a file, or postgresql://...", autocompletion=completion.file(".db")),
     ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Spend so much in all instead of the plan's budget, in its unit; later runs keep to it."),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
     ] = False,
     prior: Annotated[
         list[str] | None,
         typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
+    ] = None,
+    warm_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Earlier runs of the same arms, whose rewards are known from the start: stores or CSV files."
+        ),
     ] = None,
     memory: Annotated[
         Path | None,
@@ -71,6 +83,7 @@ def run(
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
     from risingbandits.allocation.arms.places import Places
+    from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
@@ -81,38 +94,45 @@ def run(
     if backend == "local" and (address is not None or resources is not None):
         raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
     chosen = read_plan(plan, store)
-    if prior:
-        chosen = replace(chosen, settings={**chosen.settings, "prior": prior})
+    for name, sources in (("prior", prior), ("warm_start", warm_start)):
+        if sources:
+            chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     if backend == "ray" and chosen.slots:
         raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")
+    wanted = None if budget is None else _budget(chosen.budget.unit, budget)
     if check:
         if fresh:
             check_fresh(chosen)
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)
+            said = check_plan(chosen, fresh, wanted)
         with Output(as_json) as output:
             output.add(budget=chosen.budget.amount, unit=chosen.budget.unit)
             output.table(_table(chosen), "arms")
+            if said:
+                output.say(f"Would be taken over: {said}", taken_over=said)
             hidden = hide_password(chosen.store)
             output.say(f"{chosen.path} can be run. Store: {hidden}", plan=chosen.path, store=hidden)
         return
     if fresh:
         with _named(chosen, fresh):
-            check_plan(chosen, fresh)  # before the earlier run makes way for one that cannot be
+            check_plan(chosen, fresh, wanted)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
     output = Output(as_json)
     if aside is not None:
         output.say(f"The earlier run is now in {aside}", earlier_run=aside)
-    with output, running(chosen), plan_allocator(chosen) as allocator:
+    with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
+        if allocator.taken_over:
+            output.say(f"Taken over: {allocator.taken_over}", taken_over=allocator.taken_over)
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
-            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots).run()
+            find = partial(added_command, chosen) if backend == "local" else None
+            received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        show_ledger(ledger, output)
+        show_ledger(ledger, output, in_flight=False)
         if code:
             output.say("Stopped before the end. The same command goes on from here.")
         hidden = hide_password(chosen.store)
@@ -148,8 +168,8 @@ def plan_arms(
         yield arms
 
 
-def plan_allocator(plan: Plan) -> Allocator:
-    """The allocator of a plan: a new one, or the one in its store."""
+def plan_allocator(plan: Plan, budget: Budget | None = None) -> Allocator:
+    """The allocator of a plan: a new one, or the one in its store; ``budget`` is another than the plan's."""
     from risingbandits.allocation import Allocator
     from risingbandits.allocation.commands.plan_check import check_commands
 
@@ -160,6 +180,8 @@ def plan_allocator(plan: Plan) -> Allocator:
             allocator = Allocator(names, plan.budget, store=plan.store, lease=plan.lease, **plan.settings)
             stack.enter_context(allocator)
             check_commands(allocator.ledger, plan)
+            if budget is not None and (said := allocator.extend(budget=budget)):
+                allocator.taken_over += f"{', ' if allocator.taken_over else ''}{said}"
             stack.pop_all()
             return allocator
 
@@ -175,6 +197,15 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
 
 
+def _budget(unit: str, amount: float) -> Budget:
+    from risingbandits.allocation.budget import Budget, check_pulls
+
+    if unit == "pulls":
+        return Budget(pulls=check_pulls("budget", int(amount) if float(amount).is_integer() else amount))
+    amount = check_finite("budget", amount, above=0.0)
+    return Budget(cost=amount) if unit == "cost" else Budget(seconds=amount)
+
+
 def _table(plan: Plan) -> TextTable:
     from risingbandits._core.tables import TextTable
 
@@ -186,5 +217,7 @@ def _table(plan: Plan) -> TextTable:
         {"arm": arm.name, "command": arm.command, "directory": arm.directory, "timeout": arm.timeout}
         for arm in plan.arms
     ]
-    header, title = ("arm", "command", "directory", "timeout"), f"{plan.budget.amount:g} {plan.budget.unit}"
-    return TextTable(header, rows, frozenset({3}), title, records)
+    title = f"{plan.budget.amount:g} {plan.budget.unit}"
+    if plan.slots:
+        title += f", on {', '.join(plan.slots)}"
+    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title, records)

@@ -77,14 +77,15 @@ def show_store(store: Store, as_json: Json = False) -> None:
             output.say(f"Running: {progress}.", progress=progress._asdict())
 
 
-def show_ledger(ledger: Ledger, output: Output) -> None:
-    """Where an allocation stands."""
-    from risingbandits.allocation.status import arms_table, flights_table, standing
+def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:
+    """Where an allocation stands; for people with the pulls in flight, or without."""
+    from risingbandits.allocation.status import allocation_table, flights_table, standing
     from risingbandits.allocation.status_dict import status_dict
 
-    tables = [arms_table(ledger), *([flights_table(ledger)] if ledger.in_flight else [])]
-    output.tables(tables, **(status_dict(ledger) if output.as_json else {}))
-    output.say(standing(ledger))
+    table = allocation_table(ledger)
+    flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
+    output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
+    output.say("\n".join([*table.reasons(), standing(ledger)]))
 
 
 @commands.command()
@@ -149,6 +150,8 @@ def _line(event: Event) -> str:
     """An entry as text."""
     from datetime import UTC, datetime
 
+    from risingbandits.allocation import extension
+
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
     of_reward, of_cost = "reward", "cost"
@@ -157,6 +160,7 @@ def _line(event: Event) -> str:
     reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed: nothing in them may steer a terminal or break the line.
-    reason = "".join(letter if letter.isprintable() else " " for letter in event.text)
+    said = extension.said(event) if event.kind == "extend" else event.text
+    reason = "".join(letter if letter.isprintable() else " " for letter in said)
     text = f"  {reason}" if reason else ""
-    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text}"
+    return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text if event.arm else reason}"

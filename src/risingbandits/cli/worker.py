@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -55,6 +56,7 @@ def worker(
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import GRACE, Driver
     from risingbandits.allocation.arms.places import Places
+    from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_of_store import find_plan
     from risingbandits.allocation.remembering import remember_quietly
@@ -65,6 +67,8 @@ def worker(
     margin = min(_MARGIN, _SHARE * seconds)
     until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
     with running(chosen), plan_allocator(chosen) as allocator:
+        if allocator.taken_over:
+            typer.echo(f"Taken over: {allocator.taken_over}")
         with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
             driver = Driver(
                 allocator,
@@ -76,6 +80,7 @@ def worker(
                 warned=True,
                 grace=grace,
                 slots=chosen.slots,
+                find=partial(added_command, chosen),
             )
             received = driver.run()
         remember_quietly(allocator)

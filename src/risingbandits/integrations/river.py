@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, missing
+from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy
 
 try:
@@ -20,6 +21,7 @@ except ImportError:
 
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.integrations._river_scores import SampleScore
+from risingbandits.integrations._river_watch import InCharge, Watch, name_of
 
 Features = dict[Any, Any]
 
@@ -47,6 +49,7 @@ class _Rising:
         self.seed = seed
         self._run: PolicyRun | None = None
         self._score = SampleScore(metric, scale)
+        self._watch = Watch(len(self.models))
         self._labels: dict[Any, None] = {}  # of a classifier, those seen so far, in the order of appearance
 
     @property
@@ -71,6 +74,22 @@ class _Rising:
         return self.models[self._started().arm]
 
     @property
+    def in_charge(self) -> InCharge:
+        """Which model that is (``number``, ``name``), from which sample on (``since``), and its recent ``score``."""
+        number = self._started().arm
+        return self._watch.in_charge(number, self.models[number])
+
+    def summary(self) -> str:
+        """A table of the models: samples learnt, recent score, and who is in charge since when."""
+        now = self.in_charge
+        rows = []
+        for number, (model, learnt) in enumerate(zip(self.models, self.pulls, strict=True)):
+            score = self._watch.in_charge(number, model).score
+            told = f"in charge since sample {now.since}" if number == now.number else ""
+            rows.append((str(number), name_of(model), str(learnt), f"{score:.3f}" if learnt else "-", told))
+        return TextTable(("", "model", "samples", "recent score", ""), rows, frozenset({0, 2, 3})).plain()
+
+    @property
     def best_model(self) -> Any:
         """The model to keep if the stream ended now, as the policy recommends."""
         return self.models[self._started().policy.recommend()]
@@ -87,6 +106,7 @@ class _Rising:
         y_pred = model.predict_proba_one(x) if self._score.needs_probabilities else model.predict_one(x)
         reward = self._score(y, y_pred)
         model.learn_one(x, y, **kwargs)
+        self._watch.see(run.arm, model, reward)
         run.tell(reward)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any:
@@ -108,14 +128,16 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     nothing, `learn_one` lets it predict the sample once more, tells the policy what that was worth (0 to 1), trains it,
     and picks the next. Predicting any number of times before learning, or not at all, makes no difference to what is
     learnt. Only one model is trained per sample, so the cost is that of a single model, however many there are.
+    `in_charge` says which one it is now, and since when. When it gets worse, as in a stream that drifts, that is said
+    once, in a warning; policies for rising models do not expect it (docs/adapters.md).
 
     Parameters
     ----------
     models : list of river classifiers
         At least two.
     policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB, which plans for models
-        that get better the more they learn.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`, which plans for models that
+        get better the more they learn.
     metric : river metric, optional
         Values single predictions, see `SampleScore`; None is Accuracy.
     scale : float, optional
@@ -133,6 +155,8 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     ... )
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 8...%
+    >>> model["RisingClassifier"].in_charge.name
+    'LogisticRegression'
     """
 
     default_metric = metrics.Accuracy
@@ -220,7 +244,7 @@ class RiverPolicy(bandit.base.Policy):
     Parameters
     ----------
     policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is CommitUCB.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`.
     reward_obj, reward_scaler, burn_in
         As for all of River's policies. ``reward_obj`` is what `ranking` shows; decisions come from the policy.
     horizon : int, optional

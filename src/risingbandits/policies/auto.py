@@ -20,6 +20,7 @@ from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit import commit_ensemble, open_by_value
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
@@ -133,6 +134,12 @@ class Auto(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
+
+    def why_next(self, at: Moment) -> str:
+        return self._playing().why_next(at)
+
+    def why_kept(self, at: Moment) -> str:
+        return self._playing().why_kept(at)
 
     def remark(self, state: Any) -> str | None:
         for played, policy in ((commit_ensemble.State, CommitEnsemble), (open_by_value.State, OpenByValue)):

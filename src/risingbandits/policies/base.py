@@ -23,7 +23,8 @@ from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies.explanation import Explanation
+from risingbandits.policies import reasons
+from risingbandits.policies.explanation import Explanation, Moment
 from risingbandits.policies.settings import check_settings
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class Policy:
       ``make_room(state, capacity)`` where arrays grow with the pulls;
     - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
       simulation may know;
-    - ``parts(state, t)``, the columns of `explain`, and ``remark(state)``, what the user should know of the run;
+    - ``parts(state, t)``, the columns of `explain`, ``why_next(moment)`` and ``why_kept(moment)``, its reasons (or
+      ``picks`` and ``keeps``, where these are always the same), and ``remark(state)``, what the user should know;
     - ``draws``, a property, where settings other than ``ties`` decide whether the generator is used, and
       ``draws_on_tell`` where ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
@@ -126,6 +128,8 @@ class Policy:
     in_order: ClassVar[bool] = False  # opens arms by their numbers, and may never come to the last ones
     believes: ClassVar[bool] = False  # takes in what is believed of arms from earlier runs
     objective: ClassVar[str] = "cumulative"
+    picks: ClassVar[str] = ""  # why an arm is next, where that is always the same
+    keeps: ClassVar[str] = ""  # why one is recommended, likewise
 
     _state: Any = None
     _rng: Rng = None
@@ -154,6 +158,14 @@ class Policy:
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         """The parts of each arm's index at round t, for `explain`; empty where there is no index."""
         return {}
+
+    def why_next(self, at: Moment) -> str:
+        """Why the arm of this moment is pulled next, in a few words: which rule says so."""
+        return self.picks if self.picks and at.pulls[at.arm] else reasons.why_next(at)
+
+    def why_kept(self, at: Moment) -> str:
+        """Why the arm of this moment is recommended, in a few words."""
+        return self.keeps or reasons.why_kept(at, self.kernels_for(at.pulls.size).recommend is most_pulled)
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """This policy with what it may take from a simulated problem where a setting is None.
@@ -334,11 +346,9 @@ class Policy:
         return int(self._calls.recommend.call(self._fields, self.rounds, self.pulls))
 
     def explain(self) -> Explanation:
-        """Why the next arm is what it is: pulls and the parts of the index, arm by arm."""
+        """What is known of each arm, why the next one is what it is, which one to keep and why; changes nothing."""
         self._check_begun("explain")
-        return Explanation(
-            self.described(), self.rounds + 1, {"pulls": self.pulls, **self.parts(self._state, self.rounds + 1)}
-        )
+        return reasons.explanation(self, self._state, self.clone().ask())
 
     def described(self) -> str:
         """The policy with its settings and, in a run, with what a reader should know of how it plays."""

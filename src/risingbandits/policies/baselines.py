@@ -64,6 +64,7 @@ class Constant(Policy):
 
     name = "constant"
     summary = "always the arm given"
+    picks = keeps = "the arm that it was given"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
     arm: int = integer(0, minimum=0)
@@ -142,6 +143,7 @@ class RoundRobin(Policy):
 
     name = "round-robin"
     summary = "every arm in turn"
+    picks = "its turn (round robin)"
     kernels = Kernels(select=select_turn, update=update_turn)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> TurnState:

@@ -1,19 +1,62 @@
-"""The answer of ``Policy.explain``: a small table, one row per arm."""
+"""The answer of ``Policy.explain``: a small table, one row per arm, and the reasons for what follows from it."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 
+WIDTH = 120  # letters of a line, which most terminals have
+
+
+class Units(NamedTuple):
+    """Rewards as people know them: where the policy has x it is zero + span x."""
+
+    zero: float = 0.0
+    span: float = 1.0
+
+    def level(self, value: float) -> str:
+        """A reward.
+
+        >>> Units(zero=10.0, span=-10.0).level(0.25)
+        '7.5'
+        """
+        return f"{self.zero + self.span * value:.4g}"
+
+    def amount(self, value: float) -> str:
+        """A difference between rewards, or a sum of such."""
+        return f"{abs(self.span) * value:.2g}"
+
+
+class Moment(NamedTuple):
+    """What a policy may give its reasons from: a run before round t, the arm in question, the columns of `explain`."""
+
+    state: Any
+    t: int
+    arm: int
+    pulls: Ints
+    parts: dict[str, Floats]
+    units: Units
+
+    def leads(self, column: str) -> bool:
+        """Whether no arm has more in this column than the arm in question; False where there is no such column."""
+        values = self.parts.get(column)
+        return values is not None and bool(values[self.arm] >= np.nanmax(values, initial=-np.inf))
+
+    def level(self, column: str) -> str:
+        """The arm's number in this column, as people read it."""
+        return self.units.level(float(self.parts[column][self.arm]))
+
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts of each arm's index before a round, as columns of equal length.
+    """What is known of each arm before a round, as columns of equal length, and what follows from it.
 
     Attributes
     ----------
@@ -22,22 +65,85 @@ class Explanation:
     round : int
         The round that is about to be decided.
     columns : dict of arrays
-        "pulls" and, for index policies, "level" (reward now), "trend" (what it may still gain), "width" (uncertainty)
-        and "value" (the index); NaN where an arm has no estimate yet.
+        "pulls" and what the policy has of each arm: "level" (an estimate of the reward now), where it has them "sure"
+        (a lower bound of that), "trend" (what it may still gain), "width" (uncertainty), "value" (the index), "final"
+        with its band and "chance" (the level at the end, and the chance to be the best then), and others of its own;
+        NaN where an arm has no estimate yet.
+    arm : int or None
+        The arm that would be pulled next, if every arm were available.
+    why : str
+        Why: which rule of the policy says so.
+    kept : int or None
+        The arm to keep if the run ended now; None before the first pull.
+    why_kept : str
+        Why.
+    against : str
+        What speaks against it; empty where nothing does.
     """
 
     policy: str
     round: int
     columns: dict[str, Floats | Ints]
+    arm: int | None = None
+    why: str = ""
+    kept: int | None = None
+    why_kept: str = ""
+    against: str = ""
 
     def __getitem__(self, column: str) -> Floats | Ints:
         return self.columns[column]
 
-    def __str__(self) -> str:
-        header = ("arm", *self.columns)
+    def text_table(self) -> TextTable:
+        """The numbers as text; columns without any are left out."""
+        told = {name: column for name, column in self.columns.items() if name == "pulls" or not np.isnan(column).all()}
+        header = ("arm", *told)
         arms = range(len(self.columns["pulls"]))
-        rows = [(str(arm), *(_text(column[arm]) for column in self.columns.values())) for arm in arms]
-        return TextTable(header, rows, frozenset(range(len(header))), f"{self.policy}, round {self.round}").plain()
+        rows = [(str(arm), *(_text(column[arm]) for column in told.values())) for arm in arms]
+        return TextTable(header, rows, frozenset(range(len(header))), f"{self.policy}, round {self.round}")
+
+    def sentences(self) -> list[str]:
+        """The reasons, a line each."""
+        said = []
+        if self.arm is not None:
+            said.append(f"next: {self.arm}, {self.why}")
+        if self.kept is not None:
+            said.append(f"to keep: {self.kept}, {self.why_kept}")
+        if self.against:
+            said.append(f"against that: {self.against}")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in plain Python, for JSON: None where there is no number."""
+        columns = {name: [plain_number(value) for value in column] for name, column in self.columns.items()}
+        known = {"policy": self.policy, "round": self.round, "columns": columns, "next": self.arm, "why": self.why}
+        return {**known, "recommended": self.kept, "why_recommended": self.why_kept, "against": self.against}
+
+    def __str__(self) -> str:
+        return "\n".join([self.text_table().plain(WIDTH), *map(folded, self.sentences())])
+
+    def _repr_html_(self) -> str:
+        return self.text_table().html(self.sentences())
+
+
+def folded(sentence: str) -> str:
+    """A sentence in lines that fit."""
+    return textwrap.fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def counted(pulls: int) -> str:
+    """A number of pulls.
+
+    >>> counted(1), counted(1_200)
+    ('1 pull', '1,200 pulls')
+    """
+    return f"{pulls:,} pull{'' if pulls == 1 else 's'}"
+
+
+def plain_number(value: Any) -> int | float | None:
+    """A number as JSON knows it; None for what is not finite."""
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def _text(value: Any) -> str:

@@ -17,8 +17,10 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies import reasons
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import get_policy, policy_class, register
 from risingbandits.policies.settings import one_of, setting
@@ -278,6 +280,26 @@ class FewArms(Policy):
             columns[name] = np.full(state.members.size, np.nan)
             columns[name][few] = values
         return columns
+
+    def why_next(self, at: Moment) -> str:
+        inside = self._inside(at)
+        if inside is not None:
+            return self._inner_of(at.state).why_next(inside)
+        return "none of the few arms is free" if at.state.counters[_DRAWN] else reasons.NEVER_PULLED
+
+    def why_kept(self, at: Moment) -> str:
+        inside = self._inside(at)
+        return super().why_kept(at) if inside is None else self._inner_of(at.state).why_kept(inside)
+
+    def _inside(self, at: Moment) -> Moment | None:
+        """The moment as the inner policy sees it; None where the arm is not one of the few."""
+        few = at.state.members[: at.state.inner_pulls.size]
+        number = np.flatnonzero(few == at.arm)
+        if not number.size:
+            return None
+        parts = {name: values[few] for name, values in at.parts.items()}
+        t = at.t - int(at.state.counters[_OUTSIDE])
+        return at._replace(t=t, arm=int(number[0]), pulls=at.pulls[few], parts=parts)
 
     def _inner_of(self, state: Any) -> Policy:
         """The inner policy as in a run with this state."""

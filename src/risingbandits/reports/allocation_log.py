@@ -17,7 +17,7 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.progress import Progress, progress_of
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import arms_table
+from risingbandits.allocation.status import allocation_table, arms_table
 
 _FAILURES_KEPT = 100
 
@@ -27,6 +27,7 @@ class Decision(NamedTuple):
 
     event: Event
     known: TextTable
+    why: str = ""
 
 
 class Outlook(NamedTuple):
@@ -57,12 +58,12 @@ class AllocationLog:
     """The fold of an allocation's events for readers, from the settings that it was made with."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
         self.ledger = Ledger(settings)
         self.first_time: float | None = None
         self.last_time: float | None = None
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
         self.n_failures = 0
+        self.extensions: list[Event] = []  # by which settings were changed
         self.decision: Decision | None = None
         self.pace = Pace()
         self._costs = array("d")
@@ -83,7 +84,9 @@ class AllocationLog:
         asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
         for at, event in enumerate(batch):
             if at == asked:
-                self.decision = Decision(event, arms_table(self.ledger))
+                table = allocation_table(self.ledger)
+                reason = table.why_next if table.next == event.arm else ""
+                self.decision = Decision(event, table.text_table(), reason)
             self.ledger.apply(event)
             self._note(event)
         return len(batch)
@@ -99,8 +102,15 @@ class AllocationLog:
         elif event.kind in ("fail", "expire"):
             self.failures.append(event)
             self.n_failures += 1
+        elif event.kind == "extend":
+            self.extensions.append(event)
 
     # -- views --------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """Those that hold now."""
+        return self.ledger.settings
 
     @property
     def unit(self) -> str:
@@ -142,8 +152,8 @@ class AllocationLog:
         columns = ledger.policy.explain().columns
         nothing, slope = np.full(len(ledger.opened), np.nan), np.zeros(len(ledger.opened))
         level, width = columns.get("level", nothing), columns.get("width", nothing)
-        if "line" in columns:  # CommitUCB: its level is what an arm surely has
-            high, low, slope = columns["line"], level, columns["slope"].astype(float)
+        if "line" in columns:  # CommitUCB
+            high, low, slope = columns["line"], columns["sure"], columns["slope"].astype(float)
         elif "upper" in columns:
             high, low = columns["upper"], columns.get("lower", level)
         elif "value" in columns:

@@ -118,18 +118,19 @@ class _Bar(_Drawn):
 
     def __init__(self, allocator: Allocator, bar: Progress) -> None:
         self._allocator, self._bar = allocator, bar
-        self._budget = allocator.settings.budget
-        self._task = bar.add_task(self._budget.unit, total=self._budget.amount, note="")
+        budget = allocator.settings.budget
+        self._task = bar.add_task(budget.unit, total=budget.amount, note="")
         self.tick()
 
     def say(self, sentence: str) -> None:
         self._bar.console.print(sentence, markup=False, highlight=False)
 
     def draw(self) -> None:
-        ledger, amount = self._allocator.ledger, self._budget.amount
+        ledger = self._allocator.ledger
+        amount = ledger.settings.budget.amount  # which may have grown
         note = f"{ledger.spent:g}/{amount:g}, {progress_of(ledger, self.pace, time.time())}"
         note += f", best {ledger.recommend()}" if ledger.told else ""
-        self._bar.update(self._task, completed=min(ledger.spent, amount), note=note)
+        self._bar.update(self._task, total=amount, completed=min(ledger.spent, amount), note=note)
 
 
 class _Table(_Drawn):

@@ -13,7 +13,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -77,6 +77,8 @@ class Driver:
         Seconds between asking pulls to end and ending them, and until those that do not end are left alone.
     warned : bool
         Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
+    find : callable or None
+        Gives an arm by its name that was added since, or None.
     slots : sequence of names, mapping of names to numbers, or None
         Where pulls are made, see `Places`.
     """
@@ -91,6 +93,7 @@ class Driver:
         until: float = math.inf,
         warned: bool = False,
         grace: float = GRACE,
+        find: Callable[[str], Any] | None = None,
         slots: Slots = None,
     ) -> None:
         self.places = Places(slots)
@@ -104,6 +107,7 @@ class Driver:
         self.pace = display.pace = Pace.of(allocator.store)
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
+        self._find = find
         self.running: dict[int, Pull] = {}
         # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
         self._events: queue.SimpleQueue[_Ended | signal.Signals] = queue.SimpleQueue()
@@ -180,6 +184,8 @@ class Driver:
 
     def _start(self, pull: Pull) -> None:
         arm = self.arms.get(pull.arm)
+        if arm is None and self._find is not None and (added := self._find(pull.arm)) is not None:
+            arm = self.arms[pull.arm] = Checkpointed.of(pull.arm, added, self.allocator)
         if arm is None:
             self.allocator.release(pull, "no function for it in this process")
             raise RisingBanditsError(f"arm {shown(pull.arm)} was added, but has no function in this process.")
@@ -229,12 +235,11 @@ class Driver:
         """Tell the reward of a pull that has ended, or give it back."""
         pull, result = ended
         del self.running[pull.id]
-        settings = self.allocator.settings
         try:
             if isinstance(result, BaseException):
                 raise result
             reward, cost = result if isinstance(result, Outcome) else (result, None)
-            reward = settings.check_reward(reward)
+            reward = self.allocator.check_reward(reward)
             cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
             self.pace.drop(pull)
@@ -257,7 +262,7 @@ class Driver:
         self.pace.end(pull)
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
-            if pull.n == 1 and settings.lazy:
+            if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
             self.display.told(pull, reward)
 

@@ -23,9 +23,9 @@ from risingbandits.allocation.commands.command_folders import ArmFolder, end_gro
 from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.output import Output
-from risingbandits.allocation.commands.placeholders import expand, variables
+from risingbandits.allocation.commands.placeholders import variables
 from risingbandits.allocation.commands.plan_arms import CommandArm
-from risingbandits.allocation.commands.plan_file import Plan
+from risingbandits.allocation.commands.plan_file import Plan, read_plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
@@ -36,12 +36,17 @@ log = logging.getLogger("risingbandits")
 def command_arms(plan: Plan) -> dict[str, Command]:
     """The arms of a plan. They can be pulled here, or sent elsewhere if all see the folders of the plan."""
     timed = plan.budget.seconds is not None
-    for arm in plan.arms:
-        if not names_its_slot(arm.texts()):
-            for slot in plan.slots or ():
-                visible_devices(slot, os.environ)  # complains about a GPU that there is not
     folders = (plan.logs.absolute(), plan.states.absolute(), plan.path.absolute().parent)
     return {arm.name: Command(arm, *folders, timed) for arm in plan.arms}
+
+
+def added_command(plan: Plan, name: str) -> Command | None:
+    """An arm that was added to a plan since it was read, by its file as it is now; None if it is not there."""
+    try:
+        return command_arms(read_plan(plan.path, plan.store)).get(name)
+    except RisingBanditsError as error:
+        log.warning("the plan was changed, and cannot be read: %s", error)
+        return None
 
 
 class Command:
@@ -158,7 +163,7 @@ class Command:
             "plan": str(self.plan),
             "python": sys.executable,
         }
-        own = {name: expand(value, {**self.arm.values, **values}) for name, value in self.arm.environment.items()}
+        own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
         devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
         self._timed_out = False
         lock = self._lock(mark)

@@ -28,9 +28,8 @@ def visible_devices(slot: str, environment: Mapping[str, str]) -> dict[str, str]
         return {VISIBLE: str(number)}
     there = [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
     if number >= len(there):
-        raise RisingBanditsError(
-            f"slot {slot} must be one that {VISIBLE} leaves, which is {shown(environment[VISIBLE])}."
-        )
+        left = shown(environment[VISIBLE])
+        raise RisingBanditsError(f"slots must be GPUs that {VISIBLE} leaves, which is {left}, got {slot}.")
     return {VISIBLE: there[number]}
 
 

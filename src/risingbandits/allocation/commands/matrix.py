@@ -61,7 +61,7 @@ def read_matrix(where: str, table: Any) -> Matrix:
     arms = []
     for values in (dict(zip(lists, chosen, strict=True)) for chosen in itertools.product(*lists.values())):
         if not any(all(_same(values[key], value) for key, value in entry.items()) for entry in excluded):
-            name = default_name(values) if template is None else expand(template, written_values(values))
+            name = default_name(values) if template is None else expand(template, written_values(values), strict=True)
             arms.append(Combination(name, values))
     if not arms:
         raise RisingBanditsError(f"{where}.exclude must leave an arm, but excludes all {product:,} combinations.")

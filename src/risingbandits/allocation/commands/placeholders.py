@@ -2,7 +2,7 @@
 
 Programs in command lines are full of braces (awk, f-strings, JSON), so only the known names are replaced. A known name
 in doubled braces stands for itself in single ones; a near miss such as ``{chekpoint}`` is a mistake. Lists of a matrix
-add names of their own.
+add names of their own, and in such a plan any other name is a mistake: it would be a list that was forgotten.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ _NEAR = 0.85
 _NEAR_LIST = 0.75  # of a matrix, whose names are the plan's own: what looks like one is meant to be one
 
 
-def expand(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with known names in braces replaced.
+def expand(text: str, values: Mapping[str, str], strict: bool = False) -> str:
+    """``text`` with known names in braces replaced; where it is ``strict``, all doubled braces become single ones.
 
     >>> expand("{n} of {arm}: {print} {{n}}", {"n": "3", "arm": "small"})
     '3 of small: {print} {n}'
+    >>> expand("{{print}}", {}), expand("{{print}}", {}, strict=True)
+    ('{{print}}', '{print}')
     """
 
     def replaced(match: re.Match[str]) -> str:
         escaped, name = match.groups()
         if escaped is not None:
-            known = escaped in PLACEHOLDERS or escaped in values or _near(escaped)
+            known = strict or escaped in PLACEHOLDERS or escaped in values or _near(escaped)
             return f"{{{escaped}}}" if known else match.group()
         return values.get(name, match.group())
 
@@ -50,12 +52,17 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 
 
 def check_placeholders(where: str, text: str, more: Collection[str] = ()) -> None:
-    """Complain about a name in braces that is nearly a known one; ``more`` are known too."""
+    """Complain about a name in braces that is nearly a known one; with ``more``, of a matrix, about any unknown one."""
     for escaped, name in _BRACED.findall(text):
         near = "" if escaped or name in PLACEHOLDERS or name in more else _near(name, more)
         if near:
             raise RisingBanditsError(
                 f"{where} has {{{name}}}, did you mean {{{near}}}? To pass it on as it is, write {{{{{name}}}}}."
+            )
+        if more and not escaped and name not in PLACEHOLDERS and name not in more:
+            raise RisingBanditsError(
+                f"{where} has {{{name}}}, which is not in the matrix: {', '.join(more)}. To pass it on as it is, write "
+                f"{{{{{name}}}}}."
             )
 
 

@@ -51,6 +51,8 @@ class CommandArm:
         What the arm is, in numbers and words, for the table of arms and for priors.
     values : dict
         What names of the plan's matrix stand for in its command and environment.
+    strict : bool
+        Whether the plan has a matrix, so that every name in braces is known.
     """
 
     name: str
@@ -63,12 +65,17 @@ class CommandArm:
     max_output: int = output.DEFAULT
     settings: dict[str, float | str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
+    strict: bool = False
 
     def argv(self, values: dict[str, str]) -> list[str]:
         """What is executed, with the placeholders filled in; a command for the shell is left alone."""
         if isinstance(self.command, str):
             return ["/bin/sh", "-c", self.command]
-        return [expand(argument, {**self.values, **values}) for argument in self.command]
+        return [self.filled(argument, values) for argument in self.command]
+
+    def filled(self, text: str, values: dict[str, str]) -> str:
+        """A text of the plan with the placeholders filled in."""
+        return expand(text, {**self.values, **values}, self.strict)
 
     def as_text(self) -> str:
         """The command as a shell would be given it: with its values of the matrix, and the variables that hold some.
@@ -80,7 +87,7 @@ class CommandArm:
         own = {
             name: text for name, text in self.environment.items() if any(key in self.values for key in names_in(text))
         }
-        set_before = [f"{name}={shlex.quote(expand(text, self.values))}" for name, text in own.items()]
+        set_before = [f"{name}={shlex.quote(self.filled(text, {}))}" for name, text in own.items()]
         parts = self.argv({}) if self.values and not self.shell else self.command
         return " ".join([*set_before, parts if isinstance(parts, str) else shlex.join(parts)])
 
@@ -137,7 +144,7 @@ _ARM: dict[str, Check] = {
 def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandArm, ...]:
     """The arms that are written one by one, and then those of the matrix."""
     matrix: Matrix = values.get("matrix", Matrix())
-    everyone = CommandArm(name="", command=(), directory=folder, environment={})
+    everyone = CommandArm(name="", command=(), directory=folder, environment={}, strict=bool(matrix.keys))
     common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder, matrix.keys)
     arms: dict[str, tuple[CommandArm, str]] = {}  # by their names in lower case, and where they stand
     for number, entry in enumerate(values.get("arms", ())):
@@ -227,8 +234,7 @@ def _command(where: str, value: Any, shell: bool, lists: tuple[str, ...]) -> tup
 
 def _check_program(where: str, arm: CommandArm, folder: Path) -> None:
     """The program must be there now: better one sentence at once than an arm that fails at every pull."""
-    known = {**arm.values, "plan": str(folder), "python": sys.executable, "arm": arm.name}
-    program = expand(arm.command[0], known)
+    program = arm.filled(arm.command[0], {"plan": str(folder), "python": sys.executable, "arm": arm.name})
     if first_placeholder(program) is not None:
         return  # differs from pull to pull
     if os.sep in program:

@@ -2,49 +2,72 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.fresh_start import LOCK, check_aside
 from risingbandits.allocation.commands.plan_file import Plan
-from risingbandits.allocation.joining import with_prior
+from risingbandits.allocation.events import Event
+from risingbandits.allocation.extension import Given, quoted, wanted_changes
+from risingbandits.allocation.joining import as_given, bare_settings, changes_taken_over, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import Store, open_store
 
 
-def check_plan(plan: Plan, fresh: bool = False) -> None:
-    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used."""
+def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) -> str:
+    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used.
+
+    ``budget`` is one for this run beside the plan's. What is returned says what would be taken over into a store that
+    is there.
+    """
+    said = ""
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
-    settings = Settings.make(**{**given, "prior": None})
+    settings = bare_settings(given)
     if fresh:
-        _check_new(plan, with_prior(settings, given))
+        _check_new(plan, with_prior(settings, given), budget)
     else:
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
-                _check_new(plan, with_prior(settings, given, present=store))
+                _check_new(plan, with_prior(settings, given, present=store), budget)
             else:
                 stored = Settings.from_json(kept)
-                _check_going_on(plan, with_prior(settings, given, stored), stored, store)
+                said = _check_going_on(plan, as_given(store, settings, given, stored), stored, store, budget)
     for folder in (plan.states, plan.logs):
         _check_folder(folder)
+    return said
 
 
-def _check_new(plan: Plan, settings: Settings) -> None:
-    Ledger(Settings.from_json(settings.to_json()))  # refuses what the policy cannot do, as too short a horizon
+def _check_new(plan: Plan, settings: Settings, budget: Budget | None) -> None:
+    # It refuses what the policy cannot do, as too short a horizon.
+    _grow(Ledger(Settings.from_json(settings.to_json())), budget)
     _check_folder(plan.folder)
 
 
-def _check_going_on(plan: Plan, settings: Settings, stored: Settings, store: Store) -> None:
-    difference = settings.difference(stored, plan.settings.get("policy"))
-    if difference is not None:
-        raise RisingBanditsError(f"{store.name} holds another allocation: {difference}.")
-    check_commands(load_ledger(store, stored), plan)
+def _check_going_on(plan: Plan, given: Given, stored: Settings, store: Store, budget: Budget | None) -> str:
+    ledger = load_ledger(store, stored)
+    said = _take(ledger, changes_taken_over(store.name, ledger, given))
+    check_commands(ledger, plan)
+    return ", ".join(part for part in (said, _grow(ledger, budget)) if part)
+
+
+def _grow(ledger: Ledger, budget: Budget | None) -> str:
+    return "" if budget is None else _take(ledger, wanted_changes(ledger, {"budget": budget}))
+
+
+def _take(ledger: Ledger, changes: dict[str, Any]) -> str:
+    """Have the changes in a ledger that is thrown away: its policy may refuse them."""
+    if changes:
+        ledger.apply(Event(ledger.last_id + 1, ledger.last_time, "extend", "", text=json.dumps(changes)))
+    return str(changes.get("said", ""))
 
 
 def _check_folder(path: Path) -> None:
@@ -61,7 +84,7 @@ def check_commands(ledger: Ledger, plan: Plan) -> None:
     known = {arm.name for arm in plan.arms}
     missing = [arm.name for arm in ledger.arms if arm.retired is None and arm.name not in known]
     if missing:
-        raise RisingBanditsError(f"arms must be all arms of the store, which also has {shown(missing)}.")
+        raise RisingBanditsError(f"arms must be all arms of the store, which also has {quoted(missing)}.")
 
 
 def check_fresh(plan: Plan) -> None:

@@ -5,6 +5,7 @@ Reading a plan runs nothing. Every mistake that can be seen beforehand is one se
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, check_range, shown
 from risingbandits.allocation.arms.places import Places, check_slots
 from risingbandits.allocation.budget import Budget, check_pulls
+from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
@@ -74,8 +76,9 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     limits = _max_pulls(values.get("max_pulls"), arms)
     if limits is not None:
         settings["max_pulls"] = limits
-    if "prior" in settings:
-        settings["prior"] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings["prior"]]
+    for name in ("prior", "warm_start"):
+        if isinstance(settings.get(name), list):
+            settings[name] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings[name]]
     if "memory" in settings:
         settings["memory"] = str(folder / Path(settings["memory"]).expanduser())
     if any(arm.settings for arm in arms):
@@ -117,8 +120,14 @@ def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
     return None if value == "unknown" else check_range(where, value)
 
 
+def _warm_start(where: str, value: Any) -> Any:
+    """Rewards of arms, or files of earlier runs."""
+    known = SETTINGS["warm_start"].check
+    return check_sources(where, value) if isinstance(value, str | list) else known(where, value)
+
+
 def check_sources(where: str, value: Any) -> list[str]:
-    """Where a prior is read from: one text or a list of them."""
+    """Where earlier runs are read from: one text or a list of them."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts:
         raise RisingBanditsError(f'{where} must be files of earlier runs, such as ["last.db"], got {shown(value)}.')
@@ -144,6 +153,7 @@ _PLAN: dict[str, Check] = {
     "reward_range": _reward_range,
     "slots": check_slots,
     "store": check_text,
+    "warm_start": _warm_start,
 }
 
 
@@ -154,6 +164,9 @@ def _jobs(here: str, values: dict[str, Any], arms: tuple[CommandArm, ...]) -> in
     if slots is None and uses is not None:
         raise RisingBanditsError(f"{here}slots must be given, because the command of {uses} has {{slot}}.")
     try:
+        if not all(names_its_slot(arm.texts()) for arm in arms):
+            for slot in slots or ():
+                visible_devices(slot, os.environ)  # a GPU that there is not
         return Places(slots).jobs(values.get("jobs"))
     except RisingBanditsError as error:
         raise RisingBanditsError(f"{here}{error}") from error

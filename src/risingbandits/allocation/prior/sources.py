@@ -29,7 +29,9 @@ class Sources(NamedTuple):
     scores: list[dict[str, float]]  #: of the user: how good arms are, high is good
 
 
-def read_sources(sources: Any, direction: str = "maximize", present: str | Path | Store | None = None) -> Sources:
+def read_sources(
+    sources: Any, direction: str = "maximize", present: str | Path | Store | None = None, what: str = "prior"
+) -> Sources:
     """Earlier tasks and scores from one source or a list of them.
 
     Parameters
@@ -42,6 +44,8 @@ def read_sources(sources: Any, direction: str = "maximize", present: str | Path 
     present : path, address, Store or None
         The store of the run that is going to learn. It and copies of it are refused, and passed over where a pattern or
         a folder has them among others.
+    what : str
+        What complaints call the sources.
 
     Examples
     --------
@@ -58,12 +62,12 @@ def read_sources(sources: Any, direction: str = "maximize", present: str | Path 
             sign = 1.0 if direction == "maximize" else -1.0
             scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
             continue
-        several, tasks = _tasks(source, direction)
+        several, tasks = _tasks(source, direction, what)
         for task in tasks:
             if own is None or task.identity != own:
                 found.append(task)
             elif not several:
-                raise RisingBanditsError(f"prior must not be the store of this run or a copy of it, got {task.name}.")
+                raise RisingBanditsError(f"{what} must not be the store of this run or a copy of it, got {task.name}.")
     return Sources(_each_once(found), scores)
 
 
@@ -104,31 +108,31 @@ def listed(sources: Any) -> Iterable[Any]:
     return [sources]
 
 
-def _tasks(source: Any, direction: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks(source: Any, direction: str, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
     if isinstance(source, EarlierTask):
         return False, [source]
     if isinstance(source, Store):
         return False, [store_task(source)]
-    if _is_study(source):
+    if is_study(source):
         return False, [study_task(source)]
-    if isinstance(source, Mapping) and source and all(_is_study(study) for study in source.values()):
+    if isinstance(source, Mapping) and source and all(is_study(study) for study in source.values()):
         return False, [study_task(study, name) for name, study in source.items()]
     if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
         return False, [EarlierTask(str(name), curves, direction=direction) for name, curves in source.items()]
     if isinstance(source, str) and source.startswith(_SERVERS):
         return False, [store_task(source)]
     if isinstance(source, str | os.PathLike) and str(source).strip():
-        return _tasks_of_path(Path(source).expanduser(), direction)
-    raise RisingBanditsError(f"prior must be {_ALLOWED}, got {shown(source)}.")
+        return _tasks_of_path(Path(source).expanduser(), direction, what)
+    raise RisingBanditsError(f"{what} must be {_ALLOWED}, got {shown(source)}.")
 
 
-def _tasks_of_path(path: Path, direction: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks_of_path(path: Path, direction: str, what: str) -> tuple[bool, list[EarlierTask]]:
     if not path.exists() and glob.has_magic(str(path)):
         matching = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if _is_source(name)]
         if not matching:
-            raise RisingBanditsError(f"prior must name files that exist, nothing matches {shown(str(path))}.")
-        return True, [task for name in matching for task in _tasks_of_path(name, direction)[1]]
+            raise RisingBanditsError(f"{what} must name files that exist, nothing matches {shown(str(path))}.")
+        return True, [task for name in matching for task in _tasks_of_path(name, direction, what)[1]]
     if path.is_dir():
         return True, tasks_in(path)
     if path.name.endswith(ENDING):
@@ -145,8 +149,8 @@ def _is_source(name: str) -> bool:
     return os.path.isfile(name) and not name.endswith(("-wal", "-shm", "-journal", "-mark", "-lock", ".tmp"))
 
 
-def _is_study(value: Any) -> bool:
-    """An Optuna study, without loading Optuna."""
+def is_study(value: Any) -> bool:
+    """Whether a value is an Optuna study, without loading Optuna."""
     return hasattr(value, "get_trials") and hasattr(value, "directions")
 
 

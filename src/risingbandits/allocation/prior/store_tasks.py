@@ -88,12 +88,17 @@ def _task(name: str, store: Store, text: str) -> EarlierTask:
         if event.kind == "tell" and event.reward is not None:
             curves.setdefault(event.arm, []).append(event.reward)
             failures[event.arm] = 0
+            failed.discard(event.arm)  # it was given up, and tried again
         elif event.kind == "fail":
             failures[event.arm] = failures.get(event.arm, 0) + 1
         elif event.kind == "retire" and failures.get(event.arm):
             failed.add(event.arm)
         elif event.kind == "describe":
             described[event.arm] = json.loads(event.text)
+        elif event.kind == "extend":
+            changes = json.loads(event.text)
+            described |= changes.get("arm_settings", {})
+            curves |= {arm: list(rewards) for arm, rewards in changes.get("history", {}).items()}
     return EarlierTask(name, curves, described, direction, frozenset(failed), identity=_identity(store, text))
 
 

@@ -30,7 +30,7 @@ def curves_json(reader: StoreReader) -> str:
     """Settings, what is spent, the recommended arm, and the rewards of every arm that was pulled."""
     ledger = reader.ledger()
     content = {
-        "settings": reader.settings.to_dict(),
+        "settings": ledger.settings.to_dict(),
         "spent": ledger.spent,
         "recommended": ledger.recommend(),
         "curves": _curves(reader),

@@ -39,7 +39,7 @@ _FORGOTTEN = 6.0  # pairs of all arms with which the weight of that falls to 1/e
 _MANY = 200.0  # pairs after which it is 0, to the last digits
 _POOLED_WEIGHT = 4.0  # of what all arms have shown, in pairs, in the estimate of one
 ENOUGH_PAIRS = 50.0  # from here on an arm may be quieter than all arms together
-_NO_STEP = 1e-6  # differences that are smaller are none: sums of rewards are rounded
+NO_STEP = 1e-6  # differences that are smaller are none: sums of rewards are rounded
 _SURE = 20.0
 _MOST = 16.0  # x^2 of one block counts for so much at most: a curve may jump
 _LOG_2 = math.log(2.0)
@@ -68,7 +68,7 @@ def kept(sigma: Any, found: float) -> str:
 @kernel
 def note(noise: Records, reward: float) -> None:
     """Whether the reward is neither 0 nor 1."""
-    if abs(reward) > _NO_STEP and abs(reward - 1.0) > _NO_STEP:
+    if abs(reward) > NO_STEP and abs(reward - 1.0) > NO_STEP:
         noise["mixed"][0] = 1
 
 
@@ -76,7 +76,7 @@ def note(noise: Records, reward: float) -> None:
 def note_step(noise: Records, difference: float) -> None:
     """Whether two neighbouring rewards are nearer to each other than any before, and not equal."""
     step = abs(difference)
-    if _NO_STEP < step < noise["step"][0]:
+    if NO_STEP < step < noise["step"][0]:
         noise["step"][0] = step
 
 

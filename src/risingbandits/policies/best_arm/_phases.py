@@ -21,9 +21,11 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies import reasons
 from risingbandits.policies._kernels import recent_means
 from risingbandits.policies._kernels.sweeps import exchange
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment
 
 ACTIVE, PHASE, TURN = 0, 1, 2
 
@@ -160,6 +162,15 @@ class PhasePolicy(recent_means.RecentPolicy):
         window = int(state.windows[phase]) if phase >= 0 else 1
         level = recent_means.levels(state, np.full(len(state.pulls), window))
         return {"level": level, "active": (state.place < state.marks[ACTIVE]).astype(np.float64)}
+
+    def why_next(self, at: Moment) -> str:
+        active = int(at.state.marks[ACTIVE])
+        if active == 1 or not at.parts["active"][at.arm]:
+            return reasons.why_next(at)
+        return f"in the race of {active} arms none has fewer pulls"
+
+    def why_kept(self, at: Moment) -> str:
+        return reasons.race_won(at)
 
 
 def rejects(n_arms: int, horizon: int, share: float, power: float = 1.0) -> Schedule:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number
 
@@ -169,3 +170,16 @@ class ASHA(recent_means.RecentPolicy):
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {**recent_means.parts(state), "rung": state.done.astype(np.float64)}
+
+    def why_next(self, at: Moment) -> str:
+        state, done = at.state, int(at.state.done[at.arm])
+        if interpreted(_in_progress)(state, at.arm):
+            return f"on its way to {counted(state.targets[done])}, where its rung ends"
+        if not at.pulls[at.arm]:
+            return "new: no arm may rise"
+        if 0 < done < len(state.targets):
+            rises = interpreted(_may_rise)(state, done - 1, at.arm)
+            return (
+                f"rises: among the best 1/{state.eta} of its rung" if rises else "best of its rung, where none may rise"
+            )
+        return super().why_next(at)

@@ -130,6 +130,7 @@ class CashElimination(Policy):
     summary = "drops arms whose best result, extrapolated, stays below another's; knows costs"
     needs_horizon = True
     from_horizon = ("budget",)
+    keeps = "best result so far"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     objective = "best-arm"
 

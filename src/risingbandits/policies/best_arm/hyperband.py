@@ -11,6 +11,7 @@ from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number
 
@@ -187,6 +188,14 @@ class Hyperband(recent_means.RecentPolicy):
         active = np.zeros(len(state.pulls))
         active[state.active[: state.marks[_ACTIVE]]] = 1.0
         return {**recent_means.parts(state), "active": active}
+
+    def why_next(self, at: Moment) -> str:
+        rung, active = int(at.state.marks[_NEXT_RUNG]), int(at.state.marks[_ACTIVE])
+        target = int(at.state.rungs[rung - 1, _TARGET])
+        if at.pulls[at.arm] >= target:
+            return f"no rung needs it: best level {at.level('level')}" if at.leads("level") else super().why_next(at)
+        arms = f"{active} arms go" if active > 1 else "one arm goes"
+        return f"rung {rung} of {len(at.state.rungs)}: {arms} on to {counted(target)}"
 
 
 def brackets(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[int, int, int]]:

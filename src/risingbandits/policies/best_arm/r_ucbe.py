@@ -11,6 +11,7 @@ from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate, trends
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting
 
@@ -150,6 +151,10 @@ class RUCBE(noise_estimate.NoisePolicy):
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
+
+    def why_kept(self, at: Moment) -> str:
+        estimate = float(at.state.estimate[at.arm])
+        return f"best estimate of the end {at.units.level(estimate)}" if math.isfinite(estimate) else "no estimate yet"
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         known = np.isfinite(state.value)

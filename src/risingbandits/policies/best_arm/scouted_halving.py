@@ -9,9 +9,11 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.policies import reasons
 from risingbandits.policies._kernels import recent_means, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.best_arm import _scouting
+from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number, one_of
 
@@ -305,6 +307,30 @@ class ScoutedHalving(recent_means.RecentPolicy):
         )
         interpreted(_begin)(state, _FIRST_PLAN if horizon is None else horizon)
         return state
+
+    def why_next(self, at: Moment) -> str:
+        marks, n = at.state.marks, int(at.pulls[at.arm])
+        goal, active = int(marks[_GOAL]), int(marks[_ACTIVE])
+        if n >= goal:
+            return "the arms that are due are not free"
+        if marks[_STAGE] == _SCOUTING:
+            return f"one of {active} scouts, pulled {goal:,} times each to see how much early levels say"
+        if marks[_STAGE] == _OVER or active == 1:
+            return "won the race, and plays on"
+        if not at.parts["active"][at.arm]:
+            return "no arm of the race is free"
+        leads = ", which it leads" if n and interpreted(recommend)(at.state, at.t - 1, at.pulls) == at.arm else ""
+        opened = "opened for" if n == 0 else "in"
+        race = f"{opened} the race of {active} arms{leads}"
+        return f"{race}: all are brought to {counted(goal)}, then the better half goes on"
+
+    def why_kept(self, at: Moment) -> str:
+        active = int(at.state.marks[_ACTIVE])
+        if not at.parts["active"][at.arm]:
+            return f"best level {at.level('level')}, at least as old as the {active} in the race"
+        if at.state.marks[_STAGE] == _SCOUTING:
+            return f"best level {at.level('level')} of the scouts so far"
+        return reasons.race_won(at)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         """Columns: ``level``; ``ahead`` of the leader at equal age; ``active``, in the race or not; ``left_at``, the

@@ -152,6 +152,8 @@ class CoinPolicy(Policy):
             "log_factorials": new_log_factorials(),
         }
 
+    picks = "drew the best sample"
+
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         """Mean and standard deviation of the posterior of each arm."""
         a = 1.0 + state.held[:-1, 1]

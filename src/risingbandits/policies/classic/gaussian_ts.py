@@ -89,6 +89,7 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     name = "gaussian-ts"
     summary = "Thompson sampling with Gaussian posteriors"
     randomised = True
+    picks = "drew the best sample"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
     smooth_state = SmoothState

@@ -12,6 +12,7 @@ from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, running_means, sweeps
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number, or_none, setting, tie_rule
 
@@ -120,6 +121,9 @@ class EpsilonGreedy(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         return {"level": running_means.parts(state, 0.0)["level"]}
+
+    def why_next(self, at: Moment) -> str:
+        return super().why_next(at) if not at.pulls[at.arm] or at.leads("level") else "drawn at random (epsilon)"
 
 
 class WindowState(NamedTuple):
@@ -329,3 +333,9 @@ class ExploreThenCommit(Policy):
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": sweeps.means(state.total, state.pulls)}
+
+    def why_next(self, at: Moment) -> str:
+        n = int(at.state.pulls[at.arm])
+        if n < at.state.m:
+            return f"exploring: pull {n + 1} of {at.state.m} of each arm"
+        return f"best mean of exploring, {at.level('level')}"

@@ -17,7 +17,7 @@ from risingbandits.policies.commit import _lines
 
 OWN = (np.float64, "squares pairs bends triples")  # of each arm
 BLOCK = 5  # rewards of a fourth difference
-_STEEP = 2  # rewards of an arm that say nothing of its noise: a curve may begin with a jump
+STEEP = 2  # rewards of an arm that say nothing of its noise: a curve may begin with a jump
 
 
 @kernel
@@ -28,7 +28,7 @@ def follow(state: Any, arm: int, last: int) -> None:
     before = _lines.prefix(pool, start, last - 1)
     reward = _lines.prefix(pool, start, last) - before
     noise_model.note(state.noise, reward)
-    if last < _STEEP + 2:
+    if last < STEEP + 2:
         return
     earlier = _lines.prefix(pool, start, last - 2)
     difference = reward - (before - earlier)
@@ -39,7 +39,7 @@ def follow(state: Any, arm: int, last: int) -> None:
         state.arms["pairs"][arm] += 1.0
         state.noise["squares"][0] += square
         state.noise["pairs"][0] += 1.0
-    if last < _STEEP + 3:
+    if last < STEEP + 3:
         return
     third = _lines.prefix(pool, start, last - 3)
     bend = difference - ((before - earlier) - (earlier - third))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.types import Floats
 from risingbandits.policies.commit import _ensemble_members, _ensemble_noise, _lines, grid
 
 _POOLED_WEIGHT = 8.0  # what the uniform prior over shapes counts against the other arms, in arms
@@ -45,6 +48,14 @@ def take_bound(state: Any, arm: int, remaining: float) -> None:
     state.arms["left"][arm] = remaining
     state.arms["expected"][arm] = _ensemble_members.expectation(state.work, count)
     state.arms["straight"][arm] = _ensemble_members.slower_than(state.work, count, 2.0 * n)
+
+
+def log_priors(state: Any) -> Floats:
+    """The logarithms of the prior weights of all components, for each arm, as `weigh` has them."""
+    if not state.shares.shape[0]:
+        return np.tile(state.log_prior, (state.arms.shape[0], 1))
+    others = state.shares[-1] - state.shares[:-1]
+    return np.asarray(np.log(_POOLED_WEIGHT / state.log_prior.size + np.maximum(0.0, others)))
 
 
 @kernel

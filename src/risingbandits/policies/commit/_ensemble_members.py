@@ -24,12 +24,12 @@ SHARE, MEAN, SPREAD, PACE = 0, 1, 2, 3
 ROWS = 4
 
 # Priors, in units of the cap: b where the curve begins at 0; a and b each where it does not.
-_RISE, _RISE_SPREAD = 0.5, 0.4
-_PART, _PART_SPREAD = 0.3, 0.3
+RISE, RISE_SPREAD = 0.5, 0.4
+PART, PART_SPREAD = 0.3, 0.3
 
-_IMPOSSIBLE = -8.0  # a or b so many standard deviations below 0: the component is out
-_CLEAR = 3.0  # above, cutting b at 0 changes nothing
-_LEAST_SHARE = 1e-5
+IMPOSSIBLE = -8.0  # a or b so many standard deviations below 0: the component is out
+CLEAR = 3.0  # above, cutting b at 0 changes nothing
+LEAST_SHARE = 1e-5
 _BISECTIONS = 36
 _SQRT_HALF = math.sqrt(0.5)
 _DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
@@ -78,10 +78,10 @@ def posterior(
     shapes = _curve_shapes.FAMILIES * taus.shape[0]
     weight = arms["weight"][arm]
     weighted = arms["weighted"][arm]
-    p0 = 1.0 / (_RISE_SPREAD * scale * _RISE_SPREAD * scale)
-    b0 = _RISE * scale
-    p1 = 1.0 / (_PART_SPREAD * scale * _PART_SPREAD * scale)
-    a1 = _PART * scale
+    p0 = 1.0 / (RISE_SPREAD * scale * RISE_SPREAD * scale)
+    b0 = RISE * scale
+    p1 = 1.0 / (PART_SPREAD * scale * PART_SPREAD * scale)
+    a1 = PART * scale
     top = -math.inf
     for family in range(_curve_shapes.FAMILIES):
         for i in range(taus.shape[0]):
@@ -98,7 +98,7 @@ def posterior(
             b = (b0 * p0 + s_gy) / p
             sd = 1.0 / math.sqrt(p)
             log_weight = -math.inf
-            if b > _IMPOSSIBLE * sd:
+            if b > IMPOSSIBLE * sd:
                 positive = normal_cdf(b / sd)
                 log_weight = log_prior[k] + 0.5 * (math.log(p0 / p) + p * b * b - p0 * b0 * b0) + math.log(positive)
                 shift, shrink = cut(b / sd, positive)
@@ -116,7 +116,7 @@ def posterior(
             b = cov * r_a + var_b * r_b
             sd = math.sqrt(var_b)
             log_weight = -math.inf
-            if b > _IMPOSSIBLE * sd and a > _IMPOSSIBLE * math.sqrt(var_a):
+            if b > IMPOSSIBLE * sd and a > IMPOSSIBLE * math.sqrt(var_a):
                 positive = normal_cdf(b / sd)
                 log_weight = log_prior[shapes + k] + 0.5 * (math.log(p1 * p1 / det) + a * r_a + b * r_b)
                 log_weight += math.log(positive) + math.log(normal_cdf(a / math.sqrt(var_a))) - p1 * a1 * a1
@@ -140,7 +140,7 @@ def cut(x: float, positive: float) -> tuple[float, float]:
 
     ``positive`` is Phi(x), the probability that is left.
     """
-    if x >= _CLEAR:
+    if x >= CLEAR:
         return 0.0, 1.0
     hazard = math.exp(-0.5 * x * x) * _DENSITY_AT_0 / positive
     return hazard, max(1e-3, 1.0 - hazard * (hazard + x))
@@ -162,7 +162,7 @@ def drop_unlikely(work: Floats) -> int:
     """Move the components that count to the front of ``work``; return their number."""
     count = 0
     for c in range(work.shape[1]):
-        if work[SHARE, c] > _LEAST_SHARE:
+        if work[SHARE, c] > LEAST_SHARE:
             work[SHARE, count] = work[SHARE, c]
             work[MEAN, count] = work[MEAN, c]
             work[SPREAD, count] = max(work[SPREAD, c], 1e-9)

@@ -11,13 +11,17 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits._core.jit import interpreted
-from risingbandits._core.types import Mask
+from risingbandits._core.types import Floats, Mask
+from risingbandits.policies import reasons
 from risingbandits.policies._kernels import histories, noise_estimate
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _widths
+from risingbandits.policies.commit import _batches, _lines, _widths
+from risingbandits.policies.explanation import Moment
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
+
+_EQUAL = 1e-6  # of the cap: what promises may differ by and are the same for people
 
 
 class CommitFamily(noise_estimate.NoisePolicy):
@@ -99,6 +103,37 @@ class CommitFamily(noise_estimate.NoisePolicy):
         with np.errstate(invalid="ignore"):
             interpreted(_batches.fill)(state, remaining)
         return state, remaining
+
+    def why_next(self, at: Moment) -> str:
+        if not at.pulls[at.arm]:
+            return reasons.NEVER_PULLED
+        b = int(np.nanargmax(at.parts["sure"]))
+        if at.state.run["second_chance"][0] and at.state.run["arm"][0] == at.arm != b:
+            return "a second look at an arm that was idle for long"
+        if at.arm == b:
+            return "the incumbent: no rival promises more than trying it costs"
+        own, rival = (self.promise(at, arm) for arm in (b, at.arm))
+        if rival < own - _EQUAL * self.cap:
+            return "the best of the arms that are free"
+        if rival <= own + _EQUAL * self.cap:
+            return f"may still pay as much as the incumbent, up to {at.units.level(rival)} a pull"
+        return f"may pay up to {at.units.level(rival)} a pull from here on, the incumbent {at.units.level(own)}"
+
+    def why_kept(self, at: Moment) -> str:
+        return f"its level {at.level('level')} is the best that is sure"
+
+    def promise(self, at: Moment, arm: int) -> float:
+        """What committing to an arm could pay, by the columns of `explain`."""
+        return float(at.parts["commit value"][arm])
+
+    def levels(self, state: Any) -> Floats:
+        """An estimate of what each arm gives now: the mean of the last quarter of its rewards; NaN without any."""
+        pulls, mean = state.arms["pulls"], interpreted(_lines.block_mean)
+        found = np.full(pulls.size, np.nan)
+        for arm in np.flatnonzero(pulls > 0):
+            n = int(pulls[arm])
+            found[arm] = mean(state.pool, state.places[arm, 0], n - (n + 3) // 4, n, state.kind)
+        return found
 
 
 @cache

@@ -270,7 +270,7 @@ def _decide(state: Any, t: int) -> None:
     plan = state.plan
     opened = plan["opened"][0]
     newest = state.order[opened - 1]
-    if state.counts[newest] == 1 and level(state, newest, 1) < _UNSEEN_RISE * state.spread:
+    if state.counts[newest] == 1 and begins_at_nothing(state, newest):
         plan["next"][0], plan["until"][0] = newest, 2  # many scores begin at nothing, and jump
         return
     if opened < min(FIRST_ARMS, state.order.shape[0]):
@@ -279,7 +279,7 @@ def _decide(state: Any, t: int) -> None:
     _look(state, t)
     b = plan["incumbent"][0]
     chosen = b
-    if not _waits(state):
+    if not waits(state):
         most = 0.0
         for place in range(opened):
             arm = state.order[place]
@@ -298,7 +298,13 @@ def _decide(state: Any, t: int) -> None:
 
 
 @kernel
-def _waits(state: Any) -> bool:
+def begins_at_nothing(state: Any, arm: int) -> bool:
+    """Whether the first reward of the arm is next to nothing."""
+    return level(state, arm, 1) < _UNSEEN_RISE * state.spread
+
+
+@kernel
+def waits(state: Any) -> bool:
     """Whether the incumbent goes on because too little is known of how arms learn.
 
     With two arms open, or, for twice as long, while no arm has moved: arms that start flat look alike, and an arm that

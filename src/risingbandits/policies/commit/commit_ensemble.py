@@ -27,6 +27,7 @@ from risingbandits.policies.commit import (
     _prediction,
 )
 from risingbandits.policies.commit._family import CommitFamily
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
@@ -361,27 +362,37 @@ class CommitEnsemble(CommitFamily):
         found = math.sqrt(interpreted(noise_model.pooled)(state.noise))
         return noise_model.contradiction(self.sigma, found)
 
+    def promise(self, at: Moment, arm: int) -> float:
+        line, bound = float(at.parts["line value"][arm]), float(at.parts["bound"][arm])
+        return line if arm == at.arm and at.parts["straight"][arm] >= self.straight else min(line, bound)
+
+    def why_kept(self, at: Moment) -> str:
+        if at.t - 1 <= _SHORT * at.pulls.size:
+            return super().why_kept(at)
+        return f"best predicted level at the end, {at.level('final')}"
+
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        """Columns: ``level`` is surely reached; ``line value`` and ``bound`` are what committing could pay by the line
-        and by the posterior, ``expected`` what it should pay, ``straight`` the probability of an unbroken rise;
-        ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round; ``final``,
-        ``final low`` and ``final high`` are the level that the posterior expects at the end and a band that holds it
-        with 90 %, ``chance`` is that of being the best arm then.
+        """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line value`` and
+        ``bound`` are what committing could pay by the line and by the posterior, ``expected`` what it should pay,
+        ``straight`` the probability of an unbroken rise; ``risk`` and ``cost`` are what climbing may lose and what
+        exploring has cost, per remaining round; ``final``, ``final low`` and ``final high`` are the level that the
+        posterior expects at the end and a band that holds it with 90 %, ``chance`` is that of being the best arm then.
         """
         state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_commit_value.incumbent)(state.arms), remaining, None)
-        known = state.arms["pulls"] > 0
+        known, levels = state.arms["pulls"] > 0, self.levels(state)
 
         def column(values: Floats, unknown: float = np.nan) -> np.ndarray:
             return np.where(known, values, unknown)
 
         return {
-            "level": column(state.arms["lo"]),
+            "level": levels,
+            "sure": column(state.arms["lo"]),
             "line value": column(state.arms["value"], np.inf),
             "bound": column(state.arms["bound"], np.inf),
             "expected": column(state.arms["expected"]),
             "straight": column(state.arms["straight"]),
             "risk": column(state.arms["risk"]),
             "cost": column(state.arms["cost"] / remaining),
-            **_prediction.level_at_the_end(state, interpreted(_ensemble_bounds.weigh)),
+            **_prediction.level_at_the_end(state, levels),
         }

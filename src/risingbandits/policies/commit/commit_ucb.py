@@ -263,8 +263,9 @@ class CommitUCB(CommitFamily):
         return noise_model.contradiction(noise_estimate.number(self.sigma), found)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        """Columns: ``level`` is surely reached, ``line`` and ``slope`` bound the future, ``commit value`` is what that
-        could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
+        """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line`` and
+        ``slope`` bound the future, ``commit value`` is what that could pay; ``risk`` and ``cost`` are what climbing may
+        lose and what exploring has cost, per remaining round.
         """
         state, remaining = self.filled(state, t)
         b = interpreted(_commit_value.incumbent)(state.arms)
@@ -285,7 +286,8 @@ class CommitUCB(CommitFamily):
             return np.where(known, state.arms[name] / per, np.nan)
 
         return {
-            "level": column("lo"),
+            "level": self.levels(state),
+            "sure": column("lo"),
             "line": column("u"),
             "slope": column("s"),
             "commit value": np.where(known, state.arms["value"], np.inf),

@@ -19,6 +19,7 @@ from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _opening, commit_ucb
 from risingbandits.policies.commit.commit_ucb import CommitUCB
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
 # What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
@@ -169,6 +170,22 @@ class OpenArms(CommitUCB):
             counts=np.zeros(n_arms, dtype=np.int64),
             plan=plan,
         )
+
+    def why_next(self, at: Moment) -> str:
+        state = at.state
+        if not state.few:
+            return super().why_next(at)
+        plan = state.plan
+        if at.pulls[at.arm] == 0:
+            first = plan["opened"][0] < _opening.FIRST_ARMS
+            return f"opened: {'one of the two that are compared first' if first else 'one more arm is worth its price'}"
+        if at.arm == plan["incumbent"][0]:
+            return "the incumbent: nobody challenges it"
+        if at.arm == plan["challenger"][0]:
+            ahead = float(at.parts["ahead"][at.arm])
+            side = "ahead" if ahead >= 0.0 else "behind"
+            return f"challenges the incumbent: {side} by {at.units.amount(abs(ahead))} at equal age"
+        return "the arms that are due are not free"
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level``, ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of

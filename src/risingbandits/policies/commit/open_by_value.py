@@ -17,6 +17,7 @@ from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _trials, _trials_noise
+from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of, setting
 
@@ -165,6 +166,27 @@ class OpenByValue(Policy):
     def make_room(self, state: State, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
+    def why_next(self, at: Moment) -> str:
+        state, plan, n = at.state, at.state.plan, int(at.pulls[at.arm])
+        if n == 0 and plan["opened"][0] < _trials.FIRST_ARMS:
+            return "opened: one of the two that are compared first"
+        if n == 1 and interpreted(_trials.begins_at_nothing)(state, at.arm):
+            return "looked at a second time: its first reward is next to nothing"
+        if at.arm == plan["incumbent"][0]:
+            if plan["next"][0] != at.arm:
+                return "the incumbent: what would be tried is not free"
+            waits = interpreted(_trials.waits)(state)
+            return f"the incumbent: {'first it is seen how an arm learns here' if waits else 'no trial pays'}"
+        tried = "opened" if n == 0 else "tried"
+        gain = float(at.parts["gain"][at.arm])
+        if not gain > 0.0:
+            return f"{tried}: others are not free"
+        trial = counted(int(at.parts["trial"][at.arm]))
+        return f"{tried}: a trial of {trial} is worth {at.units.amount(gain)} more than it costs"
+
+    def why_kept(self, at: Moment) -> str:
+        return f"its level {at.level('level')} is the best that is sure"
+
     def parts(self, state: State, t: int) -> dict[str, Floats]:
         """Columns: ``level``; ``ahead`` of the incumbent at equal age; how far the arm is ``expected`` to end ahead,
         the ``band`` of that (one deviation) and the ``chance`` that it is above 0; the best ``trial`` in pulls (0: the
@@ -176,26 +198,35 @@ class OpenByValue(Policy):
         """
         columns = {name: np.full(state.order.size, np.nan) for name in _COLUMNS}
         opened, b = int(state.plan["opened"][0]), int(state.plan["incumbent"][0])
+        level, ahead, believed = interpreted(_trials.level), interpreted(_trials.ahead), _Believed()
         for arm in state.order[:opened]:
-            columns["level"][arm] = interpreted(_trials.level)(state, arm, state.counts[arm])
+            columns["level"][arm] = level(state, arm, state.counts[arm])
         if b == _trials.NOBODY:
             return columns
         columns["ahead"][b] = columns["gain"][b] = 0.0
         for arm in state.order[:opened]:
             if arm != b:
-                columns["ahead"][arm] = interpreted(_trials.ahead)(state, arm)
-                self._fill(columns, state, arm, int(arm))
+                columns["ahead"][arm] = ahead(state, arm)
+                believed.fill(columns, state, arm, int(arm))
         if opened < state.order.size:
-            self._fill(columns, state, state.order[opened:], _trials.NOBODY)
+            believed.fill(columns, state, state.order[opened:], _trials.NOBODY)
         return columns
 
-    def _fill(self, columns: dict[str, Floats], state: State, rows: Any, arm: int) -> None:
-        """What is believed of an arm, or of all closed ones, and what trying it is worth."""
+
+class _Believed:
+    """What is believed of arms, and what trying them is worth, by kernels in plain Python, each made once."""
+
+    def __init__(self) -> None:
+        kernels = (_trials.expected, _trials.variance, _trials.best_trial, _trials.chance_above)
+        self._expected, self._variance, self._best_trial, self._chance_above = map(interpreted, kernels)
+
+    def fill(self, columns: dict[str, Floats], state: State, rows: Any, arm: int) -> None:
+        """The columns of an arm, or of all closed ones."""
         pulls = 0 if arm == _trials.NOBODY else state.counts[arm]
-        mean = interpreted(_trials.expected)(state, arm)
-        band = math.sqrt(interpreted(_trials.variance)(state, arm, pulls))
-        trial, value, price = interpreted(_trials.best_trial)(state, arm)
-        chance = interpreted(_trials.chance_above)(mean, band)
+        mean = self._expected(state, arm)
+        band = math.sqrt(self._variance(state, arm, pulls))
+        trial, value, price = self._best_trial(state, arm)
+        chance = self._chance_above(mean, band)
         found = zip(_COLUMNS[2:], (mean, band, chance, trial, value, price, value - price), strict=True)
         for name, number_of_arm in found:
             columns[name][rows] = number_of_arm

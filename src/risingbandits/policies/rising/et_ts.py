@@ -11,6 +11,7 @@ from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask, Rng
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _thompson, beta_ts
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
 
@@ -81,6 +82,10 @@ class ETTS(beta_ts.SWTS):
     name = "et-ts"
     summary = "forced pulls of every arm, then SW-TS"
     kernels = Kernels(select=select, update=update)
+
+    def why_next(self, at: Moment) -> str:
+        n = int(at.pulls[at.arm])
+        return f"forced pull {n + 1} of {self.forced}" if n < self.forced else super().why_next(at)
 
     def __init__(
         self,

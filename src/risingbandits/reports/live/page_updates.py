@@ -22,6 +22,7 @@ from risingbandits.reports.store_follower import Follower
 
 _POLL = 0.2
 _WHOLE = 1.0
+_WHILE_RUNNING = 10.0  # the time left goes by also while nothing is told
 _QUIET = 15.0  # a comment after so long a silence keeps the connection open
 _GLANCE = 0.25  # how often a waiting reader looks whether the server ends
 _RETRY_MS = 1000
@@ -56,7 +57,7 @@ class PageUpdates:
         self._thread = ThreadPoolExecutor(1, "risingbandits-watch")  # a connection stays in the thread that made it
         self._follower = self._thread.submit(Follower, store).result()
         self._changed = asyncio.Event()
-        self._whole_at = 0.0
+        self._made_at = self._whole_at = 0.0
         self._whole_of = -1
         self.state = _NOTHING
         self.state = self._thread.submit(self._poll).result() or _NOTHING
@@ -76,13 +77,16 @@ class PageUpdates:
 
     def _poll(self) -> State | None:
         taken = self._follower.poll()
-        due = self._whole_of != self._follower.log.last_id and time.monotonic() >= self._whole_at
-        if not taken and not due and self._follower.trouble == self.state.trouble:
+        log, now = self._follower.log, time.monotonic()
+        due = self._whole_of != log.last_id and now >= self._whole_at
+        old = bool(log.ledger.in_flight) and now >= self._made_at + _WHILE_RUNNING
+        if not taken and not due and not old and self._follower.trouble == self.state.trouble:
             return None
         return self._next(whole=due)
 
     def _next(self, whole: bool) -> State:
         """The state of now; what is not made anew stays as it was."""
+        self._made_at = time.monotonic()
         page = self._page(brief=not whole)
         html, figures = {**self.state.html, "lead": name(page.lead)}, dict(self.state.figures)
         for block in page.blocks():

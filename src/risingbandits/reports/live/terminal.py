@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risingbandits.allocation.status import standing
+from risingbandits.allocation.status import allocation_table, standing
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.store_follower import Follower
 
@@ -51,15 +51,17 @@ def view(follower: Follower) -> RenderableType:
     from rich.text import Text
 
     log = follower.log
+    table = allocation_table(log.ledger)
     done = min(1.0, log.ledger.spent / log.settings.budget.amount)
     bar = "█" * round(_BAR * done) + "░" * (_BAR - round(_BAR * done))
     lines: list[RenderableType] = [
         Text(follower.shown_store, style="bold"),
         Text(f"{bar} {_how_far(log)}"),
-        log.arms_table(_MOST_ARMS).rich(),
+        log.arms_table(_MOST_ARMS, table.text_table()).rich(),
     ]
     if len(log.arms) > _MOST_ARMS:
         lines.append(Text(f"{len(log.arms) - _MOST_ARMS:,} more arms"))
+    lines += [Text(sentence) for sentence in table.reasons()]
     lines.append(Text(standing(log.ledger), style="bold"))
     if log.decision is not None:
         lines.append(Text(f"last pull given out: {log.decision.event.arm}, its pull {log.decision.event.n:,}"))

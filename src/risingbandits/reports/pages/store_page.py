@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.status import spent, standing
+from risingbandits.allocation.extension import said
+from risingbandits.allocation.status import allocation_table, spent, standing
 from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
@@ -18,8 +19,9 @@ from risingbandits.reports.store_follower import Follower
 _MOST_ROWS = 200
 _HOW_TO_READ = (
     "An arm is pulled one pull at a time; what a pull takes of the budget is counted when its reward is told. Level is "
-    "what an arm gives now, trend what a further pull may add, width how uncertain that is, and value what the policy "
-    "compares; which of them there are depends on the policy."
+    "an estimate of what an arm gives now, sure a lower bound of that, width how uncertain it is, trend what a further "
+    "pull may add, value what the policy compares, brings and costs the reward that trying the arm may bring and lose; "
+    "which of them there are depends on the policy. End, band and chance are a curve model's."
 )
 
 
@@ -43,13 +45,15 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     if brief:
         return Page(title, standing(log.ledger), [summary, failures], event)
     arms, best = shown_arms(log), log.ledger.recommend() if log.ledger.told else None
-    table = log.arms_table(_MOST_ROWS)._replace(title="Arms, most spent first")
+    found = allocation_table(log.ledger)
+    table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
+    reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
     sections = [
         summary,
         Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
         Section("decision", "The last decision", _decision(log)),
-        Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended")]),
+        Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
         failures,
         Section("settings", "Settings", _settings(log, shown)),
     ]
@@ -80,8 +84,9 @@ def _decision(log: AllocationLog) -> list[Block]:
     if decision is None:
         empty = TextTable((), (), frozenset(), "What the policy knew")
         return [Text("chosen", "No pull has been given out yet."), Table("known", empty, "There is nothing yet.")]
-    event, known = decision
+    event, known, why = decision
     said = f"{event.arm} got its pull number {event.n:,} (event {event.id:,}) on {clock(event.time)} UTC."
+    said += f" Why: {why}." if why else ""
     table = log.arms_table(_MOST_ROWS, known)._replace(title=f"What was known before it: {known.title}")
     return [Text("chosen", said), _arms("known", table, len(log.arms), event.arm, "chosen")]
 
@@ -114,7 +119,7 @@ def _failures(log: AllocationLog) -> Table:
 def _settings(log: AllocationLog, shown: str) -> list[Block]:
     settings = log.settings
     plain = settings.to_dict()
-    hidden = ("arms", "budget", "policy", "history", "version")
+    hidden = ("arms", "budget", "policy", "history", "version", "arm_settings")  # the last are in the table of arms
     rows = [
         ("policy", repr(settings.policy)),
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
@@ -124,7 +129,13 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
         rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
-    return [Table("settings-table", table), Text("how-to-read", _HOW_TO_READ)]
+    return [Table("settings-table", table), _extensions(log), Text("how-to-read", _HOW_TO_READ)]
+
+
+def _extensions(log: AllocationLog) -> Table:
+    rows = [(clock(event.time), f"{event.id:,}", said(event)) for event in reversed(log.extensions)]
+    table = TextTable(("time (UTC)", "event", "what"), rows, frozenset({1}), "What was changed, newest first")
+    return Table("extensions-table", table, "Nothing was changed since the run began.")
 
 
 def clock(moment: float | None) -> str:

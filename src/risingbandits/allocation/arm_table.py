@@ -1,0 +1,152 @@
+"""The table of the arms of an allocation: what is known of each, who is next, which one to keep, and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from risingbandits._core.tables import TextTable
+from risingbandits.policies.explanation import WIDTH, folded, plain_number
+
+NOT_OPENED = "not opened"
+OPENED = {
+    "prior": "by the prior",
+    "yardstick": "to test the prior",
+    "random": "at random",
+    "given": "as given",
+    "dropped": "at random, prior dropped",
+}
+_NUMBERS = ("cost", "last", "level", "sure", "trend", "width", "value", "end", "band", "chance", "brings", "costs")
+# Left out where a line is too short for all, the first one first.
+_OPTIONAL = ("trend", "width", "costs", "brings", "end", "sure", "value", "band", "last", "settings", "opened")
+
+
+class ArmRow(NamedTuple):
+    """One arm. Rewards are in the user's units; NaN where nothing is known."""
+
+    arm: str
+    pulls: int
+    cost: float
+    last: float  #: the last reward
+    level: float  #: an estimate of what it gives now: the policy's, or the mean of the last quarter of its rewards
+    trend: float  #: what a further pull may add, where the policy says so
+    width: float  #: how uncertain the level is: the policy's confidence width, or a standard error
+    value: float  #: the index, where the policy compares one
+    status: str  #: untried, free, in flight, masked, retired, finished or closed (not opened, see max_arms)
+    why: str  #: why it is next, or why it cannot be
+    prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
+    source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
+    slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
+    bound: str = (
+        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
+    )
+    settings: str = ""  #: what it is
+    sure: float = math.nan  #: a lower bound of the level, where the policy has one
+    end: float = math.nan  #: the level that the curve model expects at the end of the run
+    end_low: float = math.nan  #: the end lies above this
+    end_high: float = math.nan  #: and below this, with probability 0.9, by the model
+    chance: float = math.nan  #: that it is the best of the tried arms then, by the model
+    brings: float = math.nan  #: reward that trying it may bring in what is left of the run, where the policy says so
+    costs: float = math.nan  #: reward that trying it loses
+
+
+@dataclass(frozen=True)
+class AllocationTable:
+    """All arms, with the policy and the budget in the title, and the reasons.
+
+    Printed it is a table of at most 120 columns, which leaves out columns without numbers, and in a notebook an HTML
+    table; `to_dict` has all of it for JSON.
+    """
+
+    title: str
+    rows: list[ArmRow]
+    prior: str = ""  #: what the prior is from and how far it is confirmed, where there is one
+    next: str | None = None  #: the arm whose pull would be next
+    why_next: str = ""
+    recommended: str | None = None  #: the arm to keep if everything ended now; None before the first reward
+    why_recommended: str = ""
+    against: str = ""  #: what speaks against that
+    untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
+    model: str = ""  #: whose opinion end, band and chance are
+
+    def __getitem__(self, arm: str) -> ArmRow:
+        return next(row for row in self.rows if row.arm == arm)
+
+    def sentences(self) -> list[str]:
+        """All that is to be said, a line each."""
+        return [*self.reasons(), *([self.untried] if self.untried else [])]
+
+    def reasons(self) -> list[str]:
+        """Who is next, which arm to keep, why, and whose opinion the forecasts are, a line each."""
+        said = []
+        if self.next is not None:
+            said.append(f"next: {self.next}, {self.why_next}")
+        if self.recommended is not None:
+            said.append(f"to keep: {self.recommended}, {self.why_recommended}")
+        if self.against:
+            said.append(f"against that: {self.against}")
+        return [*said, self.model] if self.model else said
+
+    def text_table(self) -> TextTable:
+        """The same with numbers as text, for a terminal or a file; columns without a number are left out."""
+        shown = self._shown()
+        texts = {name: [_text(row, name) for row in shown] for name in _NUMBERS}
+        if all(row.cost == row.pulls for row in self.rows):
+            del texts["cost"]  # it says nothing new
+        texts = {name: column for name, column in texts.items() if any(text != "-" for text in column)}
+        columns = {"arm": [row.arm for row in shown], "pulls": [str(row.pulls) for row in shown], **texts}
+        numeric = frozenset(range(1, len(columns)))
+        columns["status"] = [row.status for row in shown]
+        columns["why"] = ["next" if row.arm == self.next else row.why for row in shown]  # the reason stands below
+        title = self.title
+        if self.prior:  # why an arm has its place stands beside what is believed of it
+            columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
+            columns["opened"] = [_opened(row) for row in shown]
+            title = f"{title};\n{self.prior}"
+        if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
+            columns["settings"] = [row.settings for row in shown]
+        return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
+
+    def _shown(self) -> list[ArmRow]:
+        """The rows, but for arms that nothing is known of yet and that are made when they are opened: one for all."""
+        idle = [row for row in self.rows if row.why == NOT_OPENED and not row.settings and not self.prior]
+        if len(idle) < 2:
+            return self.rows
+        names = {row.arm for row in idle}
+        return [*(row for row in self.rows if row.arm not in names), idle[0]._replace(arm=f"{len(idle)} more")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in plain Python, for JSON: None where there is no number."""
+        told = {name: getattr(self, name) for name in ("next", "why_next", "recommended", "why_recommended", "against")}
+        said = {name: getattr(self, name) for name in ("untried", "model", "prior")}
+        return {"title": self.title, "arms": [_plain(row) for row in self.rows], **told, **said}
+
+    def __str__(self) -> str:
+        return "\n".join([self.text_table().plain(WIDTH), *map(folded, self.sentences())])
+
+    def _repr_html_(self) -> str:
+        return self.text_table().html(self.sentences())
+
+
+def _plain(row: ArmRow) -> dict[str, Any]:
+    values = row._asdict()
+    return {name: value if isinstance(value, str) else plain_number(value) for name, value in values.items()}
+
+
+def _text(row: ArmRow, column: str) -> str:
+    if column == "band":
+        return "-" if math.isnan(row.end_low) else f"{row.end_low:.3g} to {row.end_high:.3g}"
+    value = getattr(row, column)
+    if column in ("brings", "costs", "chance"):
+        return "-" if math.isnan(value) else f"{value:.2g}" if abs(value) >= 0.005 else "0"
+    return f"{value:g}" if column == "cost" else _number(value)
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def _opened(row: ArmRow) -> str:
+    """As which one an arm was opened, and what decided that."""
+    return f"{row.slot}, {OPENED.get(row.bound, row.bound)}" if row.slot else "-"

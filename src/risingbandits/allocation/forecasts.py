@@ -1,0 +1,60 @@
+"""What a curve model expects of the arms of an allocation, whatever its policy: no decision is made by it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from risingbandits._core.types import Floats
+from risingbandits.allocation.ledger import Ledger
+from risingbandits.policies.commit.forecast import Forecast, forecast
+from risingbandits.policies.explanation import Units, counted
+
+_HEADROOM = 0.25  # of the rewards so far, above the best of them, where no range is known
+
+
+class Forecasts(NamedTuple):
+    """The forecast of each arm at the end of the run, with ``units`` that make rewards of its numbers."""
+
+    found: Forecast
+    units: Units
+    age: int  # pulls that the most pulled arm could have by the end
+
+    def of(self, column: str, arm: int) -> float:
+        """A level of an arm, as a reward."""
+        return self.units.zero + self.units.span * float(getattr(self.found, column)[arm])
+
+    def sentence(self) -> str:
+        """Whose opinion this is."""
+        if not np.isfinite(self.found.final).any():
+            return ""
+        model = "end, band (90 %) and chance to be the best are of a curve model, not of the policy"
+        return f"{model}: each tried arm taken to {counted(self.age)}"
+
+
+def forecasts(ledger: Ledger) -> Forecasts:
+    """What to expect of each arm if it were as old as the most pulled one can be by the end of the run.
+
+    Arms are compared at equal age, or at what an arm can have where its pulls are limited.
+    """
+    left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
+    age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
+    ages = [age if arm.limit is None else min(age, arm.limit) for arm in ledger.arms]
+    units = _units(ledger)
+    curves = [(np.array(arm.rewards) - units.zero) / units.span for arm in ledger.arms]
+    limits = (0.0, 1.0) if ledger.settings.reward_range is not None else (-np.inf, np.inf)
+    found = forecast(curves, ages, limits)
+    if np.isfinite(found.chance).sum() < 2:  # of one arm alone it says nothing
+        found.chance.fill(np.nan)
+    return Forecasts(found, units, age)
+
+
+def _units(ledger: Ledger) -> Units:
+    """Units in which rewards are shares of what can be reached: the range, or what was seen and some more."""
+    if ledger.settings.reward_range is not None or not ledger.told:
+        return Units(ledger.zero, ledger.span)
+    seen: Floats = np.concatenate([np.array(arm.rewards) for arm in ledger.arms]) / ledger.span
+    low, high = float(seen.min()), float(seen.max())
+    span = (1.0 + _HEADROOM) * (high - low) or max(1.0, abs(high))
+    return Units(ledger.span * low, ledger.span * span)

@@ -1,0 +1,123 @@
+"""A forecast of arms from their rewards alone: the curve model of `CommitEnsemble`, whatever policy plays.
+
+For people who ask what to make of a run; no decision is made by it. Batches, noise, shapes and prior are those of
+`CommitEnsemble`, told nothing. It is trusted less: with `CommitEnsemble`'s own drift and misfit the bands of 90 % held
+the end of 70 % of real curves, with these 85 % (docs/allocator.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from risingbandits._core.jit import interpreted
+from risingbandits._core.types import Floats
+from risingbandits.policies._kernels import noise_model
+from risingbandits.policies.commit import _curve_shapes, _differences, _prediction, grid
+
+BAND = _prediction.BAND
+_GROWTH = 1.05  # of a batch to the next
+_DRIFT = 0.015  # how far real curves stray from the shapes
+_MISFIT = 0.3  # how wrong shapes may be about the way to the end
+
+
+class Forecast(NamedTuple):
+    """What the rewards of each arm say; NaN for arms without rewards."""
+
+    level: Floats  #: the mean of the last quarter of the rewards
+    error: Floats  #: the standard error of that, by the noise
+    final: Floats  #: the level that is expected at the age that was asked for
+    low: Floats  #: it lies above this
+    high: Floats  #: and below this, with probability 0.9
+    chance: Floats  #: the probability that no other arm with rewards is better then
+
+
+def forecast(curves: Sequence[ArrayLike], ages: ArrayLike, limits: tuple[float, float] = (-np.inf, np.inf)) -> Forecast:
+    """What to expect of arms with these rewards, each at an age: a number of pulls.
+
+    Rewards are shares of what can be reached, so that most lie in [0, 1]; levels lie between the ``limits``.
+
+    Examples
+    --------
+    >>> pulls = np.arange(1, 31)
+    >>> found = forecast([0.5 * pulls / (pulls + 1), 0.9 * pulls / (pulls + 20), []], [200, 200, 200])
+    >>> found.level.round(2).tolist(), found.final.round(1).tolist()
+    ([0.48, 0.51, nan], [0.5, 0.8, nan])
+    >>> bool(found.chance[1] > 0.9)
+    True
+    """
+    rewards = [np.asarray(curve, dtype=np.float64) for curve in curves]
+    columns = np.full((len(Forecast._fields), len(rewards)), np.nan)
+    known = np.array([arm for arm, told in enumerate(rewards) if told.size], dtype=np.int64)
+    if known.size:
+        told = [rewards[arm] for arm in known]
+        asked = np.maximum(np.asarray(ages, dtype=np.float64)[known], [curve.size for curve in told])
+        windows = np.array([(curve.size + 3) // 4 for curve in told])
+        level = np.array([curve[-window:].mean() for curve, window in zip(told, windows, strict=True)])
+        variance = _variances(told)
+        taus = _curve_shapes.paces(int(asked.max()))
+        components = 2 * _curve_shapes.FAMILIES * taus.size
+        mixture = _prediction.posterior(_sums(told, variance, taus), taus, np.zeros(components), 1.0, asked)
+        found = _prediction.ends(mixture, level, limits, _MISFIT)
+        columns[:, known] = level, np.sqrt(variance / windows), *found
+    return Forecast(*columns)
+
+
+def _variances(curves: Sequence[Floats]) -> Floats:
+    """The variance of the noise of each arm, by the model of all policies (`noise_model`)."""
+    noise = noise_model.new_noise()
+    own = np.zeros((len(curves), 4))
+    for arm, rewards in enumerate(curves):
+        if not noise["mixed"][0]:
+            noise["mixed"][0] = np.any(
+                (np.abs(rewards) > noise_model.NO_STEP) & (np.abs(rewards - 1.0) > noise_model.NO_STEP)
+            )
+        steps = np.diff(rewards[_differences.STEEP :])
+        sizes = np.abs(steps)
+        noise["step"][0] = sizes[sizes > noise_model.NO_STEP].min(initial=noise["step"][0])
+        bends = np.diff(steps)
+        pairs = steps[::2]
+        own[arm] = 0.5 * (pairs @ pairs), pairs.size, bends @ bends / 12.0, 0.5 * bends.size
+    for name, total in zip(("squares", "pairs", "bends", "triples"), own.sum(axis=0), strict=True):
+        noise[name][0] = total
+    pooled = interpreted(noise_model.pooled)(noise)
+    squares, counts = own[:, 2:].T if interpreted(noise_model.by_bends)(noise) else own[:, :2].T
+    believed = interpreted(noise_model.believed)
+    return np.clip([believed(*sums, pooled) for sums in zip(squares, counts, strict=True)], 1e-12, 0.25)
+
+
+def _sums(curves: Sequence[Floats], variance: Floats, taus: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weight, weighted and moments of each arm (`_ensemble_members`), its batches taken on the common grid.
+
+    All arms share the grid, so shapes are evaluated once for all; only the last, unfinished batch of each is its own.
+    """
+    sizes = np.array([curve.size for curve in curves])
+    points = np.array([0, *grid.commit_grid(int(sizes.max()), _GROWTH)])
+    lengths, centres = np.diff(points), points[:-1] + 0.5 * (np.diff(points) + 1.0)
+    weights, means = np.zeros((2, sizes.size, lengths.size))
+    last = np.zeros((3, sizes.size))  # of the unfinished batch: weight, mean, centre
+    for arm, rewards in enumerate(curves):
+        whole = int(np.searchsorted(points, sizes[arm], side="right")) - 1
+        prefix = np.concatenate(([0.0], np.cumsum(rewards)))
+        means[arm, :whole] = np.diff(prefix[points[: whole + 1]]) / lengths[:whole]
+        weights[arm, :whole] = lengths[:whole] / (variance[arm] + _DRIFT**2 * centres[:whole])
+        left = sizes[arm] - points[whole]
+        if left:
+            centre = points[whole] + 0.5 * (left + 1.0)
+            mean = (prefix[-1] - prefix[points[whole]]) / left
+            last[:, arm] = left / (variance[arm] + _DRIFT**2 * centre), mean, centre
+    weighted = weights * means
+    shapes, own = _prediction.rises(centres[:, None] / taus), _prediction.rises(last[2][:, None] / taus)
+    last_weight, last_weighted = last[0][:, None], (last[0] * last[1])[:, None]
+    moments = np.stack(
+        (
+            weights @ shapes + last_weight * own,
+            weights @ shapes**2 + last_weight * own**2,
+            weighted @ shapes + last_weighted * own,
+        ),
+        axis=2,
+    )
+    return weights.sum(axis=1) + last[0], weighted.sum(axis=1) + last[0] * last[1], moments

@@ -1,0 +1,143 @@
+"""Plans that are changed and run again: what can be taken over is, and is said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from programs import PATIENCE, program, until
+from risingbandits import Allocator
+from risingbandits.allocation import open_reader
+from risingbandits.cli import run
+
+ARM = '\n[[arms]]\nname = "{}"\ncommand = ["echo", "{}"]\n'
+POLICY = 'policy = "round-robin"\n'
+
+
+def write(folder: Path, head: str, *arms: str) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(head + "\n" + POLICY + "".join(ARM.format(arm, 0.5) for arm in arms))
+    return path
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(argument) for argument in arguments])
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+def pulls(folder: Path) -> dict[str, int]:
+    with open_reader(folder / "plan.db") as reader:
+        return {arm.name: len(arm.rewards) for arm in reader.ledger().arms}
+
+
+def test_a_plan_with_more_budget_and_arms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert outcome(capsys, "run", write(tmp_path, "budget = 4", "a", "b"))[0] == 0
+    plan = write(tmp_path, "budget = 8\nretries = 5", "a", "b", "c", "d")
+    line = "budget 4 -> 8 pulls, 2 new arms: c, d, retries 3 -> 5\n"
+    code, out, _ = outcome(capsys, "run", plan, "--check")
+    assert code == 0
+    assert f"Would be taken over: {line}" in out
+    assert pulls(tmp_path) == {"a": 2, "b": 2}, "a check changes nothing"
+    code, out, _ = outcome(capsys, "run", plan)
+    assert code == 0
+    assert f"Taken over: {line}" in out
+    assert "The budget is spent." in out
+    assert pulls(tmp_path) == {"a": 3, "b": 3, "c": 1, "d": 1}
+    code, out, _ = outcome(capsys, "run", plan)
+    assert "aken over" not in out, "it is only said once"
+    code, out, _ = outcome(capsys, "log", tmp_path / "plan.db", "--kind", "extend")
+    assert out.endswith(f"  extend  {line}")
+    assert len(out.splitlines()) == 1
+    code, out, _ = outcome(capsys, "export", tmp_path / "plan.db", "--events", "-o", tmp_path / "events.json")
+    [event] = [entry for entry in json.loads((tmp_path / "events.json").read_text()) if entry["kind"] == "extend"]
+    assert json.loads(event["text"])["budget"] == {"pulls": 8}
+    outcome(capsys, "export", tmp_path / "plan.db", "-o", tmp_path / "curves.json")
+    assert json.loads((tmp_path / "curves.json").read_text())["settings"]["budget"] == {"pulls": 8}
+    assert outcome(capsys, "check-store", tmp_path / "plan.db")[0] == 0
+
+
+def test_a_plan_without_an_arm_that_was_pulled(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert outcome(capsys, "run", write(tmp_path, "budget = 4", "a", "b"))[0] == 0
+    code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 6", "a"))
+    assert code == 0
+    assert "Taken over: budget 4 -> 6 pulls, no longer pulled: b (2 pulls)\n" in out
+    assert "no longer named" in out, "in the table"
+    assert pulls(tmp_path) == {"a": 4, "b": 2}
+    code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 9", "a", "b"))
+    assert "Taken over: budget 6 -> 9 pulls, again: b\n" in out
+    assert pulls(tmp_path) == {"a": 5, "b": 4}
+
+
+def test_a_budget_for_this_run_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, "budget = 2", "a")
+    assert "Taken over: budget 2 -> 3 pulls\n" in outcome(capsys, "run", plan, "--budget", "3")[1]
+    assert pulls(tmp_path) == {"a": 3}
+    code, out, _ = outcome(capsys, "run", plan, "--budget", "5", "--check")
+    assert "Would be taken over: budget 3 -> 5 pulls\n" in out
+    assert "aken over" not in outcome(capsys, "run", plan)[1]
+    outcome(capsys, "run", plan, "--budget", "5")
+    assert pulls(tmp_path) == {"a": 5}
+    write(tmp_path, "budget = 5", "a", "b")
+    assert "Taken over: 1 new arm: b, budget 5 -> 7 pulls\n" in outcome(capsys, "run", plan, "--budget", "7")[1]
+    code, out, err = outcome(capsys, "run", plan, "--budget", "4")
+    assert (code, out) == (2, "")
+    assert "budget is 7 pulls in the store, got 4 pulls: it must be at least the 7 that are spent." in err
+    assert outcome(capsys, "run", plan, "--budget", "4", "--check")[2] == err
+    for wrong, said in (("0", "budget must be an integer >= 1, got 0."), ("2.5", "got 2.5."), ("nan", "got nan.")):
+        code, out, err = outcome(capsys, "run", plan, "--budget", wrong)
+        assert (code, out) == (2, "")
+        assert said in err
+
+
+def test_a_budget_in_seconds_is_extended_in_seconds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = write(tmp_path, "budget = {cost = 2}", "a")
+    outcome(capsys, "run", plan)
+    assert "Taken over: budget 2 -> 3.5 cost\n" in outcome(capsys, "run", plan, "--budget", "3.5")[1]
+    assert pulls(tmp_path) == {"a": 4}
+    code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 9", "a"))
+    assert code == 2
+    assert "budget is in cost in the store, got Budget(pulls=9): give it in cost." in err
+
+
+def test_earlier_runs_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_text("a,b\n0.25,0.5\n0.5,\n")
+    plan = write(tmp_path, 'budget = 4\nwarm_start = ["may.csv"]', "a", "b")
+    assert outcome(capsys, "run", plan, "--check")[0] == 0
+    assert outcome(capsys, "run", plan)[0] == 0
+    with Allocator.open(tmp_path / "plan.db") as allocator:
+        assert allocator.settings.warm_start == {"a": [0.25, 0.5], "b": [0.5]}
+        assert allocator.spent == 4
+    (tmp_path / "may.csv").unlink()
+    assert outcome(capsys, "run", plan)[0] == 0, "they are read once"
+    (tmp_path / "june.csv").write_text("a,c\n0.25,0.5\n")
+    code, out, _ = outcome(
+        capsys, "run", write(tmp_path, "budget = 5", "a", "b", "c"), "--warm-start", tmp_path / "june.csv"
+    )
+    assert code == 0
+    assert "Taken over: budget 4 -> 5 pulls, 1 new arm: c, rewards of earlier pulls: 1 of c\n" in out
+    code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 5\nwarm_start = 3", "a"), "--check")
+    assert (code, "warm_start must map names of arms to rewards, got 3." in err) == (2, True)
+
+
+def test_a_run_at_work_finds_the_command_of_a_new_arm(tmp_path: Path) -> None:
+    """The plan is changed while it is run, and its store by another process."""
+    wait = '\n[[arms]]\nname = "a"\ncommand = ["sh", "-c", "while [ ! -e {plan}/go ]; do sleep 0.02; done; echo 0.5"]\n'
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"budget = 2\n{POLICY}{wait}")
+    with program([sys.executable, "-m", "risingbandits", "run", str(plan)]) as process:
+        until(lambda: (tmp_path / "plan.db").exists() and bool(in_flight(tmp_path)))
+        plan.write_text(f"budget = 6\n{POLICY}{wait}{ARM.format('late', 0.25)}")
+        with Allocator(["a", "late"], 6, policy="round-robin", store=tmp_path / "plan.db", lease=60.0) as other:
+            assert other.taken_over == "budget 2 -> 6 pulls, 1 new arm: late"
+        (tmp_path / "go").touch()
+        assert process.wait(PATIENCE) == 0
+    assert pulls(tmp_path) == {"a": 3, "late": 3}
+
+
+def in_flight(folder: Path) -> int:
+    with open_reader(folder / "plan.db") as reader:
+        return len(reader.ledger().in_flight)
