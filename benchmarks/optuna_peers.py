@@ -1,7 +1,7 @@
 """`OptunaArms` beside Optuna's own pruners: the same search space, the same number of training steps.
 
     python benchmarks/optuna_peers.py                 # 6 tasks, ten seeds; ten minutes
-    python benchmarks/optuna_peers.py --quick         # one task, one seed, 102 steps
+    python benchmarks/optuna_peers.py --quick         # one task, two seeds, 102 steps
 
 Real training runs of TaskSet (below RISINGBANDITS_DATA): 6 text classifiers, each trained 51 steps with 1,000 settings
 of Adam. A trial suggests the settings and gets the curve of the nearest of the thousand. What is kept is judged by the
@@ -150,9 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=10 * STEPS, help="training steps, all trials together")
-    parser.add_argument("--quick", action="store_true", help="one task, one seed, 102 steps")
+    parser.add_argument("--quick", action="store_true", help="one task, two seeds, 102 steps")
     options = parser.parse_args(arguments)
-    seeds, budget = (1, 2 * STEPS) if options.quick else (options.seeds, options.budget)
+    seeds, budget = (2, 2 * STEPS) if options.quick else (options.seeds, options.budget)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     results = [play(task, budget, seeds) for task in list(tasks())[: 1 if options.quick else None]]

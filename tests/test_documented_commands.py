@@ -79,12 +79,20 @@ def parameters() -> list[object]:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the pages take for granted: curves, a plan, a store and a finished study."""
+    """A folder with what the pages take for granted: curves, logs, a plan, a store and a finished study."""
     folder = tmp_path_factory.mktemp("workplace")
     rises = [(0.4 * (1 - 0.9**n), min(0.9, 0.05 * n)) for n in range(1, 31)]
     for name, sign in (("my.csv", 1), ("curves.csv", 1), ("losses.csv", -1)):
         rows = [",".join(f"{value if sign > 0 else 1 - value:.3f}" for value in row) for row in rises]
         (folder / name).write_text("\n".join(["small net,large net", *rows]) + "\n")
+    (folder / "logs").mkdir()
+    for width in range(1, 5):
+        lines = [
+            f"{n},{2 - 0.2 * width * (1 - 0.9**n):.4f},{0.2 * width * (1 - 0.9**n):.4f},{1_700_000_000 + 900 * n}"
+            for n in range(1, 21)
+        ]
+        log = "\n".join(["epoch,val_loss,val_accuracy,timestamp", *lines])
+        (folder / "logs" / f"width {width}.csv").write_text(log + "\n")
     (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
     shutil.copytree(ROOT / "examples", folder / "examples")
     shutil.copytree(ROOT / "docs" / "reproduction", folder / "docs" / "reproduction")
@@ -143,8 +151,8 @@ def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: P
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         run(short(command), tmp_path)
         return
-    if "--tune" in command and not os.environ.get("RISINGBANDITS_DATA"):
-        pytest.skip("RISINGBANDITS_DATA is not set: no families of real curves to choose by")
+    if ("--tune" in command or "optuna_peers" in command) and not os.environ.get("RISINGBANDITS_DATA"):
+        pytest.skip("RISINGBANDITS_DATA is not set: no real curves to choose by or to play on")
     own = shutil.copytree(workplace, tmp_path / "own", symlinks=True)  # commands write, some over what others read
     run(short(command), own)
 

@@ -14,7 +14,7 @@ import risingbandits as rb
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "risingbandits"
-ROOMS = ("allocation", "arena", "integrations", "policies", "problems", "simulation", "testing", "theory")
+ROOMS = ("allocation", "arena", "integrations", "policies", "problems", "recorded", "simulation", "testing", "theory")
 
 
 def test_every_package_is_on_the_map() -> None:

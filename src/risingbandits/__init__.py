@@ -18,7 +18,8 @@ and an `Allocator` decides for real, one pull at a time:
 'large'
 
 Everything else has a room of its own, loaded when it is first used: ``rb.policies``, ``rb.problems`` (curves, noise),
-``rb.theory``, ``rb.allocation``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``, ``rb.arena``.
+``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``,
+``rb.arena``.
 """
 
 import importlib
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         paper,
         policies,
         problems,
+        recorded,
         reports,
         simulation,
         testing,
@@ -68,6 +70,7 @@ __all__ = [
     "problem_names",
     "problems",
     "recommended_policy",
+    "recorded",
     "replay",
     "reports",
     "simulate",
@@ -83,6 +86,7 @@ _ROOMS = (
     "paper",
     "policies",
     "problems",
+    "recorded",
     "reports",
     "simulation",
     "testing",

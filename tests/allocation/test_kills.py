@@ -115,7 +115,7 @@ def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) ->
         assert [reader.ledger().opened[event.n].name for event in bound] == [event.arm for event in bound]
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(40, marks=pytest.mark.slow)])
 def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(kills: int, place: str, tmp_path: Path) -> None:
     """Each time the budget is spent or nearly so another process extends it, with a new arm, and may be killed."""
     rng = np.random.default_rng(7)

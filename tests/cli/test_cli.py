@@ -114,7 +114,7 @@ def test_replay_compares_what_is_recommended_first(
     objective: str, curves: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     table = tmp_path / "every.csv"
-    options = ("--budget", "6", "--objective", objective, "--out", str(table))
+    options = ("--budget", "6", "--objective", objective, "--orders", "1", "--out", str(table))
     assert outcome(capsys, "replay", str(curves), *options)[0] == 0
     first, second = table.read_text().splitlines()[1:3]
     assert first.startswith("auto,1,")
@@ -169,11 +169,27 @@ def test_curves_from_a_file(capsys: pytest.CaptureFixture[str], curves: Path, tm
     assert "my curves" in out
 
 
+@pytest.mark.parametrize("options", [[], ["--direction", "minimize"], ["--range", "0,4"]])
+def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Once a table with a negative regret, without a word."""
+    path = tmp_path / "losses.csv"
+    path.write_text("small,large\n2,4\n1.5,3\n1.4,1\n1.4,0\n1.4,0\n1.4,0\n")
+    arguments = ["simulate", "--curves", str(path), "--noise", "none", "--policies", "oracle,round-robin", *options]
+    code, _, err = outcome(capsys, *arguments, "--out", str(tmp_path / "study"))
+    assert code == 0
+    assert "Rewards are parts of the range: 0 is 4, 1 is 0." in err
+    assert ("minimize (falls in 100% of the runs); 2 runs." in err) == ("--direction" not in options)
+    result = Result.load(tmp_path / "study")
+    assert result.oracle[-1] == pytest.approx((0 + 1 + 3 + 4 + 4 + 4) / 4)
+    assert result.final_regret["round-robin"][0] == pytest.approx(4 - (2 + 2.5 + 2.6 + 0 + 1 + 3) / 4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["simulate", "--problem", "paper-2arm"], "did you mean 'paper-2arms'?"),
-        (["simulate", "--curves", "missing.csv"], "missing.csv cannot be read: No such file or directory."),
+        (["simulate", "--curves", "missing.csv"], "missing.csv does not exist."),
+        (["simulate", "--direction", "minimize"], "are about curves, which were not given."),
         (["simulate", "--problem", "paper-2arms", "--curves", "x.csv"], "only one of problem and curves"),
         (["simulate", "--policies", "red-ubc"], "got 'red-ubc', did you mean 'red-ucb'?"),
         (["simulate", "--policies", "oracle,oracle"], "policies must differ from each other, got 'oracle' twice."),

@@ -118,7 +118,7 @@ def test_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     [
         (("paper", "theory", "paper-15arm"), "did you mean 'paper-15arms'?"),
         (("paper", "lower-bounds", "--pairs", "convex"), "pairs must be one of concave"),
-        (("check", "nowhere.csv"), "nowhere.csv cannot be read"),
+        (("check", "nowhere.csv"), "nowhere.csv does not exist"),
         (("paper", "theory", "paper-2arms", "--eps", "0.5"), "eps must be a finite number"),
     ],
 )

@@ -50,4 +50,5 @@ def in_words_of_today(options: list[str]) -> list[str]:
     """The options of ``replay`` in 0.1.0, with what they stood for then."""
     today = [{"--ended": "--after-end", "pay": "hold"}.get(word, word) for word in options]
     compared = "open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin"
-    return today if "--policies" in today else [*today, "--policies", compared]
+    then = {"--policies": compared, "--objective": "cumulative", "--orders": "1"}
+    return [*today, *(word for option, value in then.items() if option not in today for word in (option, value))]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+
+from reference_process import slow_prediction
+from risingbandits.allocation.prior.gaussian_process import most_probable
 
 
 def level(curve: Sequence[float], age: int) -> float:
@@ -60,3 +65,30 @@ def order(means: dict[int, float], opened: int, seed: int, dropped: bool) -> lis
         else:
             found.append((left.pop(0), "prior"))
     return found
+
+
+def settings_order(
+    points: dict[int, list[float]], curves: dict[int, Sequence[float]], told: Sequence[int], seed: int
+) -> list[tuple[int, float]]:
+    """Arms without a pull by what a model of their points hopes, best first, and what it expects.
+
+    ``curves`` are all rewards of arms, ``told`` the arms of all pulls; the model is made at the last of 1, 2, ..., n,
+    max(n + 1, 1.05 n), ... pulls.
+    """
+    at = 0
+    while max(at + 1, math.ceil(1.05 * at)) <= len(told):
+        at = max(at + 1, math.ceil(1.05 * at))
+    pulls = Counter(told[:at])
+    drawn = [int(i) for i in np.random.default_rng([seed, 4, at]).permutation(len(curves)) if int(i) in points]
+    seen = [i for i in drawn if pulls[i] > 0][:200]
+    closed = [i for i in drawn if pulls[i] == 0][:1000]
+    if len(seen) < 8 or not closed:
+        return []
+    values = np.array(scores([curves[i][: pulls[i]] for i in seen]))
+    places = np.array([points[i] for i in seen])
+    groups = np.arange(places.shape[1])
+    hyper = most_probable(places[:60], values[:60], groups)
+    means, deviations = slow_prediction(places, values, groups, hyper, np.array([points[i] for i in closed]))
+    certain = [math.sqrt(max(0.0, deviation**2 - math.exp(hyper[-1]))) for deviation in deviations]
+    found = [(mean + width, arm, float(mean)) for mean, width, arm in zip(means, certain, closed, strict=True)]
+    return [(arm, mean) for _, arm, mean in sorted(found, key=lambda each: -each[0])]

@@ -1,7 +1,8 @@
-"""Intervals of means."""
+"""Intervals of means, and ranks."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,3 +23,27 @@ def half_width(values: Any, level: float = 0.95) -> Floats:
         return np.full(np.shape(values)[1:], np.nan)
     spread = np.std(values, axis=0, ddof=1) / np.sqrt(runs)
     return np.asarray(spread * float(stdtrit(runs - 1, 0.5 + level / 2)))
+
+
+def mid_ranks(values: Floats) -> Floats:
+    """Ranks from 0; ties share the mean rank.
+
+    >>> mid_ranks(np.array([3.0, 1.0, 3.0])).tolist()
+    [1.5, 0.0, 1.5]
+    """
+    ordered = np.sort(values)
+    below = np.searchsorted(ordered, values, "left")
+    return (below + np.searchsorted(ordered, values, "right") - 1) / 2.0
+
+
+def rank_correlation(one: Floats, other: Floats) -> float | None:
+    """Spearman's; None with fewer than 3 values or where all are equal.
+
+    >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0, 6.0]))
+    0.5
+    """
+    if len(one) < 3:
+        return None
+    first, second = (ranks - ranks.mean() for ranks in map(mid_ranks, (one, other)))
+    scale = math.sqrt(float(first @ first) * float(second @ second))
+    return float(first @ second) / scale if scale > 0.0 else None

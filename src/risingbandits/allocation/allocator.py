@@ -58,7 +58,8 @@ class Allocator:
     policy : str, Policy or None
         None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
-        Where events are kept; None is memory. An existing store of the same settings is resumed.
+        Where events are kept; None is memory. An existing store is resumed, and what differs from the settings of
+        whoever opened it before is taken over, see `extend`, or refused by name.
     direction : {"maximize", "minimize"}
         "minimize" for losses, which fall.
     reward_range : (low, high) or None

@@ -13,6 +13,7 @@ NOT_OPENED = "not opened"
 OPENED = {
     "prior": "by the prior",
     "yardstick": "to test the prior",
+    "settings": "by its settings",
     "random": "at random",
     "given": "as given",
     "dropped": "at random, prior dropped",
@@ -38,9 +39,7 @@ class ArmRow(NamedTuple):
     prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
-    bound: str = (
-        ""  #: why it was opened when it was: "prior", "yardstick", "random", "given", "dropped" or "warm start"
-    )
+    bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is
     sure: float = math.nan  #: a lower bound of the level, where the policy has one
     end: float = math.nan  #: the level that the curve model expects at the end of the run
@@ -61,7 +60,7 @@ class AllocationTable:
 
     title: str
     rows: list[ArmRow]
-    prior: str = ""  #: what the prior is from and how far it is confirmed, where there is one
+    prior: str = ""  #: what the prior is from and how far it is confirmed, or that settings decide, where they do
     next: str | None = None  #: the arm whose pull would be next
     why_next: str = ""
     recommended: str | None = None  #: the arm to keep if everything ended now; None before the first reward
@@ -101,7 +100,8 @@ class AllocationTable:
         columns["why"] = ["next" if row.arm == self.next else row.why for row in shown]  # the reason stands below
         title = self.title
         if self.prior:  # why an arm has its place stands beside what is believed of it
-            columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
+            if not any(math.isnan(row.prior) for row in shown):  # else settings decide, and there is none
+                columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
             columns["opened"] = [_opened(row) for row in shown]
             title = f"{title};\n{self.prior}"
         if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it

@@ -33,7 +33,7 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     prior, so that the first run with one is as it would be without. Nor is there one for arms that are made when they
     are first pulled: nobody knows before what they will be, and their names are only numbers.
     """
-    if settings.lazy:
+    if settings.lazy and not settings.learns:
         if given is not None:
             log.warning(
                 "prior is not used: arms that are made when they are first pulled have no settings before; "
@@ -110,21 +110,24 @@ def with_prior(
 
     A warm start from earlier runs is read for a new store only, too.
 
-    Without it the same arguments may stand for another policy, for arms are then opened in another order. What the user
-    leaves open is as in the store, whose defaults may have been others.
+    Without it the same arguments may stand for another policy, for arms are then opened in another order; as in a store
+    that was made before models of settings were. What the user leaves open is as in the store, whose defaults may have
+    been others.
     """
+    lazy = settings.lazy and not settings.learns  # as the arms are
     if is_history(sources := given.get("warm_start")):
         given = {**given, "warm_start": None if stored is not None else _history(sources, settings, present)}
-        settings = Settings.make(lazy=settings.lazy, **{**given, "prior": None})
+        settings = Settings.make(lazy=lazy, **{**given, "prior": None})
     if stored is not None:
         if given.get("objective") is None:
             given = {**given, "objective": stored.objective}
-            settings = Settings.make(lazy=settings.lazy, **{**given, "prior": None})
+            settings = Settings.make(lazy=lazy, **{**given, "prior": None})
         prior = None if stored.prior is None else stored.prior.about(settings.arms)
+        learns = stored.learns
     else:
-        prior = as_prior(given.get("prior"), settings, present)
-    if prior is not None:
-        settings = Settings.make(lazy=settings.lazy, **{**given, "prior": prior})
+        prior, learns = as_prior(given.get("prior"), settings, present), settings.learns
+    if prior is not None or learns != settings.learns:
+        settings = Settings.make(lazy=lazy, learns=learns, **{**given, "prior": prior})
     if stored is not None and settings.order is None:
         settings = replace(settings, order=stored.order)
     return settings

@@ -21,7 +21,7 @@ from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.extension import extend_ledger
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.slots import DROPPED, Binding, SlotRule, new_slot
+from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Ledger:
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self._waits = settings.parallel == "wait"
-        self.rule = SlotRule(settings.prior, settings.seed) if settings.lazy else None  # None: places are fixed
+        self.rule = settings.slot_rule()  # None: places are fixed
 
     # -- what may happen next -----------------------------------------------------------------------------------
 
@@ -136,7 +136,8 @@ class Ledger:
     def next_binding(self) -> Binding:
         """The arm that a slot gets if it is asked for now."""
         assert self.rule is not None
-        return self.rule.choose(self.unopened, self.opened, math.copysign(1.0, self.span), self.dropped)
+        sign = math.copysign(1.0, self.span)
+        return self.rule.choose(self.unopened, self.opened, sign, self.dropped, self.told_arms)
 
     def countable(self, pull_id: int) -> Flight | None:
         """The pull, if a tell of it would count now; None if its (arm, n) is known or its budget is given away."""

@@ -31,6 +31,8 @@ from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.settings_rule import SettingsRule, pays
+from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
 from risingbandits.policies.recommended import few_of
@@ -232,6 +234,7 @@ class Settings:
     memory: str | None = setting(None, _memory, may_change=True, stored_as=None)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
+    learns: bool = False  # whether they are opened by a model of their settings
 
     def __post_init__(self) -> None:
         for name in BY_ARM:
@@ -241,20 +244,32 @@ class Settings:
                 self.check_reward(reward, f"warm_start of {arm}")
 
     @classmethod
-    def make(cls, lazy: bool = False, **given: Any) -> Settings:
+    def make(cls, lazy: bool = False, learns: bool = True, **given: Any) -> Settings:
         """Settings from the arguments of `Allocator`; those that are not given have their defaults.
 
+        ``lazy`` arms are made when they are first pulled; ``learns`` allows a model of settings where that pays.
+
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        Auto()
+        Auto(objective='best-arm')
         """
         values = _checked(given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
             values["objective"] = implied_objective(values["policy"])
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
-        ordered = values["prior"] is not None or values["order"] == "given"
-        values["policy"] = choose_policy(values["policy"], ordered=ordered, **chosen)
-        return cls(**values, lazy=lazy or values["prior"] is not None)
+        known = values["prior"] is not None or values["order"] == "given"
+        policy = choose_policy(values["policy"], ordered=known, **chosen)
+        learns = learns and not (known or lazy) and pays(policy, values["objective"], values["arm_settings"])
+        if learns:
+            policy = choose_policy(values["policy"], ordered=True, **chosen)
+        values["policy"] = policy
+        return cls(**values, lazy=lazy or values["prior"] is not None or learns, learns=learns)
+
+    def slot_rule(self) -> SlotRule | None:
+        """Which arm a slot gets when it is first asked for; None where arms have their places from the start."""
+        if self.learns:
+            return SettingsRule(self.arms, self.arm_settings, self.seed)
+        return SlotRule(self.prior, self.seed) if self.lazy else None
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
@@ -298,7 +313,8 @@ class Settings:
         for key in ("prior", "arm_settings"):  # stores without them are as they always were
             if not stored[key]:
                 del stored[key]
-        return {**stored, "version": self.version, **({"lazy": True} if self.lazy else {})}
+        marks = {name: True for name in ("lazy", "learns") if getattr(self, name)}
+        return {**stored, "version": self.version, **marks}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -320,8 +336,8 @@ class Settings:
                 for name, key in KEYS.items()
                 if key in plain or name in ("arms", "budget", "policy")
             }
-            lazy = check_flag("lazy", plain.get("lazy", False))
-            return cls(**_checked(given), version=plain["version"], lazy=lazy)
+            lazy, learns = (check_flag(name, plain.get(name, False)) for name in ("lazy", "learns"))
+            return cls(**_checked(given), version=plain["version"], lazy=lazy, learns=learns)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:

@@ -18,13 +18,13 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.scores import normal_scores
 
-_RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
+RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
 _YARDSTICK = 3  # the second arm is a third down the order: it costs little, and finds out a prior that is wrong
 _WEIGHT = 4.0  # of the trust that is there from the start, in arms
 _LEAST_VARIANCE = 0.05  # of the means, for that weight
 _MOST_TRUST = 1.5
 _LEAST_TRUST, _LEAST_ARMS = 0.25, 8  # with less trust after so many arms the prior is dropped
-_SHARE = 1 / 3  # of a young curve, whose mean is its level
+LEVEL_SHARE = 1 / 3  # of a young curve, whose mean is its level
 DROPPED = "dropped"
 
 
@@ -32,7 +32,7 @@ class Binding(NamedTuple):
     """An arm for a slot."""
 
     arm: ArmState
-    reason: str  #: "prior", "yardstick", "random", "given" or "dropped: ..."
+    reason: str  #: "prior", "yardstick", "settings", "random", "given" or "dropped: ..."
     score: float | None = None  #: the mean that was believed of it
     trust: float | None = None  #: how far the opened arms confirm the prior: 1 fully, 0 not at all
 
@@ -53,22 +53,27 @@ class SlotRule:
         self.prior, self.seed = prior, seed
 
     def choose(
-        self, closed: Iterable[ArmState], opened: Iterable[ArmState], sign: float = 1.0, dropped: bool = False
+        self,
+        closed: Iterable[ArmState],
+        opened: Iterable[ArmState],
+        sign: float = 1.0,
+        dropped: bool = False,
+        told: Sequence[int] = (),
     ) -> Binding:
         """The next of the ``closed`` arms that may be pulled, given what the ``opened`` ones have shown.
 
-        ``sign`` is -1 for losses; ``dropped`` says that the prior was, before.
+        ``sign`` is -1 for losses; ``dropped`` says that the prior was, before; ``told`` are the arms of all pulls.
         """
-        closed = [arm for arm in closed if _may_open(arm)]
+        closed = [arm for arm in closed if may_open(arm)]
         if self.prior is None:
             return Binding(closed[0], "given")
         bound = [arm for arm in opened if arm.index >= 0]
         trust = self.trust(bound, sign)
-        told = sum(len(arm.rewards) > 0 for arm in bound)
-        drop = dropped or (trust < _LEAST_TRUST and told >= _LEAST_ARMS)
+        seen = sum(len(arm.rewards) > 0 for arm in bound)
+        drop = dropped or (trust < _LEAST_TRUST and seen >= _LEAST_ARMS)
         arm, reason = next(self.order(closed, len(bound), drop))
         if drop:
-            reason = DROPPED if dropped else f"{DROPPED}: {told} arms contradict the prior (confirmed {trust:.2g})"
+            reason = DROPPED if dropped else f"{DROPPED}: {seen} arms contradict the prior (confirmed {trust:.2g})"
         return Binding(arm, reason, self.prior.of(arm.name).mean, trust)
 
     def order(self, closed: Iterable[ArmState], opened: int, dropped: bool = False) -> Iterator[tuple[ArmState, str]]:
@@ -88,8 +93,8 @@ class SlotRule:
             at, reason = 0, "prior"
             if opened == 2 and not dropped:
                 at, reason = len(left) // _YARDSTICK, "yardstick"
-            elif dropped or opened % _RANDOM_EVERY == 0:
-                at = _drawn(self.seed, opened, len(left))
+            elif dropped or opened % RANDOM_EVERY == 0:
+                at = drawn(self.seed, opened, len(left))
                 reason = DROPPED if dropped else "random"
             yield left.pop(-1 - at), reason
 
@@ -101,7 +106,7 @@ class SlotRule:
         believed = np.array([self.prior.of(arm.name).mean for arm in told])
         ages = np.array([len(arm.rewards) for arm in told], dtype=float)
         weights = np.minimum(1.0, ages / np.median(ages))
-        scores = normal_scores([sign * np.array(arm.rewards) for arm in told], _SHARE)
+        scores = normal_scores([sign * np.array(arm.rewards) for arm in told], LEVEL_SHARE)
         start = _WEIGHT * max(_LEAST_VARIANCE, float(believed.var()))
         believed -= believed.mean()
         shown = start + float(weights @ (scores * believed))
@@ -115,7 +120,7 @@ class SlotRule:
         if self.prior is None or dropped:
             return np.zeros(len(opened)), np.ones(len(opened))
         count = sum(arm.index >= 0 for arm in opened)
-        following = self.order((arm for arm in closed if _may_open(arm)), count)
+        following = self.order((arm for arm in closed if may_open(arm)), count)
         waiting = chain((arm for arm, _ in following), (arm for arm in closed if arm.masked and arm.retired is None))
         arms = [slot if slot.index >= 0 else next(waiting, slot) for slot in opened]
         known = [self.prior.of(arm.name) for arm in arms]
@@ -123,7 +128,7 @@ class SlotRule:
 
 
 @lru_cache(maxsize=1 << 14)  # after each opening the same draws lie ahead, and a generator costs more than all the rest
-def _drawn(seed: int, opened: int, count: int) -> int:
+def drawn(seed: int, opened: int, count: int) -> int:
     """Which of ``count`` arms is opened, where that is left to chance."""
     return int(np.random.default_rng([seed, 2, opened]).integers(count))
 
@@ -135,5 +140,5 @@ def new_slot(place: int) -> ArmState:
     return slot
 
 
-def _may_open(arm: ArmState) -> bool:
+def may_open(arm: ArmState) -> bool:
     return arm.retired is None and not arm.masked

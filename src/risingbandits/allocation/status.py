@@ -37,7 +37,7 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
 
 
 def prior_sentence(ledger: Ledger) -> str:
-    """What the prior is from and how far it is confirmed; nothing where there is none.
+    """What the prior is from and how far it is confirmed, or that settings decide; nothing where neither is.
 
     >>> from risingbandits.allocation import Allocator
     >>> from risingbandits.allocation.prior.beliefs import Belief, Prior
@@ -46,6 +46,8 @@ def prior_sentence(ledger: Ledger) -> str:
     'prior from 12 tasks, agreement among them 0.61'
     """
     prior, rule = ledger.settings.prior, ledger.rule
+    if ledger.settings.learns:
+        return f"arms are opened by their settings, learnt from {sum(bool(arm.rewards) for arm in ledger.arms)} arms"
     if prior is None or rule is None:
         return ""
     said = f"prior from {prior.tasks} task{'' if prior.tasks == 1 else 's'}" if prior.tasks else "prior from scores"
@@ -173,6 +175,8 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
     )
     if arm.settings:
         row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
+    if ledger.settings.learns:
+        return row._replace(slot=arm.place + 1, bound=arm.bound)
     if ledger.settings.prior is None:
         return row
     mean, _, source = ledger.settings.prior.of(arm.name)

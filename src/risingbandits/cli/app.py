@@ -24,6 +24,7 @@ from risingbandits.cli import (
     curve_commands,
     paper,
     prior_commands,
+    recorded_commands,
     report_commands,
     run_plan,
     store_commands,
@@ -32,6 +33,7 @@ from risingbandits.cli import (
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.output import Json, Output
+from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ risingbandits simulate --problem paper-2arms --runs 20 --out study
 risingbandits simulate --problem random-3 --policies "red-ucb(eps=0.1,sigma=0.2),round-robin"
 
 risingbandits simulate --curves my.csv --noise bernoulli --horizon 5000
+
+risingbandits simulate --curves losses.csv --direction minimize --range 0,5
 
 risingbandits simulate --problem mussi-5arms --horizon 1000 --objective best-arm
 """
@@ -137,6 +141,10 @@ def simulate(
             autocompletion=completion.file(".csv"),
         ),
     ] = None,
+    metric: Metric = None,
+    direction: Direction = None,
+    step: Step = None,
+    reward_range: Range = None,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -187,7 +195,10 @@ def simulate(
     pair = None if compare is None else parse_pair(compare, chosen)
     if pair is not None and runs < 2:
         raise RisingBanditsError(f"compare needs at least 2 runs of each policy, got {runs}.")
-    played = _problem(problem, curves, noise)
+    told = (metric, direction, step, reward_range)
+    if curves is None and any(word is not None for word in told):
+        raise RisingBanditsError("metric, direction, step and range are about curves, which were not given.")
+    played = _problem(problem, curves, noise, *told)
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
@@ -268,14 +279,14 @@ def _fail(sentence: str) -> int:
     return 2
 
 
-def _problem(name: str | None, curves: Path | None, noise: str | None) -> RisingBandit:
+def _problem(name: str | None, curves: Path | None, noise: str | None, *told: Any) -> RisingBandit:
     from risingbandits.cli.arguments import parse_noise
-    from risingbandits.problems import RisingBandit, get_problem
+    from risingbandits.problems import get_problem
 
     if name is not None and curves is not None:
         raise RisingBanditsError(f"only one of problem and curves may be given, got {name!r} and {str(curves)!r}.")
     if curves is not None:
-        problem = RisingBandit.from_csv(curves)
+        problem = recorded_commands.problem_from(curves, *told)
     else:
         problem = get_problem("paper-2arms" if name is None else name)
     return problem if noise is None else problem.with_noise(parse_noise(noise))
@@ -292,6 +303,7 @@ def _keep(studies: Sequence[Study], out: Path | None, command: str, objective: s
 
 for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):
     app.add_typer(module.commands)
+app.add_typer(recorded_commands.commands, name="curves")
 app.add_typer(prior_commands.memory_commands, name="memory")
 app.add_typer(arena_commands.commands, name="arena")
 app.add_typer(paper.commands, name="paper")

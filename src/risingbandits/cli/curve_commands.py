@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
+from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of, say_notes
 from risingbandits.cli.shared_options import Objective
+
+if TYPE_CHECKING:
+    from risingbandits.recorded import Curves
 
 # Compared by default: the recommended one, others of ours, and what others use for the same purpose.
 _DEFAULTS = {
@@ -19,7 +24,8 @@ _DEFAULTS = {
 }
 _REPLAY_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
-store. Regret per pull: what the best single arm has beyond the policy. Final value: mean of the last 5 % of a curve.
+store; logs of other programs are read as well. Regret per pull: what the best single arm has beyond the policy. Final
+value: mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
 """
 
 
@@ -28,14 +34,23 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 (rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
 """
 
-_CSV = completion.file(".csv")
+Recorded = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV file of learning curves, or logs (see curves import --help).",
+        autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
+    ),
+]
 
 commands = typer.Typer()
 
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    curves: Annotated[Path, typer.Argument(help="CSV file of measured learning curves.", autocompletion=_CSV)],
+    curves: Recorded,
+    metric: Metric = None,
+    direction: Direction = None,
+    step: Step = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
     ] = None,
@@ -43,28 +58,42 @@ def check(
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Tell whether measured curves look rising and concave, as the theory wants them."""
-    from risingbandits.problems.csv_files import load_curves
-    from risingbandits.reports.theory import check_table
+    """Tell whether measured curves look rising and concave, how early they tell the best arm, and what that means."""
+    from risingbandits.reports.theory import check_table, verdicts_table
     from risingbandits.theory.measured import check_curve
+    from risingbandits.theory.questions import check_curves
 
     reports = []
-    for name, values in load_curves(curves).items():
-        if len(values) < 3:
-            raise RisingBanditsError(f"{curves}, column {name!r} must have at least 3 values, has {len(values)}.")
+    found = curves_from([curves], metric, direction, step)
+    sign = -1.0 if found.direction == "minimize" else 1.0
+    gains = {name: sign * values for name, values in found.values.items() if len(values) >= 3}
+    short = [name for name in found.values if name not in gains]
+    if not gains:
+        longest = max(found.values.items(), key=lambda item: len(item[1]))
+        raise RisingBanditsError(f"{curves}, column {longest[0]!r} must have at least 3 values, has {len(longest[1])}.")
+    if short:
+        say_notes([f"{name} has fewer than 3 values and is left out." for name in short])
+    for name, values in gains.items():
         reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
     with Output(as_json) as output:
         output.table(check_table(reports), "shapes")
         output.add(verdicts={report.name: report.verdict for report in reports})
         for report in reports:
             output.say(f"{report.name} {report.verdict}.")
+        output.table(verdicts_table(check_curves(gains, reports, found.restarted)), "questions")
 
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
-    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves.", autocompletion=_CSV)],
-    budget: Annotated[int, typer.Option(help="Pulls that each policy may spend.")],
-    objective: Objective = "cumulative",
+    curves: Recorded,
+    budget: Annotated[
+        int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
+    ] = None,
+    hours: Annotated[
+        float | None, typer.Option(help="The budget in hours, as pulls of the mean duration, where logs have times.")
+    ] = None,
+    price: Annotated[float | None, typer.Option(help="Of an hour, to tell savings in money.")] = None,
+    objective: Objective = "best-arm",
     policies: Annotated[
         str | None,
         typer.Option(
@@ -72,10 +101,12 @@ def replay(
             autocompletion=completion.policies,
         ),
     ] = None,
-    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 1,
+    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 10,
     seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
-    direction: Annotated[str, typer.Option(help="maximize, or minimize for losses.")] = "maximize",
-    reward_range: Annotated[str, typer.Option("--range", help="Least and greatest possible value.")] = "0,1",
+    metric: Metric = None,
+    direction: Direction = None,
+    step: Step = None,
+    reward_range: Range = None,
     sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
     max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
     after_end: Annotated[
@@ -84,21 +115,22 @@ def replay(
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell from recorded learning curves what each policy would have spent, earned and recommended."""
+    """Tell from recorded learning curves what each policy would have spent, earned and kept, and which one to use."""
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.problems.csv_files import load_curves
     from risingbandits.reports import replay_tables as tables
+    from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay as play
 
     check_choice("objective", objective, _DEFAULTS)
+    found = curves_from([curves], metric, direction, step)
     outcome = play(
-        load_curves(curves),
+        {name: values.tolist() for name, values in found.values.items()},
         parse_policies(_DEFAULTS[objective] if policies is None else policies, objective),
-        budget,
+        _budget(found, budget, hours),
         orders=orders,
         seed=seed,
-        direction=direction,
-        reward_range=_range(reward_range),
+        direction=found.direction,
+        reward_range=range_of(found, reward_range),
         sigma=sigma,
         max_arms=max_arms,
         after_end=after_end,
@@ -109,6 +141,8 @@ def replay(
         output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
         output.table(tables.outcome_table(outcome, objective), "policies")
         output.table(tables.spending_table(outcome), "arms")
+        advice = advise(outcome, objective, hours=found.hours, step=found.step, price=price)
+        output.say(str(advice), advice=asdict(advice))
         if out is not None:
             from risingbandits._core.files import write_whole
 
@@ -116,9 +150,19 @@ def replay(
             output.say(f"Every policy and order: {out}", written=out)
 
 
-def _range(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise RisingBanditsError(f"range must be two numbers such as 0,1, got {text!r}.") from None
-    return low, high
+def _budget(curves: Curves, budget: int | None, hours: float | None) -> int:
+    """The budget in pulls: as given, as many as the hours have room for, or a quarter of what is recorded."""
+    recorded = sum(len(values) for values in curves.values.values())
+    if hours is None:
+        return max(1, recorded // 4) if budget is None else budget
+    if budget is not None:
+        raise RisingBanditsError(f"only one of budget and hours may be given, got {budget} and {hours:g}.")
+    if not curves.hours:
+        raise RisingBanditsError(f"hours needs curves with times, which these do not have, got {hours:g}.")
+    each = sum(float(own[-1]) for own in curves.hours.values()) / recorded
+    hours = check_finite("hours", hours, above=0.0)
+    if each == 0.0 or hours < each:
+        raise RisingBanditsError(f"hours must be at least {each:.3g}, what a pull takes on average, got {hours:g}.")
+    pulls = int(hours / each)
+    typer.echo(f"{hours:g} hours are {pulls:,} pulls of {each:.3g} hours on average.", err=True)
+    return pulls

@@ -41,13 +41,14 @@ def prior(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Stores, CSV files, folders of a memory, patterns, or postgresql://...",
+            help="Stores, CSV files, logs, folders of a memory or of logs, patterns, postgresql://...",
             autocompletion=completion.file(".db", ".csv"),
         ),
     ],
     plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
     arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,
     direction: Annotated[str, typer.Option(help="Of CSV files: maximize, or minimize for losses.")] = "maximize",
+    metric: Annotated[str | None, typer.Option(help="Which one to take of logs that have several.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what earlier runs tell about arms, and how far they can be trusted; nothing is run."""
@@ -71,7 +72,7 @@ def prior(
         names = [name.strip() for name in arms.split(",") if name.strip()]
         if not names:
             raise RisingBanditsError(f"arms must be names separated by commas, got {arms!r}.")
-    found = look_back(read_sources(files, direction, present), names, settings)
+    found = look_back(read_sources(files, direction, present, metric), names, settings)
     _present(found, list(found.prior.beliefs) if names is None else names, as_json)
 
 

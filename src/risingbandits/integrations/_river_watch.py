@@ -11,7 +11,8 @@ from river import drift
 
 _MESSAGE = (
     "{name} (model {number}) is in charge and has got worse, from {before:.2f} to {after:.2f}: the stream may have "
-    'changed, and the policy expects models that rise. Take models that adapt, or policy="sw-ucb" with horizon.'
+    "changed, and policies expect models that rise; models that begin anew by themselves help, such as "
+    "river.drift.DriftRetrainingClassifier(model)."
 )
 
 

@@ -142,7 +142,7 @@ class OptunaArms(Mapping[str, TrialArm]):
     >>> allocator.run(progress=False)
     >>> arms.finish(allocator.recommend())
     >>> study.best_trial.number, [trial.state.name for trial in study.trials]
-    (1, ['PRUNED', 'COMPLETE'])
+    (1, ['PRUNED', 'COMPLETE', 'PRUNED', 'PRUNED'])
     """
 
     lazy = True  # arms get their places in an allocator when they are first pulled

@@ -12,6 +12,7 @@ from risingbandits.problems import RisingBandit
 from risingbandits.theory.commit_bound import best_z, commit_bound
 from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
 from risingbandits.theory.measured import CurveReport, ShapeTest
+from risingbandits.theory.questions import Verdict
 from risingbandits.theory.rates import regret_rate
 from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
 
@@ -138,6 +139,12 @@ def check_table(reports: Sequence[CurveReport]) -> TextTable:
             records.append(record | {"noise": report.noise, "noise_estimated": report.noise_estimated})
     header = ("arm", "shape", "holds", "p", "worst violation", "rms distance of the fit", "noise sd")
     return TextTable(header, rows, frozenset({3, 5}), records=records)
+
+
+def verdicts_table(verdicts: Sequence[Verdict]) -> TextTable:
+    """One row for each question about all curves."""
+    records = [dict(zip(("question", "answer", "meaning"), verdict, strict=True)) for verdict in verdicts]
+    return TextTable(("question", "answer", "what it means"), list(verdicts), records=records)
 
 
 def _where(test: ShapeTest) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,42 @@ from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
 from risingbandits.simulation.run import Policies, labelled_policies
 
+if TYPE_CHECKING:
+    from risingbandits.simulation.advice import Advice
+
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
 _SECONDS_PER_ROUND, _SECONDS_PER_ARM = 3e-5, 3e-6  # in plain Python, about
+
+
+class Course(NamedTuple):
+    """One policy in one order, pull by pull; arms in the order of the curves."""
+
+    pulled: Ints  #: the arm of each pull
+    kept: Ints  #: the arm that the policy would have kept after each pull
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a replay is played on: curves in [0, 1], of which more is better, and what decides the rest."""
+
+    curves: Sequence[Floats]
+    policies: Mapping[str, Policy]
+    budget: int
+    seed: int
+    most: int  #: arms of an order that are used
+    noise: float
+
+    def order(self, number: int) -> Ints:
+        """The arms of an order; number 0 is as given."""
+        return _order(len(self.curves), number, self.seed)[: self.most]
+
+    def problem(self, order: Ints) -> RisingBandit:
+        """The problem that policies are told of: its noise is what they reckon with, not what they get."""
+        listed = [self.curves[arm] for arm in order]
+        return RisingBandit.from_array(
+            listed, noise=Gaussian(self.noise), horizon=min(self.budget, sum(map(len, listed)))
+        )
 
 
 @dataclass(frozen=True)
@@ -61,6 +94,12 @@ class Replay:
         Mean reward of the best single arm over the budget, or up to its end where that comes first.
     final : (K,) array
         What each arm is worth in the end: the mean of the last 5 % of its curve, of at least one value.
+    lengths : (K,) array
+        Values that were recorded of each arm.
+    unit : float
+        Width of the reward range.
+    stage : Stage
+        What it was played on, to play one order again.
     """
 
     arms: tuple[str, ...]
@@ -72,6 +111,9 @@ class Replay:
     recommended: dict[str, Ints]
     best_constant: float
     final: Floats
+    lengths: Ints
+    unit: float
+    stage: Stage
 
     @property
     def orders(self) -> int:
@@ -95,6 +137,31 @@ class Replay:
         """How much worse the recommended arm is in the end than the best one, in each order."""
         short: Floats = self._sign * (self.final[self.best_arm] - self.final)
         return short[self.recommended[label]]
+
+    @property
+    def advice(self) -> Advice:
+        """Which policy to use for finding the best arm, and why, in words: `advise` with nothing but the curves."""
+        from risingbandits.simulation.advice import advise
+
+        return advise(self)
+
+    def course(self, label: str, order: int = 0) -> Course:
+        """How a policy went through an order, pull by pull."""
+        listed = self.stage.order(order)
+        told = self.stage.problem(listed)
+        rounds = check_positive_int("budget", told.horizon)
+        policy = self.stage.policies[label].for_problem(told, rounds).replace()
+        policy.reset(len(listed), rounds, (self.stage.seed, order))
+        limits = np.array([len(self.stage.curves[arm]) for arm in listed])
+        counts = np.zeros(len(listed), np.int64)
+        pulled, kept = np.zeros(rounds, np.int64), np.zeros(rounds, np.int64)
+        for t in range(rounds):
+            available = counts < limits
+            arm = policy.ask(None if available.all() else available)
+            policy.tell(arm, float(self.stage.curves[listed[arm]][counts[arm]]))
+            counts[arm] += 1
+            pulled[t], kept[t] = listed[arm], listed[policy.recommend()]
+        return Course(pulled, kept)
 
     @property
     def _sign(self) -> int:
@@ -165,17 +232,18 @@ def replay(
     noise = noise_of_curves(scaled) if sigma is None else check_finite("sigma", sigma, minimum=0.0) / unit
 
     finals = np.array([_final(curve) for curve in scaled])
+    lengths = np.array([len(curve) for curve in scaled])
     if after_end == "hold":
         rest = [np.full(max(0, budget - len(curve)), value) for curve, value in zip(scaled, finals, strict=True)]
         scaled = [np.append(curve, held) for curve, held in zip(scaled, rest, strict=True)]
+    stage = Stage(scaled, chosen, budget, seed, most, noise)
     pulls: dict[str, Ints] = {label: np.zeros((orders, len(names)), np.int64) for label in chosen}
     earned: dict[str, Floats] = {label: np.zeros(orders) for label in chosen}
     kept: dict[str, Ints] = {label: np.zeros(orders, np.int64) for label in chosen}
     for number in range(orders):
-        order = _order(len(names), number, seed)[:most]
-        listed = [scaled[arm] for arm in order]
-        rounds = min(budget, sum(map(len, listed)))
-        told = RisingBandit.from_array(listed, noise=Gaussian(noise), horizon=rounds)
+        order = stage.order(number)
+        told = stage.problem(order)
+        rounds = check_positive_int("budget", told.horizon)
         played = told.with_noise(NoNoise())
         for label, policy in chosen.items():
             run = _play(policy.for_problem(told, rounds).replace(), played, (seed, number))
@@ -193,6 +261,9 @@ def replay(
         recommended=kept,
         best_constant=float(recorded(means.max())),
         final=recorded(finals),
+        lengths=lengths,
+        unit=unit,
+        stage=stage,
     )
 
 

@@ -46,6 +46,7 @@ from risingbandits.theory.lower_bounds import (
 )
 from risingbandits.theory.measured import CurveReport, ShapeTest, check_curve, concave_fit, noise_level, rising_fit
 from risingbandits.theory.promises import predicted_regret
+from risingbandits.theory.questions import Verdict, check_curves
 from risingbandits.theory.rates import RegretRate, increment_bound, increment_rate, regret_rate
 from risingbandits.theory.upper_bounds import (
     Bound,
@@ -62,12 +63,14 @@ __all__ = [
     "RegretParts",
     "RegretRate",
     "ShapeTest",
+    "Verdict",
     "anchored_line",
     "average_rewards",
     "best_z",
     "beta_lower_bound",
     "bretagnolle_huber",
     "check_curve",
+    "check_curves",
     "commit_bound",
     "commit_bound_risk",
     "commit_ceiling",

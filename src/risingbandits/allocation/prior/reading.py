@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.by_name import AGREEMENT, Scores, beliefs_by_name, common_share
 from risingbandits.allocation.prior.by_settings import Row, SettingsModel
-from risingbandits.allocation.prior.scores import LEAST_ARMS, normal_scores, rank_correlation, scores_of_ranks
+from risingbandits.allocation.prior.scores import LEAST_ARMS, normal_scores, scores_of_ranks
 from risingbandits.allocation.prior.sources import Sources, read_sources
 from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask, known_settings
 from risingbandits.allocation.stores.base import Store

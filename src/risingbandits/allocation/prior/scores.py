@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from risingbandits._core.stats import mid_ranks
 from risingbandits._core.types import Floats
 
 LEAST_ARMS = 3  # of a task that says anything
@@ -60,30 +61,6 @@ def scores_of_ranks(values: Floats) -> Floats:
 
     scores: Floats = ndtri((mid_ranks(values) + 0.5) / len(values))
     return scores
-
-
-def mid_ranks(values: Floats) -> Floats:
-    """Ranks from 0; ties share the mean rank.
-
-    >>> mid_ranks(np.array([3.0, 1.0, 3.0])).tolist()
-    [1.5, 0.0, 1.5]
-    """
-    ordered = np.sort(values)
-    below = np.searchsorted(ordered, values, "left")
-    return (below + np.searchsorted(ordered, values, "right") - 1) / 2.0
-
-
-def rank_correlation(one: Floats, other: Floats) -> float | None:
-    """Spearman's; None with fewer than 3 values or where all are equal.
-
-    >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0, 6.0]))
-    0.5
-    """
-    if len(one) < LEAST_ARMS:
-        return None
-    first, second = (ranks - ranks.mean() for ranks in map(mid_ranks, (one, other)))
-    scale = math.sqrt(float(first @ first) * float(second @ second))
-    return float(first @ second) / scale if scale > 0.0 else None
 
 
 def _width(age: int, share: float) -> int:

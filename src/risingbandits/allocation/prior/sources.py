@@ -17,6 +17,8 @@ from risingbandits.allocation.prior.memory import ENDING, read_entry, tasks_in
 from risingbandits.allocation.prior.store_tasks import store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import Store
+from risingbandits.recorded.curves import Curves, curves_of
+from risingbandits.recorded.reading import is_log, is_store, read_runs
 
 _SERVERS = ("postgresql://", "postgres://")
 _ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
@@ -30,20 +32,27 @@ class Sources(NamedTuple):
 
 
 def read_sources(
-    sources: Any, direction: str = "maximize", present: str | Path | Store | None = None, what: str = "prior"
+    sources: Any,
+    direction: str = "maximize",
+    present: str | Path | Store | None = None,
+    metric: str | None = None,
+    what: str = "prior",
 ) -> Sources:
     """Earlier tasks and scores from one source or a list of them.
 
     Parameters
     ----------
     sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
-        A path is a store, a CSV file (see `csv_tasks`), a folder of the project memory or an entry of it; a pattern
-        such as "runs/*.db" all that match. A mapping has curves by task and arm, studies by task, or a score by arm.
+        A path is a store, a CSV file (see `csv_tasks`), a folder of the project memory or an entry of it, or the logs
+        of other programs (see `recorded.read_runs`); a pattern such as "runs/*.db" all that match. A mapping has curves
+        by task and arm, studies by task, or a score by arm.
     direction : {"maximize", "minimize"}
         For CSV files, mappings of curves and scores; stores, studies and memories know their own.
     present : path, address, Store or None
         The store of the run that is going to learn. It and copies of it are refused, and passed over where a pattern or
         a folder has them among others.
+    metric : str or None
+        Which one to take of logs that have several.
     what : str
         What complaints call the sources.
 
@@ -62,7 +71,7 @@ def read_sources(
             sign = 1.0 if direction == "maximize" else -1.0
             scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
             continue
-        several, tasks = _tasks(source, direction, what)
+        several, tasks = _tasks(source, direction, metric, what)
         for task in tasks:
             if own is None or task.identity != own:
                 found.append(task)
@@ -108,8 +117,10 @@ def listed(sources: Any) -> Iterable[Any]:
     return [sources]
 
 
-def _tasks(source: Any, direction: str, what: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
+    if isinstance(source, Curves):
+        return False, [recorded_task(source.metric, source)]
     if isinstance(source, EarlierTask):
         return False, [source]
     if isinstance(source, Store):
@@ -123,25 +134,37 @@ def _tasks(source: Any, direction: str, what: str) -> tuple[bool, list[EarlierTa
     if isinstance(source, str) and source.startswith(_SERVERS):
         return False, [store_task(source)]
     if isinstance(source, str | os.PathLike) and str(source).strip():
-        return _tasks_of_path(Path(source).expanduser(), direction, what)
+        return _tasks_of_path(Path(source).expanduser(), direction, metric, what)
     raise RisingBanditsError(f"{what} must be {_ALLOWED}, got {shown(source)}.")
 
 
-def _tasks_of_path(path: Path, direction: str, what: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks_of_path(path: Path, direction: str, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     if not path.exists() and glob.has_magic(str(path)):
         matching = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if _is_source(name)]
         if not matching:
             raise RisingBanditsError(f"{what} must name files that exist, nothing matches {shown(str(path))}.")
-        return True, [task for name in matching for task in _tasks_of_path(name, direction, what)[1]]
+        return True, [task for name in matching for task in _tasks_of_path(name, direction, metric, what)[1]]
     if path.is_dir():
-        return True, tasks_in(path)
+        remembered = any(path.glob(f"*{ENDING}")) or not any(path.iterdir())
+        return True, tasks_in(path) if remembered else [_recorded(path, direction, metric)]
     if path.name.endswith(ENDING):
         return False, [read_entry(path)]
-    if path.suffix.lower() == ".csv":
-        return False, csv_tasks(path, direction)
     if not path.exists():
         raise RisingBanditsError(f"{path} does not exist.")
-    return False, [store_task(path)]
+    if path.suffix.lower() == ".csv" and not is_log(path):
+        return False, csv_tasks(path, direction)
+    return False, [store_task(path) if is_store(path) else _recorded(path, direction, metric)]
+
+
+def _recorded(path: Path, direction: str, metric: str | None) -> EarlierTask:
+    """The runs in logs as one task. They say themselves which way is good, or the user does for losses."""
+    curves = curves_of(read_runs(path), metric, None if direction == "maximize" else direction)
+    return recorded_task(path.stem, curves)
+
+
+def recorded_task(name: str, curves: Curves) -> EarlierTask:
+    """Curves from logs as an earlier task."""
+    return EarlierTask(name, dict(curves.values), curves.settings, curves.direction)
 
 
 def _is_source(name: str) -> bool:

@@ -1,0 +1,205 @@
+"""Learning curves from recorded runs: one metric, one direction, one grid of steps, with what had to be decided."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.types import Floats
+from risingbandits.recorded.runs import RecordedRun, Recording, Series, Value
+
+# Words in the name of a metric that say which way is good; the last one in the name counts ("loss_improvement").
+_LOW = {
+    "loss", "losses", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "mape", "wer", "cer", "nll", "bpb",
+    "bpc", "logloss", "crossentropy", "entropy", "fid", "regret", "cost", "deviance",
+}  # fmt: skip
+_HIGH = {
+    "acc", "accuracy", "auc", "auroc", "f1", "score", "return", "reward", "precision", "recall", "map", "bleu", "rouge",
+    "r2", "ndcg", "iou", "dice", "ssim", "psnr", "success", "likelihood", "kappa", "mcc",
+}  # fmt: skip
+_CLEAR = 0.8  # of the runs go one way: then the values say which way is good
+_MOST_STEPS = 1_000_000  # of a grid; more is a wrong step in a log
+_SAME = 1e-9  # relative difference of steps that are equal
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves of one metric; value n of an arm is what it had after n steps of the grid."""
+
+    metric: str
+    direction: str
+    reason: str  #: why that direction
+    values: dict[str, Floats]
+    step: float  #: between two values, in steps of the logs; NaN where steps are not even
+    hours: dict[str, Floats] = field(
+        default_factory=dict
+    )  #: at each value since the run began, where logs have a clock
+    settings: dict[str, dict[str, Value]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)  #: runs that went back to an earlier step
+
+
+def curves_of(
+    recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
+) -> Curves:
+    """The curves of one metric of a recording.
+
+    Parameters
+    ----------
+    recording : Recording
+    metric : str or None
+        Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
+    direction : {"maximize", "minimize"} or None
+        None is found by what the log says, by the metric's name, or by where most runs go.
+    step : float or None
+        Steps of the logs from one value to the next; None takes them as they are if they are the same in all runs, and
+        otherwise the widest usual distance.
+    """
+    name = choose_metric(recording, metric)
+    runs = {run.name: run for run in recording.runs if name in run.metrics}
+    notes = list(recording.notes)
+    if len(runs) < len(recording.runs):
+        notes.append(
+            f"{len(recording.runs) - len(runs)} of {len(recording.runs)} runs have no {name} and are left out."
+        )
+    finite: dict[str, Series] = {}
+    for arm, run in runs.items():
+        kept = _until_it_diverged(run.metrics[name])
+        if len(kept.values) < len(run.metrics[name].values):
+            notes.append(
+                f"{arm} diverged: its values from step {run.metrics[name].steps[len(kept.values)]:g} on are left out."
+            )
+        if len(kept.values):
+            finite[arm] = kept
+    if not finite:
+        raise RisingBanditsError(f"metric must have numbers that are finite, got {shown(name)}, which has none.")
+    way, reason = choose_direction(name, list(runs.values()), finite, direction)
+    grid, step_of, note = _grid(list(finite.values()), step)
+    if note:
+        notes.append(note)
+    values, hours = {}, {}
+    for arm, own in finite.items():
+        at = np.searchsorted(own.steps, grid * (1.0 + _SAME), side="right") - 1
+        at = at[(at >= 0) & (grid <= own.steps[-1] * (1.0 + _SAME))]
+        if not len(at):
+            notes.append(f"{arm} has no value on the grid of steps and is left out.")
+            continue
+        values[arm] = own.values[at]
+        if (since := _hours(own)) is not None:
+            hours[arm] = since[at]
+    settings = {arm: dict(runs[arm].settings) for arm in values if runs[arm].settings}
+    timed = hours if len(hours) == len(values) else {}
+    restarted = [arm for arm in recording.restarted if arm in values]
+    return Curves(name, way, reason, values, step_of, timed, settings, notes, restarted)
+
+
+def choose_metric(recording: Recording, wanted: str | None) -> str:
+    """The one metric that is meant; a sentence with all of them where that cannot be known."""
+    names = recording.metrics
+    if wanted is None:
+        if len(names) == 1:
+            return names[0]
+        raise RisingBanditsError(
+            f"metric must be named where there are several, one of {', '.join(map(repr, names[:20]))}."
+        )
+    if wanted in names:
+        return wanted
+    ending = [name for name in names if re.split(r"[/.\s]", name)[-1] == wanted]
+    if len(ending) == 1:
+        return ending[0]
+    raise RisingBanditsError(
+        f"metric must be one of {', '.join(map(repr, ending or names[:20]))}, got {shown(wanted)}."
+    )
+
+
+def choose_direction(
+    metric: str, runs: Sequence[RecordedRun], curves: dict[str, Series], wanted: str | None
+) -> tuple[str, str]:
+    """Which way is good, and how that is known."""
+    if wanted is not None:
+        return check_choice("direction", wanted, ("maximize", "minimize")), "as told"
+    said = {run.direction for run in runs if run.direction}
+    if len(said) == 1:
+        return said.pop(), "as the log says"
+    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in _LOW | _HIGH]
+    if words:
+        low = words[-1] in _LOW
+        return ("minimize" if low else "maximize"), f"by the word {words[-1]!r} in its name"
+    ends = [
+        (float(np.mean(own.values[: _third(own)])), float(np.mean(own.values[-_third(own) :])))
+        for own in curves.values()
+    ]
+    falling = sum(last < first for first, last in ends) / len(ends)
+    rising = sum(last > first for first, last in ends) / len(ends)
+    if max(falling, rising) >= _CLEAR and min(falling, rising) < 1 - _CLEAR:
+        down = falling > rising
+        return (
+            "minimize" if down else "maximize"
+        ), f"{'falls' if down else 'rises'} in {max(falling, rising):.0%} of the runs"
+    raise RisingBanditsError(
+        f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say it, and it rises in "
+        f"{rising:.0%} of the runs and falls in {falling:.0%}."
+    )
+
+
+def _hours(own: Series) -> Floats | None:
+    """Hours since the run began, None without a clock that runs on.
+
+    Most clocks tell the time of day: when the run began is not known, so that the first value is taken to have cost
+    what the others did at the median.
+    """
+    if own.seconds is None or not np.isfinite(own.seconds).all() or (np.diff(own.seconds) < 0.0).any():
+        return None
+    usual = float(np.median(np.diff(own.seconds))) if len(own.seconds) > 1 else 0.0
+    since: Floats = (own.seconds - own.seconds[0] + usual) / 3600.0
+    return since
+
+
+def _third(own: Series) -> int:
+    return max(1, len(own.values) // 3)
+
+
+def _until_it_diverged(own: Series) -> Series:
+    bad = np.flatnonzero(~np.isfinite(own.values))
+    if not len(bad):
+        return own
+    end = int(bad[0])
+    return Series(own.steps[:end], own.values[:end], None if own.seconds is None else own.seconds[:end])
+
+
+def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, str]:
+    """The steps at which all curves are read: their own where they agree, else even ones."""
+    longest: Floats = max(curves, key=lambda own: len(own.steps)).steps
+    last = max(float(own.steps[-1]) for own in curves)
+    if step is not None:
+        step = check_finite("step", step, above=0.0)
+        count = _count(last / step)
+        if count < 1:
+            raise RisingBanditsError(f"step must be at most {last:g}, the last step of the logs, got {step:g}.")
+        return step * np.arange(1.0, count + 1.0), step, ""
+    if all(np.allclose(own.steps, longest[: len(own.steps)], rtol=_SAME, atol=0.0) for own in curves):
+        apart = np.diff(longest)
+        even = len(apart) == 0 or np.allclose(apart, apart[0], rtol=1e-6)
+        return longest, float(apart[0]) if len(apart) and even else (1.0 if even else math.nan), ""
+    usual = max((float(np.median(np.diff(own.steps))) for own in curves if len(own.steps) > 1), default=1.0)
+    start = max(float(own.steps[0]) for own in curves)
+    count = _count((last - start) / usual) + 1
+    grid: Floats = start + usual * np.arange(float(count))
+    return (
+        grid,
+        usual,
+        f"The runs were measured at different steps: each is read every {usual:g} steps from {start:g} on.",
+    )
+
+
+def _count(steps: float) -> int:
+    if steps > _MOST_STEPS:
+        raise RisingBanditsError(
+            f"step must leave at most {_MOST_STEPS:,} values of a curve, would leave {steps:,.4g}: give a larger one."
+        )
+    return math.floor(steps * (1.0 + _SAME))

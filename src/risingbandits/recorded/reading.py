@@ -1,0 +1,241 @@
+"""Find out what a file or a folder is, by its content, and read the runs in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.problems.csv_files import load_curves
+from risingbandits.recorded import tables, tracking
+from risingbandits.recorded.event_files import is_event_file, scalars
+from risingbandits.recorded.runs import Point, Recording
+
+_SQLITE, _PARQUET = b"SQLite format 3\0", b"PAR1"
+_STORE = {"settings", "events"}  # the tables of a store of ours
+# Files that are called the same in every run: the folder tells the runs apart.
+_USUAL = {"metrics.csv", "progress.csv", "result.json", "trainer_state.json", "log.csv", "history.csv", "training.log"}
+_UNKNOWN = (
+    "must be a log that can be read: event files or CSV of TensorBoard, CSV of Weights & Biases, MLflow's folder or "
+    "database, trainer_state.json, CSV of Lightning or Keras, a database of Optuna, progress.csv or result.json of Ray "
+    "Tune, or a table as CSV, JSON lines or Parquet"
+)
+
+
+def read_runs(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Recording:
+    """The training runs in files and folders, whatever wrote them.
+
+    Parameters
+    ----------
+    paths : path, or several
+        A file is known by its content. A folder is searched; what is no log in it is passed over and counted.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small net.csv"
+    ...     _ = path.write_text("epoch,loss,val_acc\\n0,1.2,0.5\\n1,0.9,0.6\\n")
+    ...     found = read_runs(path)
+    >>> found.runs[0].name, found.metrics, found.runs[0].metrics["val_acc"].values.tolist()
+    ('small net', ['loss', 'val_acc'], [0.5, 0.6])
+    """
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    into = Recording()
+    for given in several:
+        path = Path(given).expanduser()
+        if path.is_dir():
+            _read_folder(path, into)
+        elif path.is_file():
+            if not _read_file(path, _name(path, path.parent), into):
+                raise RisingBanditsError(f"{path} {_UNKNOWN}.")
+        else:
+            raise RisingBanditsError(f"{path} does not exist.")
+    if not into.runs:
+        why = f": {into.notes[0]}" if into.notes else "."
+        raise RisingBanditsError(
+            f"paths must have runs in them, found none in {shown([str(path) for path in several])}{why}"
+        )
+    return into
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is a store of an allocation."""
+    return path.is_file() and _head(path).startswith(_SQLITE) and tracking.tables_in(path) >= _STORE
+
+
+def is_log(path: Path) -> bool:
+    """Whether a CSV file is a log of another program, and not in one of the forms of this one."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            header, _ = tables.csv_rows(path, file.readline())
+    except (OSError, UnicodeDecodeError, RisingBanditsError):
+        return False
+    ours = {"task", "arm", "step", "value"}
+    return tables.is_log_table(header) and len(ours & set(header)) < 2
+
+
+@contextmanager
+def _noted(into: Recording) -> Iterator[None]:
+    """Inside, a file that cannot be read is a note: the others of the folder are read all the same."""
+    try:
+        yield
+    except RisingBanditsError as error:
+        into.notes.append(str(error))
+
+
+def _read_folder(root: Path, into: Recording) -> None:
+    skipped = 0
+    for folder, folders, files in os.walk(root):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if tracking.is_mlflow_run(here):
+            folders.clear()
+            with _noted(into):
+                tracking.add_mlflow_run(here, into)
+            continue
+        event_files = []
+        for name in sorted(files):
+            path = here / name
+            if name.startswith(".") or not os.access(path, os.R_OK):
+                continue
+            if is_event_file(_head(path)):
+                event_files.append(path)
+                continue
+            if {"progress.csv", "result.json"} <= set(files) and name == "progress.csv":
+                continue  # Ray Tune writes both; result.json has more
+            with _noted(into):
+                skipped += not _read_file(path, _name(path, root), into)
+        if event_files:
+            with _noted(into):
+                _add_event_files(here, event_files, _relative(here, root), into)
+    if skipped:
+        into.notes.append(
+            f"{skipped} other file{'s' if skipped > 1 else ''} in {root} {'are' if skipped > 1 else 'is'} no log."
+        )
+
+
+def _read_file(path: Path, name: str, into: Recording) -> bool:
+    """Read a file, if it is a log."""
+    head = _head(path)
+    if head.startswith(_SQLITE):
+        return _read_database(path, into)
+    if head.startswith(_PARQUET):
+        rows = tables.parquet_rows(path)
+        tables.add_rows(path, name, "", rows, into)
+        return True
+    if is_event_file(head):
+        _add_event_files(path, [path], name if name != path.stem else path.parent.name, into)
+        return True
+    if b"\0" in head:
+        return False
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return _read_text(path, name, text, into)
+
+
+def _read_text(path: Path, name: str, text: str, into: Recording) -> bool:
+    start = text.lstrip()[:1]
+    if start == "{":
+        return _read_json(path, name, text, into)
+    named = path.suffix.lower() == ".csv"
+    if not named and "\n" not in text.strip():
+        return False
+    header, rows = tables.csv_rows(path, text)
+    if not named and (len(header) < 2 or not rows):
+        return False
+    if {"task", "arm", "step", "value"} <= set(header):
+        return _read_long(path, header, rows, into)
+    if tables.is_log_table(header) and rows:
+        tables.add_csv(path, name, header, rows, into)
+        return True
+    try:
+        columns = load_curves(path)
+    except RisingBanditsError:
+        if named:
+            raise
+        return False
+    for arm, values in columns.items():
+        points = [(float(pull), value, None) for pull, value in enumerate(values, start=1)]
+        into.add_points(arm, {"value": points}, source=path, kind="a column for each arm")
+    return True
+
+
+def _read_long(path: Path, header: list[str], rows: list[list[str]], into: Recording) -> bool:
+    """The long form of this package: task, arm, step, value; other columns are settings."""
+    kept = [{**dict(zip(header, row, strict=False))} for row in rows]
+    tasks = {row["task"] for row in kept}
+    for row in kept:
+        row["run"] = row["arm"] if len(tasks) == 1 else f"{row['task']}, {row['arm']}"
+        for column in header:
+            if column not in ("step", "value"):
+                cell = row.pop(column)
+                if column not in ("task", "arm"):
+                    row[f"config/{column}"] = cell
+    tables.add_rows(path, path.stem, "long form", kept, into)
+    return True
+
+
+def _read_json(path: Path, name: str, text: str, into: Recording) -> bool:
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        return False
+    except ValueError:
+        rows = tables.json_lines(path, text)
+    else:
+        if isinstance(content, dict) and isinstance(content.get("log_history"), list):
+            tracking.add_trainer_state(path, name, content, into)
+            return True
+        rows = [tables.flat(content)]
+    if not tables.is_log_table([column for row in rows[:50] for column in row]):
+        return False
+    tables.add_rows(path, name, "Ray Tune" if "training_iteration" in rows[0] else "", rows, into)
+    return True
+
+
+def _read_database(path: Path, into: Recording) -> bool:
+    present = tracking.tables_in(path)
+    if {"trials", "trial_intermediate_values"} <= present:
+        tracking.add_optuna_database(path, into)
+    elif {"runs", "metrics", "params"} <= present:
+        tracking.add_mlflow_database(path, into)
+    else:
+        return False
+    return True
+
+
+def _add_event_files(source: Path, files: list[Path], name: str, into: Recording) -> None:
+    """A run whose files follow each other by name: each begins with the time when it was opened."""
+    points: dict[str, list[Point]] = {}
+    for path in files:
+        for tag, step, value, time in scalars(path):
+            points.setdefault(tag, []).append((step, value, time))
+    into.add_points(name, points, source=source, kind="TensorBoard")
+
+
+def _name(path: Path, root: Path) -> str:
+    """What a run is called whose log does not say it: its file, or its folder where all files have the same name."""
+    if path.name.lower() in _USUAL:
+        return _relative(path.parent, root)
+    inside = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else "."
+    return path.stem if inside == "." else f"{inside}/{path.stem}"
+
+
+def _relative(folder: Path, root: Path) -> str:
+    """A folder by its place in the one that was named, or by its own name if it is that."""
+    inside = folder.relative_to(root).as_posix()
+    return folder.absolute().name if inside == "." else inside
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise RisingBanditsError(f"{path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,314 @@
+"""What a replay means, in words: which policy to use, what that keeps and saves, how sure it is, and when it was clear.
+
+Costs are compared with training every arm to the end, which is what recorded runs mostly are. A policy that looks for
+the best arm leaves it half trained, so the pulls that finish it count as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.stats import half_width
+from risingbandits._core.types import Floats, Ints
+from risingbandits.simulation.replay import Replay
+
+OBJECTIVES = ("best-arm", "cumulative")
+NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
+_LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
+_PREFERRED = "auto"  # among policies that do equally well: what an allocation does if nothing is said
+_MOST_ROUNDS = 20_000  # that are played again, pull by pull, to see when the decision was clear
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Pulls, and what they took where that was recorded."""
+
+    pulls: float
+    steps: float | None = None
+    hours: float | None = None
+    money: float | None = None
+
+    def __str__(self) -> str:
+        more = [
+            None if self.steps is None else f"{self.steps:,.0f} steps",
+            None if self.hours is None else f"{self.hours:,.3g} hours",
+            None if self.money is None else f"{self.money:,.2f} in money",
+        ]
+        known = ", ".join(text for text in more if text)
+        return f"{self.pulls:,.0f} pulls" + (f" ({known})" if known else "")
+
+    def __sub__(self, other: Cost) -> Cost:
+        def less(mine: float | None, theirs: float | None) -> float | None:
+            return None if mine is None or theirs is None else mine - theirs
+
+        return Cost(
+            self.pulls - other.pulls,
+            less(self.steps, other.steps),
+            less(self.hours, other.hours),
+            less(self.money, other.money),
+        )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to use, and why; ``str`` gives the sentences.
+
+    Attributes
+    ----------
+    policy : str or None
+        The label of the policy to use; None where the curves cannot tell.
+    arm : str or None
+        The arm that it keeps in most orders.
+    short, uncertainty : float
+        How far it falls short of the best arm, as the mean over the orders, and half the width of the 95 % interval of
+        that; NaN where there are too few orders.
+    equals : tuple of str
+        Other policies that are not told apart from it.
+    cost, whole_cost : Cost
+        Of the policy, with training the arm that it keeps to the end; and of training every arm to the end.
+    decided : float
+        Pulls after which the decision could have been made, the median of the orders; infinite where it was never.
+    sentences : tuple of str
+        All of it in words.
+    """
+
+    policy: str | None
+    arm: str | None
+    short: float
+    uncertainty: float
+    equals: tuple[str, ...]
+    cost: Cost | None
+    whole_cost: Cost
+    decided: float
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+def advise(
+    outcome: Replay,
+    objective: str = "best-arm",
+    *,
+    hours: Mapping[str, npt.ArrayLike] | None = None,
+    step: float | None = None,
+    price: float | None = None,
+) -> Advice:
+    """Advice from a replay.
+
+    Parameters
+    ----------
+    outcome : Replay
+    objective : {"best-arm", "cumulative"}
+        What policies are compared by.
+    hours : dict of name -> values, optional
+        Hours that each arm had taken when each of its values was recorded.
+    step : float, optional
+        Steps of training that a pull stands for.
+    price : float, optional
+        Of an hour; needs ``hours``.
+
+    Examples
+    --------
+    >>> from risingbandits.simulation.replay import replay
+    >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
+    >>> print(advise(replay(curves, ["successive-halving", "round-robin"], 80, orders=10)))
+    Use successive-halving: in each of 10 orders of the arms it keeps the best one, net 8 with 0.7875.
+    Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it keeps to the
+    end, 30 % of that in all: it saves 225 pulls.
+    The decision could have been made after 32 pulls (the median of 10 orders, which have 2 to 42): from then on the arm
+    that it would keep is within 1 % of the range of the best one.
+    This is about these curves; the interval is one of orders, not of other tasks.
+    """
+    check_choice("objective", objective, OBJECTIVES)
+    price = None if price is None else check_finite("price", price, minimum=0.0)
+    if price is not None and not hours:
+        raise RisingBanditsError(f"price needs hours, which curves without times do not have, got {shown(price)}.")
+    bill = _Bill(outcome, hours, step, price)
+    whole = bill.of(outcome.lengths)
+    if reason := _too_little(outcome):
+        nothing = f"Cannot say which policy to use: {reason}"
+        return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
+    figures = {
+        label: outcome.recommendation_regret(label) if objective == "best-arm" else outcome.regret(label)
+        for label in outcome.reward
+    }
+    policy, equals = _chosen(figures, outcome.unit)
+    short = figures[policy]
+    cost, finishing = bill.of_policy(policy, objective)
+    said = [
+        _what_to_use(outcome, policy, short, objective),
+        *([f"As far as {_orders(outcome)} tell, {_listed(equals)} as well."] if equals else []),
+        _saving(outcome, policy, cost, finishing, whole),
+    ]
+    if outcome.orders < _LEAST_ORDERS:
+        said.append(
+            f"Cannot say how sure that is: {_orders(outcome)} of the arms {'is' if outcome.orders == 1 else 'are'} too "
+            f"few, {_LEAST_ORDERS} are the least."
+        )
+    decided = np.nan
+    if objective == "best-arm":
+        decided, sentence = _when(outcome, policy)
+        said.append(sentence)
+    said.append("This is about these curves; the interval is one of orders, not of other tasks.")
+    arm = Counter(outcome.recommended[policy].tolist()).most_common(1)[0][0]
+    width = float(half_width(short)) if outcome.orders >= _LEAST_ORDERS else np.nan
+    return Advice(
+        policy, outcome.arms[arm], float(short.mean()), width, tuple(equals), cost, whole, decided, tuple(said)
+    )
+
+
+def _too_little(outcome: Replay) -> str:
+    """Why nothing can be said, if so."""
+    if len(outcome.arms) < _LEAST_ARMS:
+        return f"{len(outcome.arms)} arms are too few to choose from, {_LEAST_ARMS} are the least."
+    longest = int(outcome.lengths.max())
+    if longest < _LEAST_VALUES:
+        return f"the longest curve has {longest} values, {_LEAST_VALUES} are the least."
+    if outcome.budget >= outcome.lengths.sum():
+        return (
+            f"{outcome.budget:,} pulls train every arm to the end, so nothing had to be chosen; "
+            f"{outcome.lengths.sum():,} pulls are all that was recorded."
+        )
+    return ""
+
+
+def _chosen(figures: Mapping[str, Floats], unit: float) -> tuple[str, list[str]]:
+    """The policy with the least mean, or the preferred one if it does as well, and all others that do."""
+    best = min(figures, key=lambda label: float(figures[label].mean()))
+    equals = []
+    for label, values in figures.items():
+        more = values - figures[best]
+        width = float(half_width(more)) if len(more) >= _LEAST_ORDERS else 0.0
+        if float(more.mean()) <= max(width, 1e-9 * unit):
+            equals.append(label)
+    policy = _PREFERRED if _PREFERRED in equals else best
+    return policy, [label for label in equals if label != policy]
+
+
+def _what_to_use(outcome: Replay, policy: str, short: Floats, objective: str) -> str:
+    orders = f"{_orders(outcome)} of the arms"
+    if objective == "cumulative":
+        way = "more" if short.mean() < 0 else "less"
+        return (
+            f"Use {policy}: over {orders} it earns {outcome.reward[policy].mean():.4g} per pull while it learns, "
+            f"{_about(abs(float(short.mean())), short)} {way} than the best single arm, which has "
+            f"{outcome.best_constant:.4g}."
+        )
+    best = f"{outcome.arms[outcome.best_arm]} with {outcome.final[outcome.best_arm]:.4g}"
+    if not short.any():
+        where = "with the arms as listed" if outcome.orders == 1 else f"in each of {orders}"
+        return f"Use {policy}: {where} it keeps the best one, {best}."
+    near = int((short <= NEAR * outcome.unit).sum())
+    kept = float(outcome.final[outcome.recommended[policy]].mean())
+    return (
+        f"Use {policy}: over {orders} it keeps an arm that is worth {kept:.4g} in the end, "
+        f"{_about(float(short.mean()), short)} short of the best one, {best}; in {near} of "
+        f"{outcome.orders} it is within 1 % of the range of that."
+    )
+
+
+def _about(mean: float, values: Floats) -> str:
+    return f"{mean:.2g}" + (f" ± {float(half_width(values)):.2g}" if len(values) >= _LEAST_ORDERS else "")
+
+
+def _orders(outcome: Replay) -> str:
+    return "1 order" if outcome.orders == 1 else f"{outcome.orders} orders"
+
+
+def _listed(labels: list[str]) -> str:
+    if len(labels) == 1:
+        return f"{labels[0]} does"
+    return f"{', '.join(labels[:-1])} and {labels[-1]} do"
+
+
+def _saving(outcome: Replay, policy: str, cost: Cost, finishing: float, whole: Cost) -> str:
+    spent = float(outcome.pulls[policy].sum(axis=1).mean())
+    more = f", and {finishing:,.0f} more train the arm that it keeps to the end," if finishing else ","
+    return (
+        f"Training every arm to the end takes {whole}; the policy takes {spent:,.0f}{more} "
+        f"{100 * cost.pulls / whole.pulls:.0f} % of that{' in all' if finishing else ''}: it saves {whole - cost}."
+    )
+
+
+def _when(outcome: Replay, policy: str) -> tuple[float, str]:
+    """The pull from which on the arm that would be kept is near the best one, as the median of the orders."""
+    again = max(1, min(outcome.orders, _MOST_ROUNDS // outcome.budget))
+    short = np.abs(outcome.final - outcome.final[outcome.best_arm])
+    good = short <= NEAR * outcome.unit * (1.0 + 1e-9)
+    found = np.array([_first_of_the_last_good(good[outcome.course(policy, number).kept]) for number in range(again)])
+    never = int(np.isinf(found).sum())
+    if 2 * never >= again:
+        where = "this order" if again == 1 else f"{never} of {again} orders"
+        return np.inf, (
+            f"Cannot say when the decision could have been made: in {where} the arm that it keeps is more than 1 % of "
+            "the range short of the best one; a larger budget may help."
+        )
+    middle = float(np.median(found))
+    known = found[np.isfinite(found)]
+    spread = f" (the median of {again} orders, which have {known.min():,.0f} to {known.max():,.0f})"
+    also = f"; in {never} of {again} orders never" if never else ""
+    return middle, (
+        f"The decision could have been made after {middle:,.0f} pulls"
+        f"{spread if known.min() < known.max() else ''}: from then on the arm that it would keep is within 1 % of the "
+        f"range of the best one{also}."
+    )
+
+
+def _first_of_the_last_good(good: npt.NDArray[np.bool_]) -> float:
+    """Pulls after which all that follows is good; infinite where the last is not.
+
+    >>> _first_of_the_last_good(np.array([True, False, True, True])), _first_of_the_last_good(np.array([True, False]))
+    (3.0, inf)
+    """
+    bad = np.flatnonzero(~good)
+    if not len(bad):
+        return 1.0
+    return float(bad[-1] + 2) if bad[-1] + 1 < len(good) else np.inf
+
+
+class _Bill:
+    """What pulls of each arm cost."""
+
+    def __init__(
+        self, outcome: Replay, hours: Mapping[str, npt.ArrayLike] | None, step: float | None, price: float | None
+    ) -> None:
+        self.outcome, self.price = outcome, price
+        self.step = None if step is None or not np.isfinite(step) or step == 1.0 else step
+        self.hours = None if not hours else [np.asarray(hours[arm], dtype=np.float64) for arm in outcome.arms]
+        if self.hours and [len(own) for own in self.hours] != outcome.lengths.tolist():
+            raise RisingBanditsError("hours must have one number for each value of each curve.")
+
+    def of(self, pulls: Ints) -> Cost:
+        """Of so many pulls of each arm, or the mean of several such rows; at its end an arm costs no more."""
+        rows = np.atleast_2d(pulls)
+        total = float(rows.sum(axis=1).mean())
+        hours = None
+        if self.hours is not None:
+            hours = float(np.mean([sum(map(_hours_of, self.hours, row.tolist())) for row in rows]))
+        return Cost(
+            total,
+            None if self.step is None else total * self.step,
+            hours,
+            None if hours is None or self.price is None else hours * self.price,
+        )
+
+    def of_policy(self, label: str, objective: str) -> tuple[Cost, float]:
+        """Of a policy, and the pulls in it that train the arm that it keeps to the end, where that is the aim."""
+        pulls = self.outcome.pulls[label]
+        if objective != "best-arm":
+            return self.of(pulls), 0.0
+        finished = pulls.copy()
+        rows, kept = np.arange(len(pulls)), self.outcome.recommended[label]
+        finished[rows, kept] = np.maximum(pulls[rows, kept], self.outcome.lengths[kept])
+        return self.of(finished), float((finished - pulls).sum(axis=1).mean())
+
+
+def _hours_of(hours: Floats, pulls: int) -> float:
+    return float(hours[min(pulls, len(hours)) - 1]) if pulls else 0.0

@@ -1,0 +1,191 @@
+"""What measured curves of several arms mean for the choice of a policy: one verdict for each question.
+
+Each verdict says what was seen, and what follows; where too little was measured it says that instead. Thresholds are
+round numbers for reading, not tests, except those of the shapes, which are those of `check_curve`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._core.stats import rank_correlation
+from risingbandits._core.types import Floats
+from risingbandits.theory.measured import CurveReport, noise_level
+
+SHARES = (0.1, 0.2, 0.5)  # of a curve, at which its rank is compared with that in the end
+_ASKED = 0.2  # the share that the verdict about ranks is about
+_WHOLE = 0.8  # of the longest curve: shorter ones were stopped early, and their ends say nothing
+_FEW = 5  # arms below which ranks or a schedule cannot be seen
+_LEAST_VALUES = 10
+_EARLY, _LATE = 0.8, 0.5  # rank correlations above and below which early values tell much, or little
+_QUIET, _LOUD = 0.1, 0.5  # noise of one value, as a share of how far arms are apart in the end
+_SOME = 0.1  # of the arms may violate a shape: with many, one in twenty does by chance
+_MOST = 0.8  # of the arms have a feature: then it is one of all
+
+
+class Verdict(NamedTuple):
+    """The answer to one question about curves, and what it means."""
+
+    question: str
+    answer: str
+    meaning: str
+
+
+def check_curves(
+    curves: Mapping[str, npt.ArrayLike], reports: Sequence[CurveReport], restarted: Sequence[str] = ()
+) -> list[Verdict]:
+    """Verdicts on curves of which more is better.
+
+    Parameters
+    ----------
+    curves : dict of name -> values
+    reports : sequence of CurveReport
+        Those of the curves.
+    restarted : sequence of str
+        Arms whose log went back to an earlier step.
+
+    Examples
+    --------
+    >>> from risingbandits.theory.measured import check_curve
+    >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
+    >>> reports = [check_curve(values, noise=0.0, name=name) for name, values in curves.items()]
+    >>> for verdict in check_curves(curves, reports):
+    ...     print(f"{verdict.question}: {verdict.answer}.")
+    rising: yes, 8 of 8 arms.
+    concave: yes, 8 of 8 arms.
+    early ranks: known: rank correlation with the end 1.00 at 10 %, 1.00 at 20 %, 1.00 at 50 %.
+    noise: small, 0.09 % of how far arms are apart in the end.
+    schedule: none seen.
+    restarts: none seen.
+    """
+    values = {name: np.asarray(own, dtype=np.float64) for name, own in curves.items()}
+    longest = max(len(own) for own in values.values())
+    whole = [own for own in values.values() if len(own) >= _WHOLE * longest]
+    common = min(len(own) for own in whole)
+    table = np.array([own[:common] for own in whole])
+    return [
+        _shape(reports, "rising"),
+        _shape(reports, "concave"),
+        _ranks(table),
+        _noise(table),
+        _schedule(table),
+        _restarts(restarted, len(values)),
+    ]
+
+
+def early_ranks(table: Floats, shares: Sequence[float] = SHARES) -> Floats:
+    """Rank correlation (Spearman) of the arms' values at shares of their curves with those in the end.
+
+    One row of ``table`` for each arm; the end is the mean of the last 5 %. NaN where all values are equal.
+
+    >>> early_ranks(np.array([[1.0, 2.0, 3.0], [2.0, 2.5, 2.9], [0.0, 0.1, 0.2]]), [0.4, 1.0]).round(2).tolist()
+    [0.5, 1.0]
+    """
+    end, length = _end(table), table.shape[1]
+    found = [rank_correlation(table[:, max(1, math.ceil(share * length)) - 1], end) for share in shares]
+    return np.array([math.nan if value is None else value for value in found])
+
+
+def _end(table: Floats) -> Floats:
+    last: Floats = table[:, -max(1, math.ceil(0.05 * table.shape[1])) :].mean(axis=1)
+    return last
+
+
+def _shape(reports: Sequence[CurveReport], shape: str) -> Verdict:
+    wrong = sum(getattr(report, shape).violated for report in reports)
+    count = f"{len(reports) - wrong} of {len(reports)} arms"
+    meanings = {
+        "rising": "an arm that gets worse with use is stopped too late by policies that expect it to rise",
+        "concave": "arms may rise late, so that policies that extrapolate, such as commit-ucb, may miss them; "
+        "best-arm policies promise nothing either, but compare more evenly",
+    }
+    if wrong > _SOME * len(reports):
+        return Verdict(shape, f"no, {count}", meanings[shape])
+    return Verdict(shape, f"yes, {count}", "as the theory wants it")
+
+
+def _too_small(table: Floats) -> str:
+    arms, length = table.shape
+    if arms < _FEW:
+        return f"cannot say, {arms} whole curve{'s are' if arms != 1 else ' is'} too few, {_FEW} are the least"
+    if length < _LEAST_VALUES:
+        return f"cannot say, curves of {length} values are too short, {_LEAST_VALUES} are the least"
+    return ""
+
+
+def _ranks(table: Floats) -> Verdict:
+    question = "early ranks"
+    if reason := _too_small(table):
+        return Verdict(question, reason, "record more runs, or more values of each")
+    found = early_ranks(table)
+    if np.isnan(found).any():
+        return Verdict(question, "cannot say, all arms are equal early or in the end", "any policy will do")
+    text = ", ".join(f"{value:.2f} at {share:.0%}" for value, share in zip(found, SHARES, strict=True))
+    text = f"rank correlation with the end {text.replace('%', ' %')}"
+    at = float(found[SHARES.index(_ASKED)])
+    if at >= _EARLY:
+        return Verdict(question, f"known: {text}", "early stopping is safe: halving and small budgets lose little")
+    if at >= _LATE:
+        return Verdict(
+            question, f"partly known: {text}", "stop the worst half early, and keep several until the middle"
+        )
+    return Verdict(
+        question, f"unknown: {text}", "arms overtake each other late: a small budget finds the best one by luck"
+    )
+
+
+def _noise(table: Floats) -> Verdict:
+    question = "noise"
+    if table.shape[0] < 2 or table.shape[1] < 3:
+        return Verdict(question, "cannot say, two whole curves of three values are the least", "record more")
+    tails = table[:, table.shape[1] // 3 :] if table.shape[1] >= 9 else table
+    noise = math.sqrt(float(np.mean([noise_level(own) ** 2 for own in tails])))
+    apart = float(np.std(_end(table), ddof=1))
+    if apart == 0.0:
+        return Verdict(question, "cannot say, all arms end at the same value", "any policy will do")
+    share = f"{100 * noise / apart:.2g} % of how far arms are apart in the end"
+    if noise <= _QUIET * apart:
+        return Verdict(question, f"small, {share}", "one value tells arms apart")
+    if noise <= _LOUD * apart:
+        return Verdict(question, f"some, {share}", "compare means of several values; a wider --step makes them")
+    return Verdict(
+        question, f"large, {share}", "the best arm of these curves may be so by chance: measure more exactly"
+    )
+
+
+def _schedule(table: Floats) -> Verdict:
+    """Whether most curves gain more in their last fifth than in the one before, which no curve that flattens does."""
+    question = "schedule"
+    if reason := _too_small(table):
+        return Verdict(question, reason, "record more runs, or more values of each")
+    length = table.shape[1]
+    block = max(1, length // 20)
+    ends = [table[:, round(share * length) - block : round(share * length)].mean(axis=1) for share in (0.6, 0.8, 1.0)]
+    faster = ends[2] - 2.0 * ends[1] + ends[0]
+    noise = np.array([noise_level(own) for own in table[:, length // 3 :]])
+    sure = faster > 2.0 * noise * math.sqrt(6.0 / block)
+    count = int(np.count_nonzero(sure & (ends[2] > ends[1])))
+    if count >= _MOST * len(table):
+        return Verdict(
+            question,
+            f"likely, {count} of {len(table)} arms gain more in the last fifth than in the one before",
+            "as with a learning rate that falls towards a planned end (cosine): values on the way are too low, and "
+            "only those of runs with the same planned end can be compared",
+        )
+    return Verdict(question, "none seen", "values on the way can be taken as they are")
+
+
+def _restarts(restarted: Sequence[str], arms: int) -> Verdict:
+    if not restarted:
+        return Verdict("restarts", "none seen", "nothing was measured twice")
+    names = ", ".join(restarted[:3]) + (", ..." if len(restarted) > 3 else "")
+    return Verdict(
+        "restarts",
+        f"{len(restarted)} of {arms} arms ({names})",
+        "what was written last counts; the hours of the first attempt are in the times",
+    )

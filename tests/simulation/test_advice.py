@@ -1,0 +1,162 @@
+"""What a replay means, in words: which policy, what it keeps and saves, how sure, when, and what cannot be said."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from risingbandits import RisingBanditsError, get_policy
+from risingbandits.cli import run
+from risingbandits.simulation.advice import NEAR, advise
+from risingbandits.simulation.replay import Replay, replay
+
+NETS = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
+HOURS = {name: [0.5 * n for n in range(1, 41)] for name in NETS}
+
+
+def played(*policies: str, budget: int = 80, orders: int = 10) -> Replay:
+    return replay(NETS, list(policies), budget, orders=orders)
+
+
+def test_the_course_is_that_of_the_replay() -> None:
+    """Pull by pull in plain Python, and in the engine's loop: the same pulls and the same arm in the end."""
+    uneven = {name: curve[: 5 + 4 * number] for number, (name, curve) in enumerate(NETS.items())}
+    names = ["auto", "successive-halving", "hyperband", "epsilon-greedy", "r-sr"]
+    outcome = replay(uneven, names, 90, orders=3, seed=4, max_arms=6)
+    for label in names:
+        for number in range(3):
+            course = outcome.course(label, number)
+            counted = np.bincount(course.pulled, minlength=len(uneven))
+            assert counted.tolist() == outcome.pulls[label][number].tolist()
+            assert course.kept[-1] == outcome.recommended[label][number]
+
+
+def test_the_best_policy_is_named_with_what_it_saves() -> None:
+    outcome = played("round-robin", "successive-halving")
+    advice = advise(outcome, hours=HOURS, step=100.0, price=2.0)
+    assert (advice.policy, advice.arm, advice.short, advice.uncertainty) == ("successive-halving", "net 8", 0.0, 0.0)
+    assert advice.equals == ()
+    finished = outcome.pulls["successive-halving"].copy()
+    finished[:, 7] = 40
+    assert advice.whole_cost.pulls == 320
+    assert advice.cost is not None
+    assert advice.cost.pulls == finished.sum(axis=1).mean()
+    assert advice.cost.steps == 100.0 * advice.cost.pulls
+    assert advice.cost.hours == 0.5 * advice.cost.pulls
+    assert advice.cost.money == 2.0 * advice.cost.hours
+    saved = 320 - advice.cost.pulls
+    said = f"it saves {saved:,.0f} pulls ({100 * saved:,.0f} steps, {saved / 2:,.3g} hours, {saved:,.2f} in money)."
+    assert said in str(advice)
+    assert str(outcome.advice).splitlines()[0] == str(advice).splitlines()[0]
+
+
+def test_when_the_decision_could_have_been_made_is_seen_from_the_course() -> None:
+    outcome = played("successive-halving", "round-robin")
+    found = []
+    for number in range(10):
+        kept = outcome.final[outcome.course("successive-halving", number).kept]
+        pulls = len(kept)
+        while pulls and kept[pulls - 1] >= outcome.final.max() - NEAR:
+            pulls -= 1
+        found.append(pulls + 1)
+    assert outcome.advice.decided == np.median(found)
+    assert f"after {np.median(found):,.0f} pulls" in str(outcome.advice)
+
+
+def test_a_decision_that_never_was_right_is_said() -> None:
+    outcome = replay(NETS, {"stubborn": get_policy("constant", arm=0)}, 20)
+    advice = outcome.advice
+    assert advice.decided == np.inf
+    assert "Cannot say when the decision could have been made: in this order" in str(advice)
+    assert "0.6891 short of the best one" in str(advice) or "0.69 short of the best one" in str(advice)
+
+
+def test_auto_is_preferred_to_what_does_as_well() -> None:
+    policies = {
+        "successive-halving": get_policy("successive-halving"),
+        "auto": get_policy("auto", objective="best-arm"),
+    }
+    advice = replay(NETS, policies, 80, orders=10).advice
+    assert (advice.policy, advice.equals) == ("auto", ("successive-halving",))
+    assert "As far as 10 orders tell, successive-halving does as well." in advice.sentences
+
+
+def test_earning_while_learning_is_compared_by_what_was_earned() -> None:
+    advice = advise(played("commit-ucb", "round-robin"), "cumulative")
+    assert advice.policy == "commit-ucb"
+    assert "per pull while it learns" in str(advice)
+    assert "less than the best single arm" in str(advice)
+    assert "train the arm that it keeps" not in str(advice)
+    assert "decision" not in str(advice)
+
+
+@pytest.mark.parametrize(
+    ("curves", "budget", "sentence"),
+    [
+        (dict(list(NETS.items())[:2]), 10, "2 arms are too few to choose from, 3 are the least."),
+        ({name: curve[:4] for name, curve in NETS.items()}, 10, "the longest curve has 4 values, 5 are the least."),
+        (NETS, 320, "320 pulls train every arm to the end, so nothing had to be chosen; 320 pulls are all that was"),
+    ],
+)
+def test_what_cannot_be_said(curves: dict[str, list[float]], budget: int, sentence: str) -> None:
+    advice = replay(curves, ["round-robin"], budget).advice
+    assert advice.policy is None
+    assert str(advice).startswith(f"Cannot say which policy to use: {sentence}")
+
+
+def test_few_orders_say_nothing_about_certainty() -> None:
+    advice = played("auto", orders=1).advice
+    assert "Cannot say how sure that is: 1 order of the arms is too few, 5 are the least." in advice.sentences
+    assert np.isnan(advice.uncertainty)
+
+
+def test_refusals() -> None:
+    outcome = played("round-robin", orders=1)
+    with pytest.raises(RisingBanditsError, match=r"price needs hours, .* got 2\.0"):
+        advise(outcome, price=2.0)
+    with pytest.raises(RisingBanditsError, match="hours must have one number for each value"):
+        advise(outcome, hours={name: [1.0] for name in NETS})
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def log(path: Path, timed: bool = True) -> str:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["run", "step", "accuracy", *(["timestamp"] if timed else [])])
+        for name, curve in NETS.items():
+            for n, value in enumerate(curve, start=1):
+                writer.writerow([name, 100 * n, value, *([1e9 + 1800.0 * n] if timed else [])])
+    return str(path)
+
+
+def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ("--policies", "successive-halving,round-robin")
+    assert run(["replay", log(tmp_path / "log.csv"), *few, "--hours", "40", "--price", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "accuracy: maximize (by the word 'accuracy' in its name); 8 runs." in shown.err
+    assert "40 hours are 80 pulls of 0.5 hours on average." in shown.err
+    assert str(advise(played(*reversed(few[1].split(","))), hours=HOURS, step=100.0, price=2.0)) in shown.out
+    assert run(["replay", log(tmp_path / "log.csv"), *few]) == 0
+    assert "the policy takes 80," in capsys.readouterr().out, "a quarter of all values"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--hours", "4", "--budget", "4"], "only one of budget and hours may be given, got 4 and 4."),
+        (["--hours", "0.1"], "hours must be at least 0.5, what a pull takes on average, got 0.1."),
+        (["--hours", "0"], "hours must be "),
+    ],
+)
+def test_the_command_refuses(
+    options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["replay", log(tmp_path / "log.csv"), *options]) == 2
+    assert sentence in capsys.readouterr().err
+    assert run(["replay", log(tmp_path / "other.csv", timed=False), "--hours", "4"]) == 2
+    assert "hours needs curves with times, which these do not have, got 4." in capsys.readouterr().err
