@@ -28,6 +28,7 @@ CALLS = {
     "problems": [],
     "check": ["my.csv", "--simulations", "20"],
     "replay": ["my.csv", "--budget", "20", "--policies", "round-robin,kl-ucb"],
+    "curves import": ["my.csv", "--direction", "maximize"],
     "run": ["plan.toml"],
     "worker": ["plan.toml"],
     "log": ["run.db"],
@@ -186,6 +187,17 @@ def check_documented(found: Any) -> None:
 
 def check_texts(found: Any) -> None:
     """No number is written as text, but where it is a name."""
-    names = {"arm", "best_arm", "policy", "recommended", "description", "default", "command", "version"}
+    names = {
+        "arm",
+        "run",
+        "best_arm",
+        "policy",
+        "recommended",
+        "description",
+        "default",
+        "command",
+        "version",
+        "sentences",
+    }
     number = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ?%)?|nan|-|.* ± .*")
     assert [(key, text) for key, text in texts(found) if key not in names and number.fullmatch(text)] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,17 +34,20 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 (rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
 """
 
-_CSV = completion.file(".csv")
+Recorded = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV file of learning curves, or logs (see curves import --help).",
+        autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
+    ),
+]
 
 commands = typer.Typer()
 
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    curves: Annotated[
-        Path,
-        typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).", autocompletion=_CSV),
-    ],
+    curves: Recorded,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
@@ -81,10 +85,7 @@ def check(
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
-    curves: Annotated[
-        Path,
-        typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).", autocompletion=_CSV),
-    ],
+    curves: Recorded,
     budget: Annotated[
         int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
     ] = None,
@@ -140,8 +141,8 @@ def replay(
         output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
         output.table(tables.outcome_table(outcome, objective), "policies")
         output.table(tables.spending_table(outcome), "arms")
-        advice = str(advise(outcome, objective, hours=found.hours, step=found.step, price=price))
-        output.say(advice, advice=advice)
+        advice = advise(outcome, objective, hours=found.hours, step=found.step, price=price)
+        output.say(str(advice), advice=asdict(advice))
         if out is not None:
             from risingbandits._core.files import write_whole
 

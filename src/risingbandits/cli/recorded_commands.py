@@ -60,13 +60,14 @@ def import_curves(
     from risingbandits.recorded import curves_of
 
     recording = read_recordings(paths)
-    with Output(as_json) as output:
-        if metric is None and len(recording.metrics) > 1 and out is None:
+    if metric is None and len(recording.metrics) > 1 and out is None:
+        with Output(as_json) as output:
             output.table(metrics_table(recording), "metrics")
             say_notes(recording.notes)
             output.say("Name one of the metrics with --metric, and a file with -o, to get the curves.")
-            return
-        curves = curves_of(recording, metric, direction, step)
+        return
+    curves = curves_of(recording, metric, direction, step)
+    with Output(as_json) as output:
         output.table(curves_table(curves), "runs")
         output.say(described(curves), metric=curves.metric, direction=curves.direction, reason=curves.reason)
         say_notes(curves.notes)
@@ -74,8 +75,8 @@ def import_curves(
             output.say("Name a file with -o to write the curves.")
             return
         write_whole(out, _csv(curves).encode())
-        following = f"risingbandits replay {shlex.quote(str(out))}{_told(curves)}"
-        output.say(f"Curves: {out}. Next: {following}", written=out)
+        next_step = f"risingbandits replay {shlex.quote(str(out))}{_told(curves)}"
+        output.say(f"Curves: {out}. Next: {next_step}", written=out)
 
 
 def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
@@ -172,11 +173,10 @@ def metrics_table(recording: Recording) -> TextTable:
         lengths = [len(one.steps) for one in own]
         length = str(lengths[0]) if min(lengths) == max(lengths) else f"{min(lengths)} to {max(lengths)}"
         rows.append((metric, str(len(own)), length, f"{min(values):.4g}", f"{max(values):.4g}"))
-        shortest_longest = {"fewest_values": min(lengths), "most_values": max(lengths)}
-        lasts = {"least_last": min(values), "greatest_last": max(values)}
-        records.append({"metric": metric, "runs": len(own), **shortest_longest, **lasts})
+        record = {"metric": metric, "runs": len(own), "fewest_values": min(lengths), "most_values": max(lengths)}
+        records.append({**record, "least_last": min(values), "greatest_last": max(values)})
     header = ("metric", "runs", "values", "least last value", "greatest")
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), f"{len(recording.runs)} runs", records=records)
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), f"{len(recording.runs)} runs", records)
 
 
 def curves_table(curves: Curves) -> TextTable:
@@ -188,11 +188,10 @@ def curves_table(curves: Curves) -> TextTable:
     for run, values in sorted(curves.values.items(), key=lambda item: sign * float(item[1][-1])):
         hours = f"{curves.hours[run][-1]:.3g}" if curves.hours else "-"
         rows.append((run, str(len(values)), f"{values[0]:.4g}", f"{values[-1]:.4g}", hours))
-        ends = {"first": float(values[0]), "last": float(values[-1])}
-        lasted = float(curves.hours[run][-1]) if curves.hours else None
-        records.append({"run": run, "values": len(values), **ends, "hours": lasted})
+        record = {"run": run, "values": len(values), "first": float(values[0]), "last": float(values[-1])}
+        records.append({**record, "hours": float(curves.hours[run][-1]) if curves.hours else None})
     header = ("run", "values", "first", "last", "hours")
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), curves.metric, records=records)
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), curves.metric, records)
 
 
 def _csv(curves: Curves) -> str:

@@ -143,7 +143,7 @@ def check_table(reports: Sequence[CurveReport]) -> TextTable:
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> TextTable:
     """One row for each question about all curves."""
-    records = [verdict._asdict() for verdict in verdicts]
+    records = [dict(zip(("question", "answer", "meaning"), verdict, strict=True)) for verdict in verdicts]
     return TextTable(("question", "answer", "what it means"), list(verdicts), records=records)
 
 
