@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from code_blocks import PAGES, ROOT, SHELL, Block, all_blocks
 from risingbandits import Allocator
 from risingbandits.allocation.prior.memory import remember
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
 
 # What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, and what
@@ -53,23 +52,20 @@ SHORTER = {
 }
 # Places of names that a reader fills in.
 FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
+# Whose blocks test_documentation runs.
+GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway.
 SLOW = re.compile(r".*--backend ray|python |risingbandits paper (reproduce all --|imdb (curves|run .*--seed))")
 
 
 def commands() -> Iterator[str]:
     """The commands on all pages: lines of code blocks, and commands with arguments inside sentences."""
-    for page in PAGES:
-        block: str | None = None
-        prose = []
-        for line in page.read_text().replace("\\\n", " ").splitlines():
-            if line.startswith("```"):
-                block = line.removeprefix("```") if block is None else None
-            elif block in ("", "console", "sh", "bash"):
-                yield re.sub(r"\s+#.*", "", line).strip().removeprefix("$ ")
-            elif block is None:
-                prose.append(line)
-        for code in re.findall(r"`((?:risingbandits|python) [^`]+ [^`]+)`", "\n".join(prose)):
+    for block in all_blocks():
+        if block.language in SHELL and not block.reason:
+            yield from block.commands()
+    for page in (page for page in PAGES if page.name != "CHANGELOG.md"):  # which tells of commands that are gone
+        prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for code in re.findall(r"`((?:risingbandits|python) [^`]+ [^`]+)`", prose):
             yield " ".join(code.split())
 
 
@@ -133,6 +129,21 @@ def test_commands_are_found() -> None:
     found = runnable()
     assert "risingbandits run plan.toml" in found
     assert len(found) > 30
+
+
+@pytest.mark.parametrize("block", all_blocks(), ids=lambda block: block.name)
+def test_a_block_is_run_or_says_why_not(block: Block) -> None:
+    """Sessions are run by doctest, commands here, Python and plans in test_code_blocks; Sphinx reads directives."""
+    if block.directive:
+        return
+    if block.session:
+        run_by_doctest = block.page.name == "README.md" or block.page.parent.name == "docs"
+        assert bool(block.reason) != ((run_by_doctest or block.page.name in GUIDE) and "+SKIP" not in block.text)
+    elif block.language in SHELL:
+        left = [command for command in block.commands() if command not in runnable()]
+        assert bool(block.reason) == bool(left), f"no test runs {left}" if left else "it is run: take the comment away"
+    else:
+        assert bool(block.reason) != (block.language in ("python", "toml")), "run it, or say why not"
 
 
 @pytest.mark.parametrize("command", parameters())

@@ -83,6 +83,22 @@ def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
         assert out.startswith(f"{name} (")
 
 
+def test_simulate_compares_two_policies(capsys: pytest.CaptureFixture[str]) -> None:
+    written = "red-ucb(eps=0.1, sigma=0.2)"
+    options = ("--policies", f"{written}, round-robin")
+    code, out, _ = outcome(capsys, *SMALL, *options, "--compare", f"round-robin, {written}")
+    assert code == 0
+    assert f"regret than {written}: difference" in out
+    assert "(paired Student t, 3 runs)" in out
+    for pair in ("round-robin", "round-robin,round-robin", "round-robin,red-ucb", f"{written},round-robin,kl-ucb"):
+        code, out, err = outcome(capsys, *SMALL, *options, "--compare", pair)
+        assert (code, out) == (2, "")
+        assert err == (f"risingbandits: compare must be two of the policies as they are written there, got {pair!r}.\n")
+    code, out, err = outcome(capsys, *SMALL, *options, "--compare", f"{written},round-robin", "--runs", "1")
+    assert (code, out) == (2, "")
+    assert "compare needs at least 2 runs" in err
+
+
 @pytest.mark.parametrize(("written", "played"), [("auto", "best-arm"), ("auto(objective='cumulative')", "cumulative")])
 def test_simulate_plays_auto_for_its_objective(
     written: str, played: str, capsys: pytest.CaptureFixture[str], tmp_path: Path

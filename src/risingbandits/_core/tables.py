@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.html_text import escape
 from risingbandits._core.html_text import name as user_text
@@ -19,13 +19,24 @@ _RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and besid
 
 
 class TextTable(NamedTuple):
-    """A header, rows of text, and which columns hold numbers."""
+    """A header, rows of text, which columns hold numbers, and the same for programs: a record for each row."""
 
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     title: str = ""
+    records: Sequence[Mapping[str, Any]] | None = None
     optional: tuple[str, ...] = ()  #: columns that are left out where there is too little room, the first one first
+
+    def values(self) -> Sequence[Mapping[str, Any]]:
+        """The records: numbers that are not rounded, under names that do not change with the words of the header.
+
+        >>> table = TextTable(("arm", "mean ± 95 %"), [("a", "0.5 ± 0.1")], records=[{"arm": "a", "mean": 0.5}])
+        >>> table.values()
+        [{'arm': 'a', 'mean': 0.5}]
+        """
+        assert self.records is not None, f"the table {self.title or self.header} has no records for --json"
+        return self.records
 
     def within(self, width: int, gap: int = 2) -> TextTable:
         """The table without as many of its optional columns as must be left out for lines of ``width``.

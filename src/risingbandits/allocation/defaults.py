@@ -6,7 +6,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation.budget import Budget
-from risingbandits.policies import Policy, REdUCB, policy_class
+from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
 from risingbandits.policies.auto import Auto
 from risingbandits.policies.recommended import recommended_policy
 
@@ -70,6 +70,8 @@ def choose_policy(
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
     if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
         raise RisingBanditsError('sigma must be a number or "smooth" where reward_range is None, got "auto".')
+    if isinstance(policy, str) and "(" in policy:  # written with its settings, it is as good as an object
+        policy = get_policy(policy)
     if isinstance(policy, Policy):
         if sigma != "auto":
             raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")

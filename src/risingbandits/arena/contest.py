@@ -12,7 +12,7 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._version import __version__
 from risingbandits.arena.cells import Cell, Cells
-from risingbandits.arena.entrants import Entrant, Tuned, default_entrants
+from risingbandits.arena.entrants import Entrant, Tuned, default_entrants, given_entrants
 from risingbandits.arena.outcome import Outcome, tune
 from risingbandits.arena.rows import Row
 from risingbandits.arena.suite import suite
@@ -31,8 +31,9 @@ class Contest:
 
     Parameters
     ----------
-    policies : dict of label -> policy, optional
-        Who enters; None stands for the recommended policy. By default the arena's own selection for each objective.
+    policies : dict of label -> policy, sequence of str or str, optional
+        Who enters, as objects or as they are written, with settings: "red-ucb(eps=0.1)"; None stands for the
+        recommended policy. By default the arena's own selection for each objective.
     tuned : sequence of Tuned
         Labels whose policy is chosen by leaving one family out.
     rows : sequence of str, optional
@@ -49,7 +50,7 @@ class Contest:
         The folder that holds ``curves/``; by default that of RISINGBANDITS_DATA.
     """
 
-    policies: Mapping[str, Policy | None] | None = None
+    policies: str | Sequence[str] | Mapping[str, str | Policy | None] | None = None
     tuned: Sequence[Tuned] = ()
     rows: Sequence[str] | None = None
     objectives: Sequence[str] = OBJECTIVES
@@ -97,7 +98,9 @@ class Contest:
         return own
 
     def _asked(self, objective: str, kind: str) -> dict[str, Policy | None]:
-        return default_entrants(objective, kind, self.sizes.quick) if self.policies is None else dict(self.policies)
+        if self.policies is None:
+            return default_entrants(objective, kind, self.sizes.quick)
+        return given_entrants(self.policies)
 
     def _outcome(
         self,

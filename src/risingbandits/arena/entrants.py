@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -101,6 +101,17 @@ def parse_entrants(text: str) -> dict[str, Policy | None]:
     if rest or not words:
         found |= parse_policies(_OWN_FILE.sub(lambda own: _own_class(Path(own[1].strip()).expanduser(), own[2]), rest))
     return found
+
+
+def given_entrants(policies: str | Sequence[str] | Mapping[str, str | Policy | None]) -> dict[str, Policy | None]:
+    """Policies by label, from any way of giving them.
+
+    >>> given_entrants(["kl-ucb", "recommended"]), given_entrants({"mine": "kl-ucb(ties='random')", "best": None})
+    ({'recommended': None, 'kl-ucb': KLUCB()}, {'mine': KLUCB(ties='random'), 'best': None})
+    """
+    if isinstance(policies, Mapping):
+        return {label: get_policy(one) if isinstance(one, str) else one for label, one in policies.items()}
+    return parse_entrants(policies if isinstance(policies, str) else ", ".join(policies))
 
 
 def parse_tuned(text: str) -> Tuned:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.files import write_whole
+from risingbandits._core.json_text import for_json
 from risingbandits.arena import tables
 from risingbandits.arena.outcome import Outcome, task_values
 from risingbandits.arena.scores import Board, Figure, Stats
@@ -34,7 +35,7 @@ def save(outcome: Outcome, boards: Boards, folder: Path, command: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "arena.md", markdown(outcome, boards, command).encode())
     content = {"format": 1, "command": command, **summary(outcome, boards)}
-    write_whole(folder / "arena.json", (json.dumps(plain(content), indent=1, allow_nan=False) + "\n").encode())
+    write_whole(folder / "arena.json", (json.dumps(for_json(content), indent=1, allow_nan=False) + "\n").encode())
     write_whole(folder / "tasks.csv", _csv(outcome).encode())
 
 
@@ -154,12 +155,3 @@ def _csv(outcome: Outcome) -> str:
                     known = (row.objective, int(told), row.name, row.regime, row.measure, label, task, len(values))
                     writer.writerow((*known, f"{values.mean():.6g}", f"{spread:.6g}"))
     return text.getvalue()
-
-
-def plain(value: Any) -> Any:
-    """Without NaN, which JSON does not have."""
-    if isinstance(value, Mapping):
-        return {key: plain(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(member) for member in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -18,9 +18,10 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
+from risingbandits._core.json_text import for_json
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
-from risingbandits.arena.files import Boards, board_summary, plain
+from risingbandits.arena.files import Boards, board_summary
 from risingbandits.arena.outcome import Outcome
 from risingbandits.arena.tables import number
 from risingbandits.arena.tables import title as objective_title
@@ -39,7 +40,7 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
         objectives[objective] = {
             name: board_summary(board)["lines"] for name, board in told.items() if board is not None
         }
-    return plain(  # type: ignore[no-any-return]
+    return for_json(  # type: ignore[no-any-return]
         {
             "format": FORMAT,
             "command": command,
@@ -133,7 +134,19 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
         for line, name, record in lines
     ]
     header = ("policy", "real curves", "families", "rank", "worst ratio", "orders", "record", "version, date")
-    return TextTable(header, rows, frozenset({1, 2, 3, 5}), objective_title(objective))
+    told = ("policy", "real", "families", "rank", "worst_ratio", "large", "synthetic")
+    found = [
+        {
+            "objective": objective,
+            **{key: line.get(key) for key in told},
+            "orders": record["parameters"]["orders"],
+            "record": name,
+            "version": record["versions"]["risingbandits"],
+            "date": record["date"],
+        }
+        for line, name, record in lines
+    ]
+    return TextTable(header, rows, frozenset({1, 2, 3, 5}), objective_title(objective), found)
 
 
 def families_tables(record: Mapping[str, Any]) -> list[TextTable]:

@@ -20,6 +20,7 @@ from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import (
     arena_commands,
+    completion,
     curve_commands,
     paper,
     prior_commands,
@@ -31,8 +32,9 @@ from risingbandits.cli import (
 )
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
+from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, show
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -57,7 +59,6 @@ finds it, but explores the 15 arms almost evenly. CommitUCB does well on both.""
 app = typer.Typer(
     name="risingbandits",
     help="Which of several learners should get the next piece of the budget, when each gets better with use.",
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -97,6 +98,7 @@ def demo(
     runs: Runs = 20,
     horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
     jobs: Jobs = None,
+    as_json: Json = False,
 ) -> None:
     """Play the paper's two problems and write a report: what this package does, in under a minute."""
     from risingbandits.policies import get_policy, policy_names
@@ -104,6 +106,7 @@ def demo(
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate
+    from risingbandits.simulation.summary import summary_dict, summary_table
 
     prepare_folder(out)
     policies = [get_policy(name) for name in _DEMO_POLICIES.split(",") if name in policy_names()]
@@ -112,25 +115,42 @@ def demo(
         problem = get_problem(name)
         with progress_bar(name, runs * len(policies)) as advance:
             studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
-    _present(studies, out, given_command(context), _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}")
+    note = _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}"
+    with Output(as_json) as output:
+        page = _keep(studies, out, given_command(context))
+        tables = [summary_table(study.result) for study in studies]
+        output.tables(tables, studies=[summary_dict(study.result) for study in studies])
+        output.say(f"{note}\n")
+        output.say(f"Report, figures and results: {page}", written=page)
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
 def simulate(
     context: typer.Context,
     problem: Annotated[
-        str | None, typer.Option(help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.")
+        str | None,
+        typer.Option(
+            help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.",
+            autocompletion=completion.problem,
+        ),
     ] = None,
     curves: Annotated[
         Path | None,
-        typer.Option(help="CSV file of learning curves instead: a column per arm, its name first, a row per pull."),
+        typer.Option(
+            help="CSV file of learning curves instead: a column per arm, its name first, a row per pull.",
+            autocompletion=completion.file(".csv"),
+        ),
     ] = None,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
     reward_range: Range = None,
     policies: Annotated[
-        str | None, typer.Option(help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".')
+        str | None,
+        typer.Option(
+            help='Names, with settings in parentheses: "red-ucb(eps=0.1),round-robin".',
+            autocompletion=completion.policies,
+        ),
     ] = None,
     runs: Runs = 20,
     horizon: Annotated[
@@ -151,18 +171,30 @@ def simulate(
     after_end: Annotated[
         str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
     ] = "hold",
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            help="Two of the policies as written, A,B: their difference over the same runs and its interval.",
+            autocompletion=completion.policies,
+        ),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """Play policies on a problem; print a table and write results, figures and a report."""
-    from risingbandits.cli.arguments import parse_record_at
+    from risingbandits.cli.arguments import parse_pair, parse_record_at
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.study import Study
     from risingbandits.simulation import simulate as play
+    from risingbandits.simulation.summary import summary_dict, summary_table
 
     check_choice("objective", objective, _COMPARED)
     policies = _COMPARED[objective] if policies is None else policies
     chosen = parse_policies(policies, objective)
     rounds = parse_record_at(record_at)
+    pair = None if compare is None else parse_pair(compare, chosen)
+    if pair is not None and runs < 2:
+        raise RisingBanditsError(f"compare needs at least 2 runs of each policy, got {runs}.")
     told = (metric, direction, step, reward_range)
     if curves is None and any(word is not None for word in told):
         raise RisingBanditsError("metric, direction, step and range are about curves, which were not given.")
@@ -172,31 +204,46 @@ def simulate(
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
         result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end)
     command = given_command(context, policies=policies, horizon=result.horizon)
-    _present([Study(played, result)], out, command, objective=objective)
+    with Output(as_json) as output:
+        page = _keep([Study(played, result)], out, command, objective)
+        output.tables([summary_table(result, objective)], **summary_dict(result, objective))
+        if pair is not None:
+            found = result.compare(*pair, objective=objective)
+            output.say(f"{found}\n", comparison=found.to_dict())
+        kept = "Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}"
+        output.say(kept, written=page)
 
 
 @app.command()
-def policies(name: Annotated[str | None, typer.Argument(help="Show this one with its settings.")] = None) -> None:
+def policies(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one with its settings.", autocompletion=completion.policy)
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List the policies, or show the settings of one."""
     from risingbandits.policies import policy_class
     from risingbandits.reports import tables
 
-    if name is None:
-        show(tables.policies_table())
-        return
-    policy = policy_class(name)
-    typer.echo(f"{name} ({policy.__name__})\n\n{tables.docstring_head(policy)}")
-    settings = tables.parameters_table(policy)
-    if settings.rows:
-        show(settings)
+    with Output(as_json) as output:
+        if name is None:
+            output.table(tables.policies_table())
+            return
+        policy = policy_class(name)
+        head = tables.docstring_head(policy)
+        output.add(name=policy.name, objective=policy.objective, description=head)
+        output.say(f"{name} ({policy.__name__})\n\n{head}", **{"class": policy.__name__})
+        settings = tables.parameters_table(policy)
+        output.tables([settings] if settings.rows else [], settings=settings.values())
 
 
 @app.command()
-def problems() -> None:
+def problems(as_json: Json = False) -> None:
     """List the named problems."""
     from risingbandits.reports.tables import problems_table
 
-    show(problems_table())
+    with Output(as_json) as output:
+        output.table(problems_table())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -245,22 +292,13 @@ def _problem(name: str | None, curves: Path | None, noise: str | None, *told: An
     return problem if noise is None else problem.with_noise(parse_noise(noise))
 
 
-def _present(
-    studies: Sequence[Study], out: Path | None, command: str, note: str = "", objective: str = "cumulative"
-) -> None:
-    """Tables on the terminal, files in ``out``, and at the end where they are."""
-    from risingbandits.reports.tables import summary_table
+def _keep(studies: Sequence[Study], out: Path | None, command: str, objective: str = "cumulative") -> Path | None:
+    """Files in ``out``, if it is given; the page that shows them."""
+    if out is None:
+        return None
+    from risingbandits.reports.markdown_report import write_report
 
-    page = None
-    if out is not None:
-        from risingbandits.reports.markdown_report import write_report
-
-        page = write_report(studies, out, command, objective)
-    for study in studies:
-        show(summary_table(study.result, objective))
-    if note:
-        typer.echo(f"{note}\n")
-    typer.echo("Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}")
+    return write_report(studies, out, command, objective)
 
 
 for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.arena.files import Boards
@@ -38,7 +40,10 @@ def arena(
     context: typer.Context,
     policies: Annotated[
         str | None,
-        typer.Option(help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection."),
+        typer.Option(
+            help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     tune: Annotated[
         list[str] | None,
@@ -61,6 +66,7 @@ def arena(
     jobs: Jobs = None,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Judge policies on real learning curves and simulated problems; told nothing, families weighted alike."""
     if context.invoked_subcommand is not None:
@@ -95,17 +101,17 @@ def arena(
     page = _page(outcome, boards, out, command)
     if record is not None:
         records.write_record(records.record_of(outcome, boards, command), record)
+    found = []
     for board, with_more in boards.values():
-        show(tables.overall_table(board, with_more))
-        for kinds, name in files.PARTS:
-            table = tables.regimes_table(board, kinds, name, intervals=False)
-            if table.rows:
-                show(table)
-    for label in outcome.chosen:
-        show(tables.chosen_table(outcome, label))
-    for sentence in files.notes(outcome, boards):
-        typer.echo(sentence)
-    typer.echo(f"{played:,} runs played now. {page}Tables: {out / 'arena.md'}")
+        parts = (tables.regimes_table(board, kinds, name, intervals=False) for kinds, name in files.PARTS)
+        found += [tables.overall_table(board, with_more), *(table for table in parts if table.rows)]
+    found += [tables.chosen_table(outcome, label) for label in outcome.chosen]
+    with Output(as_json) as output:
+        output.tables(found, **files.summary(outcome, boards))
+        for sentence in files.notes(outcome, boards):
+            output.say(sentence)
+        written = out / "arena.md"
+        output.say(f"{played:,} runs played now. {page}Tables: {written}", played=played, written=written)
     if any(each is not None and each.failures for pair in boards.values() for each in pair):
         raise typer.Exit(1)
 
@@ -113,12 +119,15 @@ def arena(
 @commands.command("records")
 def show_records(
     folder: Annotated[Path, typer.Argument(help="Folder of records that --record wrote.")] = Path("records"),
+    as_json: Json = False,
 ) -> None:
     """Print a leaderboard of the records in a folder."""
     from risingbandits.arena.records import leaderboard
 
-    for table in leaderboard(folder):
-        show(table)
+    with Output(as_json) as output:
+        tables = leaderboard(folder)
+        output.tables(tables)
+        output.whole([row for table in tables for row in table.values()])
 
 
 @commands.command()
@@ -136,6 +145,7 @@ def data(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the files; by default curves/ of RISINGBANDITS_DATA.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Tell which files of real curves are there and where they are from, or make those of a family."""
     import os
@@ -147,11 +157,14 @@ def data(
         if not named and family is not None:
             raise RisingBanditsError("give --out, the folder to write to, or set RISINGBANDITS_DATA.")
         out = Path(named or ".") / "curves"
-    if family is None:
-        show(sources_table(out))
-        return
-    for name, state in rebuild(family, out, source).items():
-        typer.echo(f"{out / name}: {state}")
+    with Output(as_json) as output:
+        if family is None:
+            output.table(sources_table(out))
+            return
+        made = rebuild(family, out, source)
+        for name, state in made.items():
+            output.say(f"{out / name}: {state}")
+        output.whole([{"file": name, "here": state} for name, state in made.items()])
 
 
 def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:

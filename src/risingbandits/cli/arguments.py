@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.policies.parsing import split_policies
 from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
 
 
@@ -27,6 +30,18 @@ def parse_noise(text: str) -> Noise:
     if name == "beta":
         return Beta(b=value)
     return Bernoulli() if name == "bernoulli" else NoNoise()
+
+
+def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
+    """Two of the labels, with a comma between them.
+
+    >>> parse_pair("red-ucb(eps=0.1, ties='random'), round-robin", ["red-ucb(eps=0.1, ties='random')", "round-robin"])
+    ("red-ucb(eps=0.1, ties='random')", 'round-robin')
+    """
+    parts = split_policies(text)
+    if len(parts) != 2 or parts[0] == parts[1] or not all(part in labels for part in parts):
+        raise RisingBanditsError(f"compare must be two of the policies as they are written there, got {text!r}.")
+    return parts[0], parts[1]
 
 
 def parse_record_at(text: str) -> int | list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-_WITHOUT_EFFECT = ("jobs", "backend", "address")  # on what is written
+_WITHOUT_EFFECT = ("jobs", "backend", "address", "as_json")  # on what is written
 
 
 def given_command(context: typer.Context, *without: str, **settled: Any) -> str:

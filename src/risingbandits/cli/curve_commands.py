@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits.cli import completion
+from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of, say_notes
-from risingbandits.cli.shared_options import Objective, show
+from risingbandits.cli.shared_options import Objective
 
 if TYPE_CHECKING:
     from risingbandits.recorded import Curves
@@ -31,12 +34,20 @@ The file has a column per arm, its name first, and a row per pull. p is how ofte
 (rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
 """
 
+Recorded = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV file of learning curves, or logs (see curves import --help).",
+        autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
+    ),
+]
+
 commands = typer.Typer()
 
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
-    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).")],
+    curves: Recorded,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
@@ -45,6 +56,7 @@ def check(
     ] = None,
     simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Tell whether measured curves look rising and concave, how early they tell the best arm, and what that means."""
     from risingbandits.reports.theory import check_table, verdicts_table
@@ -63,15 +75,17 @@ def check(
         say_notes([f"{name} has fewer than 3 values and is left out." for name in short])
     for name, values in gains.items():
         reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
-    show(check_table(reports))
-    for report in reports:
-        typer.echo(f"{report.name} {report.verdict}.")
-    show(verdicts_table(check_curves(gains, reports, found.restarted)))
+    with Output(as_json) as output:
+        output.table(check_table(reports), "shapes")
+        output.add(verdicts={report.name: report.verdict for report in reports})
+        for report in reports:
+            output.say(f"{report.name} {report.verdict}.")
+        output.table(verdicts_table(check_curves(gains, reports, found.restarted)), "questions")
 
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
-    curves: Annotated[Path, typer.Argument(help="CSV file of learning curves, or logs (see curves import --help).")],
+    curves: Recorded,
     budget: Annotated[
         int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
     ] = None,
@@ -81,7 +95,11 @@ def replay(
     price: Annotated[float | None, typer.Option(help="Of an hour, to tell savings in money.")] = None,
     objective: Objective = "best-arm",
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default ours, successive halving and Hyperband.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default ours, successive halving and Hyperband.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 10,
     seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
@@ -95,6 +113,7 @@ def replay(
         str, typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold).")
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Tell from recorded learning curves what each policy would have spent, earned and kept, and which one to use."""
     from risingbandits.policies.parsing import parse_policies
@@ -116,14 +135,19 @@ def replay(
         max_arms=max_arms,
         after_end=after_end,
     )
-    show(tables.outcome_table(outcome, objective))
-    show(tables.spending_table(outcome))
-    typer.echo(advise(outcome, objective, hours=found.hours, step=found.step, price=price))
-    if out is not None:
-        from risingbandits._core.files import write_whole
+    with Output(as_json) as output:
+        best = outcome.best_arm
+        output.add(objective=objective, budget=outcome.budget, orders=outcome.orders, sigma=outcome.sigma)
+        output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
+        output.table(tables.outcome_table(outcome, objective), "policies")
+        output.table(tables.spending_table(outcome), "arms")
+        advice = advise(outcome, objective, hours=found.hours, step=found.step, price=price)
+        output.say(str(advice), advice=asdict(advice))
+        if out is not None:
+            from risingbandits._core.files import write_whole
 
-        write_whole(out, tables.replay_csv(outcome).encode())
-        typer.echo(f"Every policy and order: {out}")
+            write_whole(out, tables.replay_csv(outcome).encode())
+            output.say(f"Every policy and order: {out}", written=out)
 
 
 def _budget(curves: Curves, budget: int | None, hours: float | None) -> int:

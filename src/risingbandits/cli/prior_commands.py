@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits.cli.shared_options import show
+from risingbandits.cli import completion
+from risingbandits.cli.output import Json, Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,9 @@ risingbandits prior losses.csv --direction minimize --arms "small net,large net"
 """
 
 _MOST_NAMES = 5  # in a sentence
+_RUN = ("run", "arms", "pulls", "direction", "best arm")
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the memory.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 commands = typer.Typer()
 memory_commands = typer.Typer(help="What a project remembers of its runs, in a folder of yours; nothing leaves it.")
@@ -40,7 +40,10 @@ memory_commands = typer.Typer(help="What a project remembers of its runs, in a f
 def prior(
     files: Annotated[
         list[str],
-        typer.Argument(help="Stores, CSV files, logs, folders of a memory or of logs, patterns, postgresql://..."),
+        typer.Argument(
+            help="Stores, CSV files, logs, folders of a memory or of logs, patterns, postgresql://...",
+            autocompletion=completion.file(".db", ".csv"),
+        ),
     ],
     plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
     arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,
@@ -80,16 +83,15 @@ def list_memory(folder: Folder, as_json: Json = False) -> None:
     from risingbandits.allocation.prior.memory import tasks_in
     from risingbandits.allocation.prior.scores import normal_scores
 
-    rows = []
+    rows, records = [], []
     for task in tasks_in(folder):
         scores = dict(zip(task.arms, normal_scores(task.gains()), strict=True)) if task.arms else {}
-        best = max(scores, key=lambda arm: scores[arm], default="-")
-        rows.append((task.name, str(len(task.arms)), str(task.pulls), task.direction, best))
-    header = ("run", "arms", "pulls", "direction", "best arm")
-    if as_json:
-        typer.echo(json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=1))
-    else:
-        show(TextTable(header, rows, frozenset({1, 2}), str(folder)))
+        best = max(scores, key=lambda arm: scores[arm], default=None)
+        rows.append((task.name, str(len(task.arms)), str(task.pulls), task.direction, best or "-"))
+        values = (task.name, len(task.arms), task.pulls, task.direction, best)
+        records.append(dict(zip(_RUN, values, strict=True)))
+    with Output(as_json) as output:
+        output.table(TextTable(_RUN, rows, frozenset({1, 2}), str(folder), records))
 
 
 @memory_commands.command("show")
@@ -108,11 +110,8 @@ def show_memory(
         found = look_back(Sources(tasks_in(folder), []))
         _present(found, list(found.prior.beliefs), as_json)
         return
-    table = task_table(run_called(folder, name))
-    if as_json:
-        typer.echo(json.dumps([dict(zip(table.header, row, strict=True)) for row in table.rows], indent=1))
-    else:
-        show(table)
+    with Output(as_json) as output:
+        output.table(task_table(run_called(folder, name)))
 
 
 @memory_commands.command("forget")
@@ -126,18 +125,14 @@ def forget_run(folder: Folder, name: Annotated[str, typer.Argument(help="The run
 def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:
     from risingbandits.allocation.prior import tables
 
-    if as_json:
-        typer.echo(json.dumps(tables.findings_dict(found, arms), indent=1))
-        return
-    if arms:
-        show(tables.arms_table(found.prior, arms))
-    if found.tasks:
-        show(tables.tasks_table(found))
-    if found.matter:
-        show(tables.matter_table(found))
-    if found.ambiguous:
-        names = ", ".join(found.ambiguous[:_MOST_NAMES]) + (", ..." if len(found.ambiguous) > _MOST_NAMES else "")
-        typer.echo(f"Not matched by name, because their settings differ between tasks: {names}.")
-    if found.left_out:
-        typer.echo(f"Left out, with fewer than 3 arms: {', '.join(found.left_out)}.")
-    typer.echo(tables.head_line(found))
+    shown = [tables.arms_table(found.prior, arms)] if arms else []
+    shown += [tables.tasks_table(found)] if found.tasks else []
+    shown += [tables.matter_table(found)] if found.matter else []
+    with Output(as_json) as output:
+        output.tables(shown, **tables.findings_dict(found, arms))
+        if found.ambiguous:
+            names = ", ".join(found.ambiguous[:_MOST_NAMES]) + (", ..." if len(found.ambiguous) > _MOST_NAMES else "")
+            output.say(f"Not matched by name, because their settings differ between tasks: {names}.")
+        if found.left_out:
+            output.say(f"Left out, with fewer than 3 arms: {', '.join(found.left_out)}.")
+        output.say(tables.head_line(found))

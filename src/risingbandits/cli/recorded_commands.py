@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits.cli.shared_options import show
+from risingbandits.cli.output import Json, Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,7 @@ def import_curves(
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
+    as_json: Json = False,
 ) -> None:
     """Find the runs in logs, say what they are, and write their learning curves to a CSV file."""
     from risingbandits._core.files import write_whole
@@ -60,19 +61,22 @@ def import_curves(
 
     recording = read_recordings(paths)
     if metric is None and len(recording.metrics) > 1 and out is None:
-        show(metrics_table(recording))
-        say_notes(recording.notes)
-        typer.echo("Name one of the metrics with --metric, and a file with -o, to get the curves.")
+        with Output(as_json) as output:
+            output.table(metrics_table(recording), "metrics")
+            say_notes(recording.notes)
+            output.say("Name one of the metrics with --metric, and a file with -o, to get the curves.")
         return
     curves = curves_of(recording, metric, direction, step)
-    show(curves_table(curves))
-    typer.echo(described(curves))
-    say_notes(curves.notes)
-    if out is None:
-        typer.echo("Name a file with -o to write the curves.")
-        return
-    write_whole(out, _csv(curves).encode())
-    typer.echo(f"Curves: {out}. Next: risingbandits replay {shlex.quote(str(out))}{_told(curves)}")
+    with Output(as_json) as output:
+        output.table(curves_table(curves), "runs")
+        output.say(described(curves), metric=curves.metric, direction=curves.direction, reason=curves.reason)
+        say_notes(curves.notes)
+        if out is None:
+            output.say("Name a file with -o to write the curves.")
+            return
+        write_whole(out, _csv(curves).encode())
+        next_step = f"risingbandits replay {shlex.quote(str(out))}{_told(curves)}"
+        output.say(f"Curves: {out}. Next: {next_step}", written=out)
 
 
 def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
@@ -162,15 +166,17 @@ def metrics_table(recording: Recording) -> TextTable:
     """The metrics of all runs, to choose one."""
     from risingbandits._core.tables import TextTable
 
-    rows = []
+    rows, records = [], []
     for metric in recording.metrics:
         own = [run.metrics[metric] for run in recording.runs if metric in run.metrics]
         values = [float(one.values[-1]) for one in own]
         lengths = [len(one.steps) for one in own]
         length = str(lengths[0]) if min(lengths) == max(lengths) else f"{min(lengths)} to {max(lengths)}"
         rows.append((metric, str(len(own)), length, f"{min(values):.4g}", f"{max(values):.4g}"))
+        record = {"metric": metric, "runs": len(own), "fewest_values": min(lengths), "most_values": max(lengths)}
+        records.append({**record, "least_last": min(values), "greatest_last": max(values)})
     header = ("metric", "runs", "values", "least last value", "greatest")
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), f"{len(recording.runs)} runs")
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), f"{len(recording.runs)} runs", records)
 
 
 def curves_table(curves: Curves) -> TextTable:
@@ -178,11 +184,14 @@ def curves_table(curves: Curves) -> TextTable:
     from risingbandits._core.tables import TextTable
 
     sign = 1.0 if curves.direction == "minimize" else -1.0
-    rows = []
+    rows, records = [], []
     for run, values in sorted(curves.values.items(), key=lambda item: sign * float(item[1][-1])):
         hours = f"{curves.hours[run][-1]:.3g}" if curves.hours else "-"
         rows.append((run, str(len(values)), f"{values[0]:.4g}", f"{values[-1]:.4g}", hours))
-    return TextTable(("run", "values", "first", "last", "hours"), rows, frozenset({1, 2, 3, 4}), curves.metric)
+        record = {"run": run, "values": len(values), "first": float(values[0]), "last": float(values[-1])}
+        records.append({**record, "hours": float(curves.hours[run][-1]) if curves.hours else None})
+    header = ("run", "values", "first", "last", "hours")
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), curves.metric, records)
 
 
 def _csv(curves: Curves) -> str:

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli import completion
+from risingbandits.cli.output import Json
 
 _REPORT_EPILOG = """\
 Examples:
@@ -21,7 +23,12 @@ The page can only be opened on this machine, and the store is only read. On anot
 [bold]ssh -L 8000:127.0.0.1:8000 HOST[/].
 """
 
-Store = Annotated[str, typer.Argument(help="SQLite file of the allocation, or a postgresql:// address.")]
+Store = Annotated[
+    str,
+    typer.Argument(
+        help="SQLite file of the allocation, or a postgresql:// address.", autocompletion=completion.file(".db")
+    ),
+]
 
 commands = typer.Typer()
 
@@ -29,7 +36,11 @@ commands = typer.Typer()
 @commands.command(epilog=_REPORT_EPILOG)
 def report(
     source: Annotated[
-        str, typer.Argument(help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.")
+        str,
+        typer.Argument(
+            help="Folder of a study, SQLite file of an allocation, or a postgresql:// address.",
+            autocompletion=completion.file(".db"),
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
@@ -46,10 +57,18 @@ def watch(
     terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
     once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Follow an allocation while it runs, in a browser or on the terminal."""
     if once and not terminal:
         raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
+    if as_json:
+        if not once:
+            raise RisingBanditsError("json needs --terminal --once: a document is of one moment.")
+        from risingbandits.cli.store_commands import show_store
+
+        show_store(store, as_json=True)
+        return
     try:
         if terminal:
             _watch_here(store, once)

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
-from risingbandits.cli.shared_options import Address, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address
+from risingbandits.cli.store_commands import show_ledger
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -33,12 +36,18 @@ commands = typer.Typer()
 
 @commands.command(epilog=_EPILOG)
 def run(
-    plan: Annotated[Path, typer.Argument(help="TOML file with arms as commands and a budget.")],
+    plan: Annotated[
+        Path,
+        typer.Argument(help="TOML file with arms as commands and a budget.", autocompletion=completion.file(".toml")),
+    ],
     jobs: Annotated[
         int | None,
         typer.Option(help="Commands at a time; by default as the plan says, else one for each of its slots, else 1."),
     ] = None,
-    store: Annotated[str | None, typer.Option(help="Use this store instead: a file, or postgresql://...")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Use this store instead: a file, or postgresql://...", autocompletion=completion.file(".db")),
+    ] = None,
     budget: Annotated[
         float | None,
         typer.Option(help="Spend so much in all instead of the plan's budget, in its unit; later runs keep to it."),
@@ -68,6 +77,7 @@ def run(
     resources: Annotated[
         str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
@@ -79,7 +89,6 @@ def run(
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.cost_rounds import cost_rule
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.status import allocation_table, standing
     from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
@@ -100,36 +109,40 @@ def run(
             check_fresh(chosen)
         with _named(chosen, fresh):
             settings, said = check_plan(chosen, fresh, wanted)
-        show(_table(chosen))
-        if settings.budget.pulls is None:
-            typer.echo(f"Where costs differ between arms, {cost_rule(settings)}.")
-        if said:
-            typer.echo(f"Would be taken over: {said}")
-        typer.echo(f"{chosen.path} can be run. Store: {hide_password(chosen.store)}")
+        with Output(as_json) as output:
+            output.add(budget=chosen.budget.amount, unit=chosen.budget.unit)
+            output.table(_table(chosen), "arms")
+            if settings.budget.pulls is None:
+                rule = cost_rule(settings)
+                output.say(f"Where costs differ between arms, {rule}.", costs=rule)
+            if said:
+                output.say(f"Would be taken over: {said}", taken_over=said)
+            hidden = hide_password(chosen.store)
+            output.say(f"{chosen.path} can be run. Store: {hidden}", plan=chosen.path, store=hidden)
         return
     if fresh:
         with _named(chosen, fresh):
             check_plan(chosen, fresh, wanted)  # before the earlier run makes way for one that cannot be
     aside = put_aside(chosen) if fresh else None
+    output = Output(as_json)
     if aside is not None:
-        typer.echo(f"The earlier run is now in {aside}")
-    with running(chosen), plan_allocator(chosen, wanted) as allocator:
+        output.say(f"The earlier run is now in {aside}", earlier_run=aside)
+    with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
         if allocator.taken_over:
-            typer.echo(f"Taken over: {allocator.taken_over}")
+            output.say(f"Taken over: {allocator.taken_over}", taken_over=allocator.taken_over)
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             find = partial(added_command, chosen) if backend == "local" else None
             received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        table = allocation_table(ledger)
-        show(table.text_table())
-        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
+        show_ledger(ledger, output, in_flight=False)
         if code:
-            typer.echo("Stopped before the end. The same command goes on from here.")
-        typer.echo(f"Store: {hide_password(chosen.store)}\nOutput of every pull: {chosen.logs}")
+            output.say("Stopped before the end. The same command goes on from here.")
+        hidden = hide_password(chosen.store)
+        output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:
-            typer.echo(f"Remembered: {entry}")
+            output.say(f"Remembered: {entry}", remembered=entry)
         failed = no_arm_left(ledger)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 
@@ -204,7 +217,11 @@ def _table(plan: Plan) -> TextTable:
         (arm.name, arm.as_text(), str(arm.directory), "-" if arm.timeout is None else f"{arm.timeout:g} s")
         for arm in plan.arms
     ]
+    records = [
+        {"arm": arm.name, "command": arm.command, "directory": arm.directory, "timeout": arm.timeout}
+        for arm in plan.arms
+    ]
     title = f"{plan.budget.amount:g} {plan.budget.unit}"
     if plan.slots:
         title += f", on {', '.join(plan.slots)}"
-    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title)
+    return TextTable(("arm", "command", "directory", "timeout"), rows, frozenset({3}), title, records)

@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from risingbandits.cli import completion
+
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
 
 Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
 Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")]
-Objective = Annotated[str, typer.Option(help="cumulative: earn while learning; best-arm: find the one to keep.")]
+Objective = Annotated[
+    str,
+    typer.Option(
+        help="cumulative: earn while learning; best-arm: find the one to keep.",
+        autocompletion=completion.one_of("cumulative", "best-arm"),
+    ),
+]
 Backend = Annotated[
-    str, typer.Option(help="local, or ray: on a Ray cluster. The result does not depend on it.", metavar="NAME")
+    str,
+    typer.Option(
+        help="local, or ray: on a Ray cluster. The result does not depend on it.",
+        metavar="NAME",
+        autocompletion=completion.one_of("local", "ray"),
+    ),
 ]
 Address = Annotated[
     str | None,

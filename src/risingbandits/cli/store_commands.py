@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
-from risingbandits.cli.shared_options import show
+from risingbandits.cli import completion
+from risingbandits.cli.output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
+    from risingbandits.allocation.ledger import Ledger
 
-Store = Annotated[str, typer.Argument(help="Store of a run: a file such as plan.db, or postgresql://...")]
+Store = Annotated[
+    str,
+    typer.Argument(
+        help="Store of a run: a file such as plan.db, or postgresql://...", autocompletion=completion.file(".db")
+    ),
+]
 
 commands = typer.Typer()
+
+
+def _kinds(incomplete: str) -> list[str]:
+    from risingbandits.allocation.events import KINDS
+
+    return completion.one_of(*KINDS)(incomplete)
 
 
 @commands.command()
@@ -25,7 +38,11 @@ def log(
     store: Store,
     last: Annotated[int, typer.Option(help="Only the last so many entries; 0 for all.")] = 0,
     arm: Annotated[str | None, typer.Option(help="Only entries about this arm.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only entries of this kind, such as tell or fail.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Only entries of this kind, such as tell or fail.", autocompletion=_kinds),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """List what happened in a run, one line each, the oldest first."""
     from risingbandits.allocation.events import KINDS
@@ -36,27 +53,39 @@ def log(
     check_positive_int("last", last, minimum=0)
     with open_reader(store) as reader:
         events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))
-        for event in events if last == 0 else deque(events, maxlen=last):
-            typer.echo(_line(event))
+        wanted = events if last == 0 else deque(events, maxlen=last)
+        with Output(as_json) as output:
+            if as_json:
+                output.whole([event._asdict() for event in wanted])
+            else:
+                for event in wanted:
+                    output.say(_line(event))
 
 
 @commands.command("show")
-def show_store(store: Store) -> None:
+def show_store(store: Store, as_json: Json = False) -> None:
     """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
     from risingbandits.allocation.progress import progress_of
-    from risingbandits.allocation.status import allocation_table, flights_table, standing
     from risingbandits.allocation.stores.reader import open_reader
 
-    with open_reader(store) as reader:
+    with open_reader(store) as reader, Output(as_json) as output:
         ledger = reader.ledger()
-        table = allocation_table(ledger)
-        show(table.text_table())
-        if ledger.in_flight:
-            show(flights_table(ledger))
-        typer.echo("\n".join([*table.reasons(), standing(ledger)]))
-        if ledger.in_flight:
-            typer.echo(f"Running: {progress_of(ledger, Pace.of(reader), time.time())}.")
+        show_ledger(ledger, output)
+        if ledger.in_flight or as_json:
+            progress = progress_of(ledger, Pace.of(reader), time.time())
+            output.say(f"Running: {progress}.", progress=progress._asdict())
+
+
+def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:
+    """Where an allocation stands; for people with the pulls in flight, or without."""
+    from risingbandits.allocation.status import allocation_table, flights_table, standing
+    from risingbandits.allocation.status_dict import status_dict
+
+    table = allocation_table(ledger)
+    flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
+    output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
+    output.say("\n".join([*table.reasons(), standing(ledger)]))
 
 
 @commands.command()
@@ -66,13 +95,16 @@ def export(
         Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its ending; else CSV is printed.")
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
     """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
     from risingbandits._core.files import write_whole
     from risingbandits.allocation.stores import export as exports
     from risingbandits.allocation.stores.reader import open_reader
 
-    ending = ".csv" if out is None else out.suffix.lower()
+    if as_json and out is not None:
+        raise RisingBanditsError(f"only one of out and json may be given: a file is JSON if it ends so, got {out}.")
+    ending = out.suffix.lower() if out is not None else ".json" if as_json else ".csv"
     if ending not in (".csv", ".json"):
         raise RisingBanditsError(f"out must end in .csv or .json, got {str(out)!r}.")
     with open_reader(store) as reader:
@@ -93,6 +125,7 @@ def check_store(
     copy: Annotated[
         Path | None, typer.Option(help="Copy what is whole, up to the first damaged entry, to this new store.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Say which parts of a store are whole, and change nothing; the exit code is 1 if any is not."""
     from risingbandits._core.tables import TextTable
@@ -101,10 +134,15 @@ def check_store(
 
     findings = inspect_store(store)
     rows = [(finding.part, "whole" if finding.whole else "DAMAGED", finding.text) for finding in findings]
-    show(TextTable(("part", "", ""), rows, frozenset(), hide_password(store)))
-    if copy is not None:
-        typer.echo(f"{copy_whole_part(store, copy):,} entries were copied to {copy}")
-    if not all(finding.whole for finding in findings):
+    records = [{"part": finding.part, "whole": finding.whole, "text": finding.text} for finding in findings]
+    whole = all(finding.whole for finding in findings)
+    with Output(as_json) as output:
+        output.add(store=hide_password(store), whole=whole)
+        output.table(TextTable(("part", "", ""), rows, frozenset(), hide_password(store), records), "parts")
+        if copy is not None:
+            copied = copy_whole_part(store, copy)
+            output.say(f"{copied:,} entries were copied to {copy}", copied=copied)
+    if not whole:
         raise typer.Exit(1)
 
 

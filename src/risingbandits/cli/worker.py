@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from risingbandits.cli import completion
 from risingbandits.cli.durations import parse_duration
 from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
 
@@ -27,7 +28,12 @@ commands = typer.Typer()
 @commands.command(epilog=_EPILOG)
 def worker(
     where: Annotated[
-        str, typer.Argument(help="A plan, or a store with its plan beside it, such as plan.db.", metavar="STORE|PLAN")
+        str,
+        typer.Argument(
+            help="A plan, or a store with its plan beside it, such as plan.db.",
+            metavar="STORE|PLAN",
+            autocompletion=completion.file(".toml", ".db"),
+        ),
     ],
     time_left: Annotated[
         str | None,

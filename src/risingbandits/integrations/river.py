@@ -136,7 +136,8 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
     models : list of river classifiers
         At least two.
     policy : str, Policy or None
-        A policy or its name; None is `Auto`, which plans for models that get better the more they learn.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`, which plans for models that
+        get better the more they learn.
     metric : river metric, optional
         Values single predictions, see `SampleScore`; None is Accuracy.
     scale : float, optional
@@ -243,7 +244,7 @@ class RiverPolicy(bandit.base.Policy):
     Parameters
     ----------
     policy : str, Policy or None
-        A policy or its name; None is `Auto`.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`.
     reward_obj, reward_scaler, burn_in
         As for all of River's policies. ``reward_obj`` is what `ranking` shows; decisions come from the policy.
     horizon : int, optional

@@ -57,7 +57,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
-        A policy or its name; None is `Auto` for the objective.
+        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
     objective : {"best-arm", "cumulative"}
         What counts: the estimator that is kept, or the predictions of all batches on the way.
     random_state : int, RandomState or None

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
+from risingbandits.paper.tables_on_disk import with_numbers
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.theory import best_z, commit_bound, stochastic_bound, trivial_bound
@@ -58,7 +59,8 @@ def bounds_over_horizons(rows: Rows) -> TextTable:
         cells = [f"{float(row[key]):,.0f} ({float(row[key]) / horizon:.2g})" for key in reversed(_LINES)]
         table.append((row["problem"], f"{horizon:,}", row["form"], *cells))
     header = ("problem", "T", "form", *reversed(_LINES.values()))
-    return TextTable(header, table, frozenset({1, 3, 4, 5, 6}), "Upper bounds as T grows, in brackets / T")
+    title, records = "Upper bounds as T grows, in brackets / T", list(map(with_numbers, rows))
+    return TextTable(header, table, frozenset({1, 3, 4, 5, 6}), title, records)
 
 
 def plot_bounds(rows: Rows) -> Figure:

@@ -16,6 +16,7 @@ from matplotlib.ticker import LogLocator
 from risingbandits._core.errors import check_positive_int
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
+from risingbandits.paper.tables_on_disk import with_numbers
 from risingbandits.policies import policy_class, policy_names
 from risingbandits.problems import PAIRS, Noise, ProblemPair, problem_pair
 from risingbandits.reports.style import look, styled, thousands
@@ -138,7 +139,8 @@ def pairs_table(rows: Rows) -> TextTable:
             found.append(f"{regret} ± {error} ({row['side']}){mark}")
         table.append((label, *found))
     title = f"Lower bounds, T = {int(rows[0]['horizon']):,}, {rows[0]['runs']} runs; ± one standard error"
-    return TextTable(("worse mean regret (side)", *kinds), table, frozenset(range(1, len(kinds) + 1)), title)
+    header, records = ("worse mean regret (side)", *kinds), list(map(with_numbers, rows))
+    return TextTable(header, table, frozenset(range(1, len(kinds) + 1)), title, records)
 
 
 def plot_pairs(rows: Rows) -> Figure:

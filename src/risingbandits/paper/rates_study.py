@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.regret_study import Panel, Size
-from risingbandits.paper.tables_on_disk import read_rows, write_rows
+from risingbandits.paper.tables_on_disk import read_rows, with_numbers, write_rows
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
@@ -111,6 +111,7 @@ class RatesStudy:
         return figure
 
     def tables(self, folder: Path) -> list[TextTable]:
+        measured = read_rows(folder / f"{self.name}-increment.csv")
         increments = [
             (
                 f"e^(-{row['c']} l)" if row["decay"] == "exponential" else f"l^-{row['c']}",
@@ -118,10 +119,11 @@ class RatesStudy:
                 f"{int(row['M']):,}",
                 *(f"{float(row[key]):,.4g}" for key in ("sum", "table_1", "lemma")),
             )
-            for row in read_rows(folder / f"{self.name}-increment.csv")
+            for row in measured
         ]
         header = ("increments", "q", "M", "U(M, q)", "order in Table 1", "bound of the lemma")
-        first = TextTable(header, increments, frozenset(range(1, 6)), "Cumulative increment")
+        numbers = list(map(with_numbers, measured))
+        first = TextTable(header, increments, frozenset(range(1, 6)), "Cumulative increment", numbers)
         cases = (
             ("e^(-c l)", "exponential", 1.0),
             ("l^-c, c > 3/2", "polynomial", 2.0),
@@ -135,7 +137,9 @@ class RatesStudy:
             (setting, *(rows[setting, decay, c] for _, decay, c in cases))
             for setting in ("deterministic", "stochastic")
         ]
-        second = TextTable(("setting", *(text for text, _, _ in cases)), table, title="Rates of the regret of R-ed-UCB")
+        rates = list(map(with_numbers, read_rows(folder / f"{self.name}-regret.csv")))
+        settings, title = ("setting", *(text for text, _, _ in cases)), "Rates of the regret of R-ed-UCB"
+        second = TextTable(settings, table, title=title, records=rates)
         return [first, second]
 
 

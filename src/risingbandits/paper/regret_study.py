@@ -17,7 +17,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
-from risingbandits.paper.tables_on_disk import RegretData, write_regret
+from risingbandits.paper.tables_on_disk import RegretData, with_numbers, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
 from risingbandits.reports.study import Study
@@ -202,6 +202,7 @@ class RegretStudy:
         data = RegretData.read(folder, self.name)
         tables = []
         for spec in (spec for spec in self.specs if spec.name in data.lines):
+            own = [row for row in data.final if row["panel"] == spec.name]
             rows = [
                 (
                     row["policy"],
@@ -209,11 +210,11 @@ class RegretStudy:
                     f"{float(row['sd']):,.0f}" if row["sd"] else "-",
                     f"{float(row['percent_of_best']):.1f} %",
                 )
-                for row in data.final
-                if row["panel"] == spec.name
+                for row in own
             ]
             header = ("policy", "final regret ± 95 %", "sd of a run", "of J*")
-            tables.append(TextTable(header, rows, frozenset({1, 2, 3}), f"{self.title}: {spec.title}"))
+            title, records = f"{self.title}: {spec.title}", list(map(with_numbers, own))
+            tables.append(TextTable(header, rows, frozenset({1, 2, 3}), title, records))
         return tables
 
 

@@ -15,6 +15,8 @@ from risingbandits._core.files import write_whole
 from risingbandits._core.types import Floats
 from risingbandits.simulation import Result
 
+_WORDS: dict[str, bool | None] = {"": None, "True": True, "False": False}
+
 
 class Line(NamedTuple):
     """Mean regret of a policy at some rounds, and half the width of its 95 % confidence interval (NaN: one run)."""
@@ -103,6 +105,26 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(io.StringIO(path.read_text())))
     except FileNotFoundError:
         raise RisingBanditsError(f"{path} does not exist: play the study before drawing it.") from None
+
+
+def with_numbers(row: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
+    """A row with its numbers as numbers, for other programs.
+
+    >>> with_numbers({"policy": "red-ucb", "runs": "3", "regret": "1.5", "sd": "", "holds": "True"})
+    {'policy': 'red-ucb', 'runs': 3, 'regret': 1.5, 'sd': None, 'holds': True}
+    """
+    return {key: _read(text) for key, text in row.items()}
+
+
+def _read(text: str) -> str | int | float | bool | None:
+    if text in _WORDS:
+        return _WORDS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _number(value: float, digits: int = 6) -> str:

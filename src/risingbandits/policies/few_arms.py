@@ -22,7 +22,7 @@ from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.recommended import few_of
-from risingbandits.policies.registry import policy_class, register
+from risingbandits.policies.registry import get_policy, policy_class, register
 from risingbandits.policies.settings import one_of, setting
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class FewArms(Policy):
     Parameters
     ----------
     policy : str
-        The registered name of the inner policy.
+        The registered name of the inner policy, also with settings: "red-ucb(eps=0.1)".
     max_arms : int, "auto" or "all"
         How many arms it gets. "auto": all if there are more than 20 rounds for each, else ceil(sqrt(T) / 3).
     order : {"random", "given"}
@@ -201,14 +201,19 @@ class FewArms(Policy):
     sigma: float | str | None = None
 
     @classmethod
-    def of(cls, policy: Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
-        """A policy object, on few arms."""
+    def of(cls, policy: str | Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
+        """A policy object, or one as it is written with its settings, on few arms."""
+        policy = get_policy(policy) if isinstance(policy, str) else policy
         return cls(policy.name, max_arms, order, policy.get_params())
 
     def inner(self) -> Policy:
         """The inner policy, as it would be on its own."""
-        known = policy_class(self.policy)
         settings = dict(self.settings or {})
+        if isinstance(self.policy, str) and "(" in self.policy:
+            written = get_policy(self.policy)
+            known, settings = type(written), {**written.get_params(), **settings}
+        else:
+            known = policy_class(self.policy)
         try:
             made = known(**settings)
         except TypeError as error:
@@ -226,7 +231,7 @@ class FewArms(Policy):
 
     def validate(self) -> None:
         super().validate()
-        if self.policy == self.name:
+        if isinstance(self.inner(), FewArms):
             raise RisingBanditsError(f"policy must be another one than {self.name!r} itself.")
         self.inner().validate()
 

@@ -24,7 +24,7 @@ def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]
     >>> parse_policies("auto", objective="best-arm")
     {'auto': Auto(objective='best-arm')}
     """
-    parts = _split(text)
+    parts = split_policies(text)
     for part in parts:
         if parts.count(part) > 1:
             raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
@@ -43,7 +43,7 @@ def parse_policy(text: str) -> Policy:
     return policies[0]
 
 
-def _split(text: str) -> list[str]:
+def split_policies(text: str) -> list[str]:
     """The parts between commas that lie outside parentheses and quotes."""
     parts, depth, quote = [""], 0, ""
     for character in text:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
@@ -71,15 +72,24 @@ class Curves(NamedTuple):
         return Curves(pulls.tolist(), {int(arm): means[arm].tolist() for arm in ranked})
 
 
-def regret_lines(result: Result) -> list[Line]:
-    """Mean policy regret over the rounds, from 0 on, with bands of 95 % confidence where there are several runs."""
+def regret_lines(result: Result, policies: Sequence[str] | None = None, level: float | None = 0.95) -> list[Line]:
+    """Mean policy regret over the rounds, from 0 on, with bands of confidence where there are several runs.
+
+    Of these policies, each with its place in the palette among all; ``level`` None is without bands.
+    """
+    if policies is not None and (isinstance(policies, str) or not policies):
+        raise RisingBanditsError(f"policies must be one or more of the result's labels, got {policies!r}.")
+    for label in policies or ():
+        check_choice("policies", label, result.policies)
     rounds = np.append(0.0, result.record_at)
     tiny = 1e-9 * abs(float(result.oracle[-1]))  # only rounding of equal runs
     lines = []
     for place, policy in enumerate(result.policies):
+        if policies is not None and policy not in policies:
+            continue
         half = None
-        if result.runs > 1:
-            half = np.append(0.0, result.half_width(policy))
+        if result.runs > 1 and level is not None:
+            half = np.append(0.0, result.half_width(policy, level))
             half[half < tiny] = 0.0
         lines.append(Line(policy, place, rounds, np.append(0.0, result.mean(policy)), half))
     return lines

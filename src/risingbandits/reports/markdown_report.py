@@ -10,7 +10,7 @@ from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
 from risingbandits.reports import matplotlib_figures
 from risingbandits.reports.study import Study
-from risingbandits.reports.tables import summary_table
+from risingbandits.simulation.summary import summary_table
 
 _HOW_TO_READ = {
     "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "

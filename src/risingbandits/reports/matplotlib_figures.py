@@ -7,6 +7,7 @@ None of them uses pyplot or changes Matplotlib's settings.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,20 +17,32 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
-from risingbandits.reports.style import look, new_axes, styled, tidy
+from risingbandits.reports.line_labels import label_lines
+from risingbandits.reports.style import logarithmic, look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 from risingbandits.theory.complexity import horizon_of
 
+WIDTHS = {"column": 3.35, "page": 6.9}  # inches
+LEGENDS = ("right", "below", "labels", "none", *Legend.codes)
+_WIDTH = 4.2
+_HEIGHT = 2.5 / 4.2  # of the width
+_SAMPLE, _LETTER, _ENTRY = 0.6, 0.06, 0.16  # inches of an entry of a legend: its line, a letter, its height
+_SMALL = 3.0  # inches: the label of the y axis would be longer than the axis
+_NARROW = 4.0  # inches: a legend at the side would leave too little for the lines
+_DECADES = 1e-4  # of the largest value: what is less, or below 0, is left out on a logarithmic axis
 _POINTS = 600  # of a curve on each of two scales
 _DOTS_PER_INCH = 200
 _FORMATS: dict[str, dict[str, Any]] = {
     "png": {"metadata": {"Software": None}},
     "svg": {"metadata": {"Date": None, "Creator": None}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 
 
@@ -43,8 +56,20 @@ def _axes(ax: Axes | None, width: float = 4.2, height: float = 2.5, entries: int
         yield new_axes(width, height, entries)
 
 
-def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
-    """Mean policy regret at each record point, with bands of 95 % confidence of the mean.
+def plot_regret(
+    result: Result,
+    ax: Axes | None = None,
+    *,
+    policies: Sequence[str] | None = None,
+    band: bool | float = True,
+    log: str = "",
+    legend: str | None = None,
+    title: str | None = None,
+    width: float | str | None = None,
+    height: float | None = None,
+    path: str | Path | None = None,
+) -> Axes:
+    """Mean policy regret at each record point, with bands of confidence of the mean (Student t).
 
     Parameters
     ----------
@@ -52,12 +77,76 @@ def plot_regret(result: Result, ax: Axes | None = None) -> Axes:
         What `simulate` returned.
     ax : Axes, optional
         Where to draw; by default a new figure, which is ``plot_regret(result).figure``.
+    policies : sequence of str, optional
+        Only these labels; each keeps its colour.
+    band : bool or float
+        Whether there are bands, or their confidence; True is 0.95.
+    log : {"", "x", "y", "xy"}
+        Which axes are logarithmic.
+    legend : {"right", "below", "labels", "none"} or a place inside, optional
+        "labels" writes each name at the end of its line; a place inside is one of Matplotlib's, such as "upper left" or
+        "best". By default right of the axes, and below them where the figure is narrow.
+    title : str, optional
+        By default what was simulated; "" for none, as where a caption says it.
+    width, height : float, optional
+        Of a new figure, in inches. "column" and "page" are the widths of a column and of a page of a paper in two
+        columns; by default 4.2.
+    path : path, optional
+        Write the figure to this file, .pdf, .png or .svg; equal figures give equal bytes.
     """
-    repeated = f"{result.runs} runs, bands: 95 % confidence" if result.runs > 1 else "1 run"
-    with _axes(ax, entries=len(result.policies)) as ax:
-        draw_lines(ax, regret_lines(result))
-        ax.set(xlabel="round", ylabel="policy regret (units of reward)", title=f"{result.problem}: {repeated}")
+    if ax is not None and (width is not None or height is not None):
+        raise RisingBanditsError("width and height are of a new figure: give them, or ax, which has a figure.")
+    inches = figure_width(width)
+    legend = ("below" if inches < _NARROW and ax is None else "right") if legend is None else legend
+    check_choice("log", log, ("", "x", "y", "xy"))
+    check_choice("legend", legend, LEGENDS)
+    lines = regret_lines(result, policies, band_level(band))
+    if height is None:
+        height = max(2.0, _HEIGHT * inches)
+        if legend == "below":  # which takes nothing from the lines
+            names = [line.name for line in lines]
+            height += _ENTRY * math.ceil(len(names) / _legend_columns(names, inches))
+    with _axes(ax, inches, height, len(lines) if legend == "right" else 0) as ax:
+        drawn = draw_curves(ax, lines, log)
+        ax.set(xlabel="round", ylabel="policy regret" + (" (units of reward)" if inches > _SMALL else ""))
+        ax.set_title(_regret_title(result, band, inches < _NARROW) if title is None else title)
+        place_legend(ax, drawn, legend)
+        if path is not None:
+            save_figure_as(ax, path)
     return ax
+
+
+def _regret_title(result: Result, band: bool | float, narrow: bool) -> str:
+    level = band_level(band)
+    said = "" if level is None or result.runs == 1 else f", bands: {100 * level:g} % confidence"
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}{said}"
+    return f"{result.problem}:\n{runs}" if narrow else f"{result.problem}: {runs}"
+
+
+def figure_width(width: float | str | None) -> float:
+    """A width in inches, from a number or a name.
+
+    >>> figure_width("column"), figure_width(None), figure_width(5)
+    (3.35, 4.2, 5.0)
+    """
+    if width is None:
+        return _WIDTH
+    if isinstance(width, str):
+        return WIDTHS[check_choice("width", width, WIDTHS)]
+    return check_finite("width", width, minimum=1.0)
+
+
+def band_level(band: bool | float) -> float | None:
+    """The confidence of bands; None for none.
+
+    >>> band_level(True), band_level(False), band_level(0.9)
+    (0.95, None, 0.9)
+    """
+    if isinstance(band, bool):
+        return 0.95 if band else None
+    if not (isinstance(band, float) and 0.0 < band < 1.0):
+        raise RisingBanditsError(f"band must be True, False or a number between 0 and 1, got {shown(band)}.")
+    return band
 
 
 def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | None = None) -> Axes:
@@ -114,22 +203,65 @@ def draw_lines(ax: Axes, lines: Sequence[Line], **legend: Any) -> None:
 
     The legend stands right of the axes unless settings of ``Axes.legend`` say otherwise.
     """
+    ordered = draw_curves(ax, lines)
+    ax.legend(handles=ordered, **{"loc": "upper left", "bbox_to_anchor": (1.03, 1.0), "handlelength": 2.4, **legend})
+
+
+def draw_curves(ax: Axes, lines: Sequence[Line], log: str = "") -> list[Line2D]:
+    """Draw lines with their bands and a grid; one line for each name, in the order in which they end."""
     handles = {}
+    least = _DECADES * max(float(line.y.max()) for line in lines)
+    if "y" in log and least <= 0.0:
+        raise RisingBanditsError("log must leave y linear where no value is above 0.")
     for line in lines:
         shape = look(line.place)
-        (drawn,) = ax.plot(line.x, line.y, label=line.name, color=shape.color, linestyle=shape.linestyle)
+        there = slice(int(bool(log) and line.x[0] == 0.0), None)  # 0 is nowhere on a logarithmic axis
+        x, y = line.x[there], line.y[there]
+        if "y" in log:
+            y = np.where(y > least, y, np.nan)
+        (drawn,) = ax.plot(x, y, label=line.name, color=shape.color, linestyle=shape.linestyle)
         if line.place == MUTED:
             drawn.set(linewidth=0.8, zorder=1)
         elif line.bold:
             drawn.set(linewidth=2.0)
         if line.half is not None:
-            low, high = line.y - line.half, line.y + line.half
-            ax.fill_between(line.x, low, high, color=shape.color, alpha=0.2, linewidth=0)
+            low, high = y - line.half[there], y + line.half[there]
+            low = np.maximum(low, least) if "y" in log else low
+            ax.fill_between(x, low, high, color=shape.color, alpha=0.2, linewidth=0)
         handles[line.name] = (-np.inf if line.place == MUTED else float(line.y[-1]), drawn)
     ax.set_xlim(0, max(float(line.x[-1]) for line in lines))
     tidy(ax)
-    ordered = [drawn for _, drawn in sorted(handles.values(), key=lambda entry: -entry[0])]
-    ax.legend(handles=ordered, **{"loc": "upper left", "bbox_to_anchor": (1.03, 1.0), "handlelength": 2.4, **legend})
+    for which in log:
+        logarithmic(ax, which)
+    if "x" in log:
+        ax.set_xlim(min(float(line.x[line.x > 0.0][0]) for line in lines), max(float(line.x[-1]) for line in lines))
+    return [drawn for _, drawn in sorted(handles.values(), key=lambda entry: -entry[0])]
+
+
+def place_legend(ax: Axes, lines: Sequence[Line2D], legend: str) -> None:
+    """A legend of the lines where `plot_regret` says."""
+    if legend == "labels":
+        label_lines(ax, lines)
+    elif legend == "right":
+        ax.legend(handles=lines, loc="upper left", bbox_to_anchor=(1.03, 1.0), handlelength=2.4)
+    elif legend == "below":
+        figure = ax.get_figure(root=True)
+        assert figure is not None, "axes without a figure"
+        names = [str(line.get_label()) for line in lines]
+        place: dict[str, Any] = {"ncols": _legend_columns(names, figure.get_figwidth()), "handlelength": 2.4}
+        if figure.get_layout_engine() is None:  # nothing makes room: below the label of the axis
+            ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.2), **place)
+        else:
+            figure.legend(handles=lines, loc="outside lower center", **place)
+    elif legend != "none":
+        inside: dict[str, Any] = {"loc": legend, "handlelength": 2.4}
+        ax.legend(handles=lines, **inside)
+
+
+def _legend_columns(names: Sequence[str], width: float) -> int:
+    """How many columns of a legend fit side by side: samples of lines, and letters."""
+    columns = int(width / (_SAMPLE + _LETTER * max(map(len, names))))
+    return min(max(1, columns), len(names))
 
 
 def draw_shares(ax: Axes, shares: Shares) -> None:
@@ -155,18 +287,23 @@ def save_figure(figure: Figure | Axes, folder: str | Path, stem: str) -> list[Pa
     ``figure`` may be axes, which stand for the figure they are in. Equal figures give equal bytes: the files hold no
     time and no version. Each appears whole or not at all.
     """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [save_figure_as(figure, folder / f"{stem}.{kind}") for kind in ("png", "svg")]
+
+
+def save_figure_as(figure: Figure | Axes, path: str | Path) -> Path:
+    """Write one file as `save_figure` does, in the format of its ending: .pdf, .png or .svg."""
     if isinstance(figure, Axes):
         whole = figure.get_figure(root=True)
         assert whole is not None, "axes without a figure"
         figure = whole
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in _FORMATS:
+        raise RisingBanditsError(f"path must end in .pdf, .png or .svg, got {str(path)!r}.")
+    buffer = io.BytesIO()
     with styled():
-        for kind, options in _FORMATS.items():
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=kind, dpi=_DOTS_PER_INCH, **options)
-            path = folder / f"{stem}.{kind}"
-            write_whole(path, buffer.getvalue())
-            paths.append(path)
-    return paths
+        figure.savefig(buffer, format=kind, dpi=_DOTS_PER_INCH, **_FORMATS[kind])
+    write_whole(path, buffer.getvalue())
+    return path

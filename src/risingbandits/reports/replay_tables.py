@@ -15,9 +15,26 @@ from risingbandits.simulation.replay import Replay
 def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
     """One row for each policy, the best one for the objective first; with several orders means and 95 % intervals."""
     figure = outcome.regret if objective == "cumulative" else outcome.recommendation_regret
-    rows = []
+    rows, records = [], []
     for label in sorted(outcome.reward, key=lambda label: float(figure(label).mean())):
         pulls = outcome.pulls[label]
+        arm, times = _most_recommended(outcome, label)
+        record = {
+            "policy": label,
+            "pulls": pulls.sum(axis=1).mean(),
+            "arms_opened": (pulls > 0).sum(axis=1).mean(),
+            "recommended": outcome.arms[arm],
+            "recommended_share": times / outcome.orders,
+        }
+        figures = {
+            "reward": outcome.reward[label],
+            "regret": outcome.regret(label),
+            "final_value": outcome.final[outcome.recommended[label]],
+            "final_regret": outcome.recommendation_regret(label),
+        }
+        for name, values in figures.items():
+            record |= {name: values.mean(), f"{name}_half_width": half_width(values)}
+        records.append(record)
         rows.append(
             (
                 label,
@@ -46,7 +63,7 @@ def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
         f"{len(outcome.arms)} arms, {outcome.budget:,} pulls, {orders}; best single arm {outcome.best_constant:.4f} "
         f"per pull, best in the end {best} with {outcome.final[outcome.best_arm]:.4f}"
     )
-    return TextTable(header, rows, frozenset({1, 2, 3, 4, 6, 7}), title)
+    return TextTable(header, rows, frozenset({1, 2, 3, 4, 6, 7}), title, records)
 
 
 def spending_table(outcome: Replay) -> TextTable:
@@ -59,7 +76,15 @@ def spending_table(outcome: Replay) -> TextTable:
         for arm in order
     ]
     header = ("arm", "final value", *outcome.pulls)
-    return TextTable(header, rows, frozenset(range(1, len(header))), "Pulls spent on each arm")
+    records = [
+        {
+            "arm": outcome.arms[arm],
+            "final_value": outcome.final[arm],
+            "pulls": {label: share[arm] for label, share in zip(outcome.pulls, shares, strict=True)},
+        }
+        for arm in order
+    ]
+    return TextTable(header, rows, frozenset(range(1, len(header))), "Pulls spent on each arm", records)
 
 
 def replay_csv(outcome: Replay) -> str:
@@ -84,8 +109,12 @@ def replay_csv(outcome: Replay) -> str:
 
 def _recommended(outcome: Replay, label: str) -> str:
     """The arm that is recommended most often, and how often, where it is not always."""
-    arm, times = Counter(outcome.recommended[label].tolist()).most_common(1)[0]
+    arm, times = _most_recommended(outcome, label)
     return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
+
+
+def _most_recommended(outcome: Replay, label: str) -> tuple[int, int]:
+    return Counter(outcome.recommended[label].tolist()).most_common(1)[0]
 
 
 def _mean(values: Floats) -> str:

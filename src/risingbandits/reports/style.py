@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)))
@@ -68,6 +68,16 @@ def tidy(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
         axis.set_major_formatter(FuncFormatter(thousands))
+
+
+def logarithmic(ax: Axes, which: str) -> None:
+    """A logarithmic x or y axis, with the powers of ten written out and finer marks without numbers."""
+    ax.set(**{f"{which}scale": "log"})
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(numticks=8))
+    axis.set_minor_locator(LogLocator(subs="auto", numticks=80))
+    axis.set_major_formatter(FuncFormatter(thousands))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def thousands(value: float, _position: int | None = None) -> str:

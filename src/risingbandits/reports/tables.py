@@ -1,99 +1,63 @@
-"""Tables about policies, problems and the outcomes of simulations."""
+"""Tables about policies and problems."""
 
 from __future__ import annotations
 
 import inspect
-import math
 from itertools import chain
+from typing import Any
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
-from risingbandits.simulation.result import Result
-
-
-def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
-    """The outcome of a simulation, the best first.
-
-    Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
-    the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
-    For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
-    and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
-    """
-    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
-    title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
-    if objective == "best-arm":
-        return _best_arm_table(result, title)
-    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share")
-    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
-    rows = [
-        (
-            str(row["policy"]),
-            _with_half(row["regret"], row["half_width"], decimals),
-            _fixed(row["sd"], decimals),
-            f"{_fixed(row['percent'], 1)} %",
-            f"{100 * row['top_arm_share']:.1f} %",
-        )
-        for row in result.summary()
-    ]
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title)
-
-
-def _best_arm_table(result: Result, title: str) -> TextTable:
-    header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
-    rows = [
-        (
-            str(row["policy"]),
-            _with_half(row["simple_regret"], row["half_width"], 4),
-            f"{100 * row['error_value']:.1f} %",
-            f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
-        )
-        for row in result.summary("best-arm")
-    ]
-    return TextTable(header, rows, frozenset({1, 2, 3}), title)
-
-
-def _with_half(value: float, half: float, decimals: int) -> str:
-    return _fixed(value, decimals) + ("" if math.isnan(half) else f" ± {_fixed(half, decimals)}")
-
-
-def _fixed(value: float, decimals: int) -> str:
-    """A number with so many decimals; rounding errors of sums show as 0, not as -0."""
-    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def policies_table() -> TextTable:
     """All registered policies with their tags."""
-    rows = []
+    rows, records = [], []
     for name in policy_names():
         policy = policy_class(name)
-        rows.append((name, policy.__name__, policy.summary or _first_sentence(policy), policy.objective, _tags(policy)))
-    return TextTable(("name", "class", "what it does", "objective", "tags"), rows)
+        said, tags = policy.summary or _first_sentence(policy), _tags(policy)
+        rows.append((name, policy.__name__, said, policy.objective, ", ".join(tags)))
+        keys = ("name", "class", "summary", "objective", "tags")
+        records.append(dict(zip(keys, (*rows[-1][:-1], tags), strict=True)))
+    return TextTable(("name", "class", "what it does", "objective", "tags"), rows, records=records)
 
 
 def parameters_table(policy: type[Policy]) -> TextTable:
     """The settings of a policy with their defaults and meaning, read from its signature and docstring."""
     meanings = _documented_parameters(policy)
-    rows = [
-        (name, "required" if each.default is each.empty else repr(each.default), *meanings.get(name, ("", "")))
-        for name, each in inspect.signature(policy).parameters.items()
-    ]
-    return TextTable(("setting", "default", "type", "meaning"), rows)
+    rows, records = [], []
+    for name, each in inspect.signature(policy).parameters.items():
+        required = each.default is each.empty
+        kind, meaning = meanings.get(name, ("", ""))
+        rows.append((name, "required" if required else repr(each.default), kind, meaning))
+        record = {"setting": name, "required": required, "default": None if required else _json_value(each.default)}
+        records.append(record | {"type": kind, "meaning": meaning})
+    return TextTable(("setting", "default", "type", "meaning"), rows, records=records)
+
+
+def _json_value(default: Any) -> Any:
+    """A default as it is, or as it is written where JSON has nothing like it."""
+    return default if default is None or isinstance(default, bool | int | float | str) else repr(default)
 
 
 def problems_table() -> TextTable:
     """All named problems."""
-    rows = []
+    rows, records = [], []
     for name in problem_names():
         problem = get_problem(name)
         best = problem.arm_names[problem.oracle_arm()]
         noise = f"{type(problem.noise).__name__} {problem.sigma:g}"
         rows.append((name, str(problem.n_arms), f"{problem.horizon:,}", noise, best, problem_description(name)))
-    return TextTable(("name", "K", "T", "noise", "best arm", "what it is"), rows, frozenset({1, 2}))
+        record = {"name": name, "arms": problem.n_arms, "horizon": problem.horizon, "best_arm": best}
+        record |= {"noise": type(problem.noise).__name__, "sigma": problem.sigma}
+        records.append(record | {"description": problem_description(name)})
+    header = ("name", "K", "T", "noise", "best arm", "what it is")
+    return TextTable(header, rows, frozenset({1, 2}), records=records)
 
 
-def _tags(policy: type[Policy]) -> str:
+def _tags(policy: type[Policy]) -> list[str]:
     """The tags that differ from an ordinary policy's, in words."""
     tags = []
     if policy.randomised:
@@ -103,7 +67,7 @@ def _tags(policy: type[Policy]) -> str:
         tags.append("rewards in [{:g}, {:g}]".format(*policy.reward_range))
     if policy.batched:
         tags.append("batched")
-    return ", ".join(tags)
+    return tags
 
 
 def _first_sentence(policy: type[Policy]) -> str:

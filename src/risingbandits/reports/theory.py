@@ -40,7 +40,22 @@ def complexity_table(problem: RisingBandit, horizon: int) -> TextTable:
         (f"average reward of {problem.arm_names[arm]}", f"{averages[arm]:.6g}, gap {below[arm]:.6g}")
         for arm in order[:_MOST_ARMS]
     ]
-    return TextTable(("quantity", "value"), rows, title=f"{problem.name or 'problem'}, T = {horizon:,}")
+    records = [
+        {"quantity": "arms", "value": problem.n_arms},
+        {"quantity": "sigma", "value": problem.sigma},
+        {"quantity": "J*", "value": value, "arm": problem.arm_names[best]},
+        {"quantity": "total variation", "value": increments[-1]},
+        *(
+            {"quantity": "cumulative increment", "q": q, "value": u}
+            for q, u in zip(_POWERS, increments.tolist(), strict=True)
+        ),
+        *(
+            {"quantity": "average reward", "arm": problem.arm_names[arm], "value": averages[arm], "gap": below[arm]}
+            for arm in order
+        ),
+    ]
+    title = f"{problem.name or 'problem'}, T = {horizon:,}"
+    return TextTable(("quantity", "value"), rows, title=title, records=records)
 
 
 def bounds_table(problem: RisingBandit, horizon: int, eps: float, alpha: float) -> TextTable:
@@ -62,7 +77,20 @@ def bounds_table(problem: RisingBandit, horizon: int, eps: float, alpha: float) 
         for name, bound in bounds.items()
     ]
     header = ("theorem", "regret <=", "form", "of which", "of any policy <=", "verdict")
-    return TextTable(header, rows, frozenset({1, 4}), "Upper bounds")
+    records = [
+        {
+            "theorem": name,
+            "bound": bound.value,
+            "form": bound.form,
+            "q": bound.q,
+            "terms": bound.terms,
+            "trivial": bound.trivial,
+            "vacuous": bound.vacuous,
+            "not_met": bound.broken,
+        }
+        for name, bound in bounds.items()
+    ]
+    return TextTable(header, rows, frozenset({1, 4}), "Upper bounds", records)
 
 
 def _form(bound: Bound) -> str:
@@ -82,7 +110,7 @@ def rates_table(problem: RisingBandit, horizon: int) -> TextTable:
     """Predicted rates of R-ed-UCB's regret, for the decay of the increments where they matter, at T/K pulls."""
     pulls = max(2, horizon // problem.n_arms)
     c = decay_exponent(problem, pulls)
-    rows = []
+    rows, records = [], []
     for setting in ("deterministic", "stochastic"):
         if math.isinf(c) or c <= 0.0:
             rate, shape = regret_rate("exponential", 1.0, setting), "nothing rises any more"
@@ -91,26 +119,32 @@ def rates_table(problem: RisingBandit, horizon: int) -> TextTable:
         else:
             rate, shape = regret_rate("polynomial", c, setting), f"l^-{c:.2f}"
         rows.append((setting, shape, rate.text, f"{rate.exponent:.3f}"))
+        records.append({"setting": setting, "decay": shape, "rate": rate.text, "exponent": rate.exponent})
     header = ("setting", "largest increment", "regret of order", "exponent of T")
-    return TextTable(header, rows, frozenset({3}), f"Rates, from the increments around pull T/K = {pulls:,}")
+    title = f"Rates, from the increments around pull T/K = {pulls:,}"
+    return TextTable(header, rows, frozenset({3}), title, records)
 
 
 def check_table(reports: Sequence[CurveReport]) -> TextTable:
     """One row for each measured curve and shape."""
-    rows = []
+    rows, records = [], []
     for report in reports:
         sd = f"{report.noise:.3g}{' (estimated)' if report.noise_estimated else ''}"
         for test in (report.rising, report.concave):
             p_value = "-" if math.isnan(test.p_value) else f"{test.p_value:.3f}"
             verdict = f"not {test.shape}" if test.violated else "yes"
             rows.append((report.name, test.shape, verdict, p_value, _where(test), f"{test.distance:.3g}", sd))
+            record = {"arm": report.name, "shape": test.shape, "holds": not test.violated, "p": test.p_value}
+            record |= {"first": test.first, "last": test.last, "amount": test.amount, "distance": test.distance}
+            records.append(record | {"noise": report.noise, "noise_estimated": report.noise_estimated})
     header = ("arm", "shape", "holds", "p", "worst violation", "rms distance of the fit", "noise sd")
-    return TextTable(header, rows, frozenset({3, 5}))
+    return TextTable(header, rows, frozenset({3, 5}), records=records)
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> TextTable:
     """One row for each question about all curves."""
-    return TextTable(("question", "answer", "what it means"), list(verdicts))
+    records = [dict(zip(("question", "answer", "meaning"), verdict, strict=True)) for verdict in verdicts]
+    return TextTable(("question", "answer", "what it means"), list(verdicts), records=records)
 
 
 def _where(test: ShapeTest) -> str:

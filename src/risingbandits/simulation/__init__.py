@@ -1,6 +1,7 @@
 """Simulation: policies against problems, many runs, fast and reproducible."""
 
+from risingbandits.simulation.comparison import Comparison
 from risingbandits.simulation.result import Result
 from risingbandits.simulation.run import simulate
 
-__all__ = ["Result", "simulate"]
+__all__ = ["Comparison", "Result", "simulate"]

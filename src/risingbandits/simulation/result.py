@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from risingbandits._core.tables import TextTable
+    from risingbandits.simulation.comparison import Comparison
+
 
 _FORMAT = 1
+_MOST_NAMES = 8  # of policies, in one line
 _DATA, _HEADER = "result.npz", "result.json"
 
 
@@ -35,7 +39,7 @@ class Rate(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Regret, pulls and recommendations of every run of every policy.
 
@@ -70,6 +74,18 @@ class Result:
     recommended: dict[str, Ints]
     final_means: Floats
     reward: dict[str, Floats] | None = None
+
+    def __repr__(self) -> str:
+        shown = self.policies if len(self.policies) <= _MOST_NAMES else [*self.policies[: _MOST_NAMES - 1], "..."]
+        names = f"{len(self.policies)} policies: {', '.join(shown)}" if len(self.policies) > 1 else self.policies[0]
+        runs = f"{self.runs:,} run{'' if self.runs == 1 else 's'} of {self.horizon:,} rounds"
+        return f"<Result on {self.problem}, {runs}, seed {self.seed}; {names}>"
+
+    def __str__(self) -> str:
+        return self._table().plain()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
 
     @property
     def policies(self) -> list[str]:
@@ -140,6 +156,37 @@ class Result:
             rows.append(row | {f"error_{name}": value for name, value in self.error_rate(label)._asdict().items()})
         return sorted(rows, key=lambda row: float(row["simple_regret"]))
 
+    def compare(
+        self, a: str, b: str, level: float = 0.95, objective: str = "cumulative", other: Result | None = None
+    ) -> Comparison:
+        """The paired difference between two policies: final regret, or simple regret, of ``a`` minus that of ``b``.
+
+        Run i has the same noise under every policy, so the difference is taken run by run, and its interval (Student
+        t, of the mean difference) is narrower than two intervals side by side.
+
+        Parameters
+        ----------
+        a, b : str
+            Labels.
+        level : float
+            Confidence of the interval.
+        objective : {"cumulative", "best-arm"}
+            Which regret.
+        other : Result, optional
+            Where ``b`` is from, if not from here: it must have the same problem, horizon, runs and seed.
+
+        Examples
+        --------
+        >>> from risingbandits import simulate
+        >>> result = simulate(["kl-ucb", "round-robin"], "paper-2arms", horizon=2000, runs=5)
+        >>> found = result.compare("kl-ucb", "round-robin")
+        >>> found.decided, found.low < found.difference < found.high < 0
+        (True, True)
+        """
+        from risingbandits.simulation.comparison import compare
+
+        return compare(self, a, b, level, objective, other)
+
     def _of(self, label: str) -> Floats:
         if label not in self.regret:
             raise RisingBanditsError(f"label must be one of {', '.join(self.policies)}, got {label!r}.")
@@ -206,6 +253,60 @@ class Result:
                 **by_label,
             )
 
+    def to_csv(
+        self, path: str | Path | None = None, rows: str = "policies", objective: str = "cumulative"
+    ) -> str | None:
+        """The outcome as CSV: written to ``path``, or returned where none is given. Numbers are in full.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file.
+        rows : {"policies", "runs", "rounds"}
+            What a row is: a policy, as in `summary`; a run with its regret, simple regret, recommended arm and pulls
+            of each arm, arms counted from 1; or a recorded round of a run, as in `to_dataframe`.
+        objective : {"cumulative", "best-arm"}
+            Which summary.
+
+        Examples
+        --------
+        >>> from risingbandits import simulate
+        >>> result = simulate(["round-robin"], "paper-2arms", horizon=100, runs=2)
+        >>> print(result.to_csv(rows="runs"), end="")
+        policy,run,regret,simple_regret,recommended,pulls_1,pulls_2
+        round-robin,0,2.5618...,0.0,1,50,50
+        round-robin,1,2.5618...,0.0,1,50,50
+        """
+        from risingbandits.simulation.summary import result_csv
+
+        return self._written(path, result_csv(self, rows, objective))
+
+    def to_latex(
+        self,
+        path: str | Path | None = None,
+        objective: str = "cumulative",
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str | None:
+        """The table as LaTeX for the package booktabs: written to ``path``, or returned where none is given.
+
+        It is a ``tabular``, inside a ``table`` where it gets a ``caption`` or a ``label``. Names are escaped.
+        """
+        from risingbandits._core.latex_text import latex_table
+
+        return self._written(path, latex_table(self._table(objective), caption, label))
+
+    def _table(self, objective: str = "cumulative") -> TextTable:
+        from risingbandits.simulation.summary import summary_table
+
+        return summary_table(self, objective)
+
+    def _written(self, path: str | Path | None, text: str) -> str | None:
+        if path is None:
+            return text
+        write_whole(Path(path), text.encode())
+        return None
+
     def to_dataframe(self) -> pd.DataFrame:
         """One row per policy, run and record point: policy, run, round, regret (needs pandas)."""
         try:
@@ -225,8 +326,14 @@ class Result:
         ]
         return pd.concat(frames, ignore_index=True)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Mean cumulative regret with 95 % bands, on ``ax`` or a new figure."""
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Mean cumulative regret with bands of 95 % confidence, on ``ax`` or a new figure.
+
+        Options, all of `risingbandits.reports.matplotlib_figures.plot_regret`: ``policies`` (only these labels),
+        ``band`` (True, False or a confidence), ``log`` ("x", "y" or "xy"), ``legend`` ("right", "below", "labels" at
+        the ends of the lines, "none", or a place inside such as "upper left"), ``title`` ("" for none), ``width``
+        (inches, "column" or "page" of a paper), ``height``, and ``path`` (a .pdf, .png or .svg file to write).
+        """
         from risingbandits.reports.matplotlib_figures import plot_regret
 
-        return plot_regret(self, ax)
+        return plot_regret(self, ax, **options)

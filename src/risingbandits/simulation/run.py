@@ -47,7 +47,8 @@ def simulate(
     Parameters
     ----------
     policies : policy, name, sequence of these, or dict of label -> policy
-        What to compare. A policy whose ``sigma`` is None gets the problem's noise level.
+        What to compare; a name may have settings, "red-ucb(eps=0.1)". A policy whose ``sigma`` is None gets the
+        problem's noise level.
     problem : RisingBandit or str
         The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
         known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless. Where

@@ -11,6 +11,7 @@ from risingbandits.allocation.prior.reading import Findings
 from risingbandits.allocation.prior.scores import normal_scores
 from risingbandits.allocation.prior.tasks import EarlierTask
 
+_ARM = ("arm", "score", "pulls", "last value")
 _LEAST_WEIGHT = 0.1  # of the strongest setting; what matters less is not shown
 
 
@@ -62,12 +63,14 @@ def task_table(task: EarlierTask) -> TextTable:
     from scipy.special import ndtr
 
     scores = dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True))
-    rows = []
+    rows, records = [], []
     for arm in sorted(scores, key=lambda arm: -scores[arm]):
         curve = list(task.curves[arm])
         last = "failed" if arm in task.failed else f"{curve[-1]:.4g}"
         rows.append((arm, f"{float(ndtr(scores[arm])):.2f}", str(len(curve)), last))
-    return TextTable(("arm", "score", "pulls", "last value"), rows, frozenset({1, 2, 3}), task.name)
+        values = (arm, float(ndtr(scores[arm])), len(curve), None if arm in task.failed else float(curve[-1]))
+        records.append(dict(zip(_ARM, values, strict=True)))
+    return TextTable(_ARM, rows, frozenset({1, 2, 3}), task.name, records)
 
 
 def head_line(found: Findings) -> str:

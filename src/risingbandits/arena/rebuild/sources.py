@@ -107,7 +107,11 @@ def checksum(arrays: _Arrays) -> str:
 def sources_table(folder: Path) -> TextTable:
     """All files, and what is in a folder."""
     rows = [(name, source.origin, source.made_by or "-", _state(folder / name)) for name, source in SOURCES.items()]
-    return TextTable(("file", "from", "made by", "here"), rows, frozenset(), f"Real curves in {folder}")
+    records = [
+        {"file": name, "from": origin, "made_by": SOURCES[name].made_by or None, "here": state}
+        for name, origin, _, state in rows
+    ]
+    return TextTable(("file", "from", "made by", "here"), rows, frozenset(), f"Real curves in {folder}", records)
 
 
 def _state(path: Path) -> str:

@@ -9,8 +9,10 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.paper.imdb import Rows
@@ -25,7 +27,12 @@ Data = Annotated[
     Path | None,
     typer.Option(help="aclImdb_v1.tar.gz, its folder or imdb_bow_10k.npz; by default below RISINGBANDITS_DATA."),
 ]
-Dataset = Annotated[str, typer.Option(help="imdb, or digits, which come with scikit-learn.")]
+Dataset = Annotated[
+    str,
+    typer.Option(
+        help="imdb, or digits, which come with scikit-learn.", autocompletion=completion.one_of("imdb", "digits")
+    ),
+]
 Features = Annotated[int, typer.Option(help="Words of the reviews: 1000 (published curves) or 10000 (paper).")]
 Horizon = Annotated[int | None, typer.Option(help="Rounds; by default 50,000 (digits: 10,000).")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
@@ -59,6 +66,7 @@ def curves(
     quick: Quick = False,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Measure the average learning curves; run it again, with more runs, to continue."""
     from risingbandits.paper.imdb.study import curves_table
@@ -67,8 +75,11 @@ def curves(
     setting = _setting(dataset, data, features, horizon, quick)
     with backend_for(backend, jobs, address) as players:
         averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
-    show(curves_table(averages, setting.published))
-    typer.echo(f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}")
+    with Output(as_json) as output:
+        output.add(horizon=averages.horizon, runs=averages.runs)
+        output.table(curves_table(averages, setting.published), "curves")
+        sentence = f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}"
+        output.say(sentence, written=out / "curves.csv")
 
 
 @commands.command()
@@ -82,7 +93,11 @@ def run(
     curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; 60 by default.")] = None,
     arms: Annotated[str, typer.Option(help="How many of the learners: 7, 2 (logistic regressions), or 7,2.")] = "7,2",
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default the paper's seven, commit-ucb, round-robin.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default the paper's seven, commit-ucb, round-robin.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Add R-ed-UCB with the settings of the published program.")
@@ -93,6 +108,7 @@ def run(
     quick: Quick = False,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Play policies on live learners; print right predictions and regret, write tables and figures."""
     from risingbandits._core.files import write_whole
@@ -121,9 +137,14 @@ def run(
     extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
     write_whole(page, (page.read_text() + extra).encode())
     write_whole(out / "predictions.csv", experiment.live_csv(studies).encode())
-    for table in tables:
-        show(table)
-    typer.echo(f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}")
+    with Output(as_json) as output:
+        curves, *played = (table.values() for table in tables)
+        of_each = [
+            {"problem": study.result.problem, "policies": rows} for study, rows in zip(studies, played, strict=True)
+        ]
+        output.tables(tables, curves=curves, studies=of_each)
+        sentence = f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}"
+        output.say(sentence, written=page)
 
 
 def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
+from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, show
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
@@ -22,7 +24,12 @@ commands = typer.Typer()
 @commands.command(epilog=_EPILOG)
 def reproduce(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(help="15arms, 2arms, lower-bounds, rates or all.")] = "all",
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=completion.one_of(*_NAMES, "all")
+        ),
+    ] = "all",
     runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -36,6 +43,7 @@ def reproduce(
     redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
     backend: Backend = "local",
     address: Address = None,
+    as_json: Json = False,
 ) -> None:
     """Recompute the paper's synthetic figures and tables."""
     names = list(_NAMES) if check_choice("what", what, (*_NAMES, "all")) == "all" else [what]
@@ -51,15 +59,21 @@ def reproduce(
 
     if redraw:
         study.redraw(names, out)
-        typer.echo(f"Figures: {out}")
+        with Output(as_json) as output:
+            output.say(f"Figures: {out}", written=out)
         return
     size = replace(study.QUICK if quick else study.Size(), seed=seed, extra=extra)
     if runs is not None:
         size = replace(size, runs=runs)
     command = given_command(context, "out", runs=size.runs)
     played = study.reproduce(names, out, size, jobs, command, True, backend, address)
-    for name in names:
-        for table in study.EXPERIMENTS[name].tables(out):
-            show(table)
-    typer.echo(f"{played:,} runs played, the others were there." if played else "All runs were there.")
-    typer.echo(f"Tables, figures and data: {out / 'summary.md'}")
+    with Output(as_json) as output:
+        tables = {name: study.EXPERIMENTS[name].tables(out) for name in names}
+        of_each = {
+            name: [{"title": table.title, "rows": table.values()} for table in own] for name, own in tables.items()
+        }
+        output.tables([table for own in tables.values() for table in own], experiments=of_each)
+        output.say(
+            f"{played:,} runs played, the others were there." if played else "All runs were there.", played=played
+        )
+        output.say(f"Tables, figures and data: {out / 'summary.md'}", written=out / "summary.md")

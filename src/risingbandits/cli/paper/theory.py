@@ -9,7 +9,9 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli.shared_options import Jobs, Seed, show
+from risingbandits.cli import completion
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Jobs, Seed
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -19,13 +21,20 @@ commands = typer.Typer()
 
 @commands.command()
 def theory(
-    problem: Annotated[str, typer.Argument(help="Named problem, or a CSV file of learning curves.")],
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="Named problem, or a CSV file of learning curves.",
+            autocompletion=completion.either(completion.problem, completion.file(".csv")),
+        ),
+    ],
     horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
     noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
     eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
     alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
     horizons: Annotated[str | None, typer.Option(help="Also the bounds at these T, such as 200000,1000000.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the latter: bounds.csv, .md, .png and .svg.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
     from risingbandits.cli.arguments import parse_noise
@@ -38,14 +47,16 @@ def theory(
     if noise is not None:
         chosen = chosen.with_noise(parse_noise(noise))
     last = horizon_of(chosen, horizon)
-    show(tables.complexity_table(chosen, last))
-    show(tables.bounds_table(chosen, last, eps, alpha))
-    show(tables.rates_table(chosen, last))
-    if horizons is not None or out is not None:
-        _bounds_over_horizons(chosen, horizons, out)
+    with Output(as_json) as output:
+        output.add(problem=chosen.name, horizon=last)
+        output.table(tables.complexity_table(chosen, last), "complexity")
+        output.table(tables.bounds_table(chosen, last, eps, alpha), "bounds")
+        output.table(tables.rates_table(chosen, last), "rates")
+        if horizons is not None or out is not None:
+            _bounds_over_horizons(chosen, horizons, out, output)
 
 
-def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path | None) -> None:
+def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path | None, output: Output) -> None:
     from risingbandits._core.files import write_whole
     from risingbandits.paper import bounds_study
     from risingbandits.paper.tables_on_disk import write_rows
@@ -62,19 +73,23 @@ def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path
         prepare_folder(out)
     rows = bounds_study.bound_rows(problem, chosen)
     table = bounds_study.bounds_over_horizons(rows)
-    show(table)
+    output.table(table, "bounds_over_horizons")
     if out is not None:
         page = f"# {table.title}\n\n{table.markdown()}\n![bounds divided by T](bounds.png)\n"
         write_whole(out / "bounds.md", page.encode())
         write_rows(out / "bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
         save_figure(bounds_study.plot_bounds(rows), out, "bounds")
-        typer.echo(f"Table and figure: {out / 'bounds.md'}")
+        output.say(f"Table and figure: {out / 'bounds.md'}", written=out / "bounds.md")
 
 
 @commands.command("lower-bounds")
 def lower_bounds(
     policies: Annotated[
-        str | None, typer.Option(help="As for simulate; by default all that seek a small cumulative regret.")
+        str | None,
+        typer.Option(
+            help="As for simulate; by default all that seek a small cumulative regret.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     pairs: Annotated[str | None, typer.Option(help="concave, beta, stochastic, increment, non-concave.")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds T, for which the pairs are made.")] = 50_000,
@@ -83,6 +98,7 @@ def lower_bounds(
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
     from risingbandits._core.files import write_whole
@@ -103,14 +119,16 @@ def lower_bounds(
         studies = pairs_played.play_pairs(chosen, kinds, horizon, runs, seed, jobs, scatter, progress=advance)
     rows = pairs_played.pair_rows(studies)
     table = pairs_played.pairs_table(rows)
-    show(table)
-    for study in studies:
-        typer.echo(f"{study.pair.kind}: {study.bound.reason}")
-    below = [f"{label} on {s.pair.kind}" for s in studies for label in s.policies if not s.holds(label)]
-    typer.echo(f"\nBelow the bound: {', '.join(below)}" if below else "\nNo policy beats a bound.")
-    if out is not None:
-        page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
-        write_whole(out / "lower-bounds.md", page.encode())
-        write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
-        save_figure(pairs_played.plot_pairs(rows), out, "lower-bounds")
-        typer.echo(f"Table and figure: {out / 'lower-bounds.md'}")
+    with Output(as_json) as output:
+        output.table(table, "pairs")
+        output.add(reasons={study.pair.kind: study.bound.reason for study in studies})
+        for study in studies:
+            output.say(f"{study.pair.kind}: {study.bound.reason}")
+        below = [f"{label} on {s.pair.kind}" for s in studies for label in s.policies if not s.holds(label)]
+        output.say(f"\nBelow the bound: {', '.join(below)}" if below else "\nNo policy beats a bound.", below=below)
+        if out is not None:
+            page = f"# {table.title}\n\n{table.markdown()}\n![multiples of the proved bounds](lower-bounds.png)\n"
+            write_whole(out / "lower-bounds.md", page.encode())
+            write_rows(out / "lower-bounds.csv", list(rows[0]), [list(row.values()) for row in rows])
+            save_figure(pairs_played.plot_pairs(rows), out, "lower-bounds")
+            output.say(f"Table and figure: {out / 'lower-bounds.md'}", written=out / "lower-bounds.md")

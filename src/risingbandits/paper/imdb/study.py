@@ -116,41 +116,56 @@ def _right(result: Result) -> dict[str, Floats]:
 
 def curves_table(averages: Averages, published: bool) -> TextTable:
     """Mean reward of each learner with its standard error, and how many runs end as guesses."""
-    rows = []
+    rows, records = [], []
     means, errors = averages.means.mean(axis=0), averages.standard_errors()
     lates, deads = averages.late.mean(axis=0), averages.dead()
     for arm, (name, mean, error, late, dead) in enumerate(zip(averages.arms, means, errors, lates, deads, strict=True)):
+        record = {"learner": name, "mean": mean, "standard_error": error, "last_tenth": late, "dead_share": dead}
         row: tuple[str, ...] = (name, f"{mean:.4f} ± {error:.4f}", f"{late:.4f}", f"{100 * dead:.0f} %")
         if published:
             away = (mean - PUBLISHED_MEANS[arm]) / error
             row = (*row, f"{PUBLISHED_MEANS[arm]:.4f}", f"{away:+.1f}")
+            record |= {"published": PUBLISHED_MEANS[arm], "standard_errors_away": away}
         rows.append(row)
+        records.append(record)
     header: tuple[str, ...] = ("learner", "mean reward ± s.e.", "last tenth", "dead runs")
     if published:
         header = (*header, "published", "s.e. away")
     title = f"average learning curves, {averages.horizon:,} pulls, {averages.runs} runs"
-    return TextTable(header, rows, frozenset(range(1, len(header))), title)
+    return TextTable(header, rows, frozenset(range(1, len(header))), title, records)
 
 
 def live_table(study: Study) -> TextTable:
     """Right predictions of each policy, CommitUCB's lead, and the regret against averaged curves; best first."""
     problem, result = study
     right = _right(result)
-    rows = []
+    rows, records = [], []
     for label in sorted(right, key=lambda label: -float(right[label].mean())):
         total = Paired.of(right[label])
         row = [label, str(total), f"{100 * total.mean / result.horizon:.2f} %"]
-        compared = label != _COMPARED and _COMPARED in right
-        row.append(str(Paired.of(right[_COMPARED] - right[label])) if compared else "-")
+        lead = Paired.of(right[_COMPARED] - right[label]) if label != _COMPARED and _COMPARED in right else None
+        row.append("-" if lead is None else str(lead))
         row.append(f"{result.mean(label)[-1]:,.0f} ± {result.half_width(label)[-1]:,.0f}")
         shares = 100 * result.pulls[label].mean(axis=0) / result.horizon
         row.append(" ".join(f"{share:.0f}" for share in shares))
         rows.append(tuple(row))
+        records.append(
+            {
+                "policy": label,
+                "right": total.mean,
+                "right_half_width": total.half_width,
+                "lead_of_commit_ucb": None if lead is None else lead.mean,
+                "lead_half_width": None if lead is None else lead.half_width,
+                "regret": result.mean(label)[-1],
+                "regret_half_width": result.half_width(label)[-1],
+                "pulls": dict(zip(problem.arm_names, result.pulls[label].mean(axis=0).tolist(), strict=True)),
+            }
+        )
     pulls = f"pulls (%): {' '.join(problem.arm_names)}"
     header = ("policy", "right predictions", "of all", f"lead of {_COMPARED}", "regret", pulls)
     runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
     title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed} (± 95 %)"
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title)
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, records)
 
 
 def live_csv(studies: Sequence[Study]) -> str:

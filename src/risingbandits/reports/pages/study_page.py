@@ -14,7 +14,7 @@ from risingbandits.reports.figure_data import MUTED, curve_lines, lines_table, p
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.study import SavedStudy, StudyNotes
-from risingbandits.reports.tables import summary_table
+from risingbandits.simulation.summary import summary_table
 
 _RESULT, _SUMMARY = "result.json", "summary.json"
 _DEEPEST = 3

@@ -1,0 +1,115 @@
+"""Two policies over the same runs: how much one loses beyond the other, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.stats import half_width
+from risingbandits._core.types import Floats
+from risingbandits.policies.base import OBJECTIVES
+
+if TYPE_CHECKING:
+    from risingbandits.simulation.result import Result
+
+_MEASURES = {"cumulative": "regret", "best-arm": "simple regret"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference between two policies, run by run.
+
+    Attributes
+    ----------
+    a, b : str
+        The labels.
+    measure : str
+        What is compared at the horizon: "regret", or "simple regret" of the recommended arm.
+    difference : float
+        Mean over the runs of what ``a`` has minus what ``b`` has: below 0 ``a`` is better.
+    low, high : float
+        Its paired Student-t interval: that of the mean of the differences, run by run. It takes the mean of the
+        differences for normal, which it is not where they are few and mostly 0, as simple regrets may be.
+    level : float
+        The confidence of the interval.
+    runs, less, equal : int
+        All runs, and those in which ``a`` has less than ``b`` or just as much.
+    """
+
+    a: str
+    b: str
+    measure: str
+    difference: float
+    low: float
+    high: float
+    level: float
+    runs: int
+    less: int
+    equal: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether 0 lies outside the interval."""
+        return self.low > 0.0 or self.high < 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {**vars(self), "decided": self.decided}
+
+    def __str__(self) -> str:
+        ends = f"{_number(self.low)} to {_number(self.high)}"
+        verdict = "" if self.decided else " The interval has 0 in it: these runs do not tell them apart."
+        return (
+            f"{self.a} has {_number(abs(self.difference))} {'less' if self.difference < 0 else 'more'} {self.measure} "
+            f"than {self.b}: difference {_number(self.difference)}, {100 * self.level:g} % interval {ends} "
+            f"(paired Student t, {self.runs} runs); less in {self.less}, equal in {self.equal}.{verdict}"
+        )
+
+
+def compare(
+    result: Result, a: str, b: str, level: float = 0.95, objective: str = "cumulative", other: Result | None = None
+) -> Comparison:
+    """See `Result.compare`."""
+    check_choice("objective", objective, OBJECTIVES)
+    if not (isinstance(level, float) and 0.0 < level < 1.0):
+        raise RisingBanditsError(f"level must lie between 0 and 1, got {level!r}.")
+    if other is None and a == b:
+        raise RisingBanditsError(f"a and b must be two policies, got {a!r} twice.")
+    first = _values(result, a, objective)
+    second = _values(result if other is None else other, b, objective)
+    why = _unpaired(result, other) if other is not None else ""
+    if not why and len(first) != len(second):
+        why = f"{a} has {len(first)} runs and {b} {len(second)}"
+    if why:
+        raise RisingBanditsError(f"the runs of a and b must be paired, with the same noise in both: {why}.")
+    if len(first) < 2:
+        raise RisingBanditsError("compare needs at least 2 runs of each policy, got 1.")
+    differences = first - second
+    differences[np.abs(differences) <= 1e-9 * np.maximum(np.abs(first), np.abs(second))] = 0.0  # rounding of sums
+    mean, half = float(differences.mean()), float(half_width(differences, level))
+    less, equal = int((differences < 0.0).sum()), int((differences == 0.0).sum())
+    return Comparison(a, b, _MEASURES[objective], mean, mean - half, mean + half, level, len(first), less, equal)
+
+
+def _values(result: Result, label: str, objective: str) -> Floats:
+    simple = result.simple_regret(label)  # checks the label
+    return simple if objective == "best-arm" else result.final_regret[label]
+
+
+def _unpaired(one: Result, other: Result) -> str:
+    """Why run i of one result does not meet what run i of the other meets; nothing if it does."""
+    for name in ("problem", "horizon", "seed"):
+        if getattr(one, name) != getattr(other, name):
+            return f"{name} is {getattr(one, name)!r} here and {getattr(other, name)!r} there"
+    if one.oracle[-1] != other.oracle[-1] or not np.array_equal(one.final_means, other.final_means):
+        return f"{one.problem} has other curves here than there"
+    return ""
+
+
+def _number(value: float) -> str:
+    """Four digits that count, and no minus before zero."""
+    text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0.0 else text

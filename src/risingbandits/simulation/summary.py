@@ -1,0 +1,116 @@
+"""The outcome of a simulation in a table: for people, as CSV, and as plain values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from risingbandits._core.errors import check_choice
+from risingbandits._core.tables import TextTable
+
+if TYPE_CHECKING:
+    from risingbandits.simulation.result import Result
+
+CSV_ROWS = ("policies", "runs", "rounds")
+
+
+def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
+    """The outcome of a simulation, the best first.
+
+    Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
+    the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
+    For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
+    and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
+    """
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
+    title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
+    if objective == "best-arm":
+        return _best_arm_table(result, title)
+    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share")
+    decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
+    rows = [
+        (
+            str(row["policy"]),
+            _with_half(row["regret"], row["half_width"], decimals),
+            _fixed(row["sd"], decimals),
+            f"{_fixed(row['percent'], 1)} %",
+            f"{100 * row['top_arm_share']:.1f} %",
+        )
+        for row in result.summary()
+    ]
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, result.summary())
+
+
+def summary_dict(result: Result, objective: str = "cumulative") -> dict[str, Any]:
+    """The same as plain values for JSON: what was simulated, and a row for each policy, the best first."""
+    return {
+        "problem": result.problem,
+        "horizon": result.horizon,
+        "runs": result.runs,
+        "seed": result.seed,
+        "objective": objective,
+        "best_reward": float(result.oracle[-1]),
+        "policies": result.summary(objective),
+    }
+
+
+def _best_arm_table(result: Result, title: str) -> TextTable:
+    header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
+    rows = [
+        (
+            str(row["policy"]),
+            _with_half(row["simple_regret"], row["half_width"], 4),
+            f"{100 * row['error_value']:.1f} %",
+            f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
+        )
+        for row in result.summary("best-arm")
+    ]
+    return TextTable(header, rows, frozenset({1, 2, 3}), title, result.summary("best-arm"))
+
+
+def _with_half(value: float, half: float, decimals: int) -> str:
+    return _fixed(value, decimals) + ("" if math.isnan(half) else f" ± {_fixed(half, decimals)}")
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """A number with so many decimals; rounding errors of sums show as 0, not as -0."""
+    return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def result_csv(result: Result, rows: str, objective: str) -> str:
+    """A row for each policy, run, or recorded round of a run; numbers in full."""
+    check_choice("rows", rows, CSV_ROWS)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if rows == "policies":
+        summary = result.summary(objective)
+        writer.writerow(summary[0])
+        writer.writerows([_exact(value) for value in row.values()] for row in summary)
+    elif rows == "runs":
+        arms = range(1, result.final_means.size + 1)
+        writer.writerow(["policy", "run", "regret", "simple_regret", "recommended", *(f"pulls_{arm}" for arm in arms)])
+        writer.writerows(_runs(result))
+    else:
+        writer.writerow(["policy", "run", "round", "regret"])
+        for label, values in result.regret.items():
+            for run, own in enumerate(values.tolist()):
+                writer.writerows(
+                    [label, run, t, _exact(value)] for t, value in zip(result.record_at.tolist(), own, strict=True)
+                )
+    return text.getvalue()
+
+
+def _runs(result: Result) -> Iterator[list[Any]]:
+    for label, final in result.final_regret.items():
+        simple = result.simple_regret(label)
+        for run in range(len(final)):
+            numbers = [_exact(float(final[run])), _exact(float(simple[run])), int(result.recommended[label][run]) + 1]
+            yield [label, run, *numbers, *result.pulls[label][run].tolist()]
+
+
+def _exact(value: Any) -> Any:
+    """A number in full, and nothing for NaN."""
+    return ("" if math.isnan(value) else repr(value)) if isinstance(value, float) else value
