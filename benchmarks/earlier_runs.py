@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.prior.beliefs import Belief
-from risingbandits.allocation.prior.scores import rank_correlation
 from risingbandits.arena.curve_tasks import CurveTask
 from risingbandits.arena.first_families import first_families
 from risingbandits.arena.intervals import interval, resampled_means

@@ -14,7 +14,7 @@ import pytest
 
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.reports.live import page_updates
-from risingbandits.reports.live.page_updates import PageUpdates
+from risingbandits.reports.live.page_updates import PageUpdates, State
 from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 
@@ -94,7 +94,10 @@ def test_the_page_only_for_this_machine(port: int) -> None:
 
 def test_the_time_left_goes_by_while_a_pull_runs(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     updates = PageUpdates(store)
-    poll = lambda: updates._thread.submit(updates._poll).result()  # noqa: E731 - in the thread that has the connection
+
+    def poll() -> State | None:
+        return updates._thread.submit(updates._poll).result()  # in the thread that has the connection
+
     try:
         while poll() is not None:
             pass

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_scores import slow_scores
-from risingbandits.allocation.prior.scores import mid_ranks, normal_scores, rank_correlation, wins
+from risingbandits._core.stats import mid_ranks, rank_correlation
+from risingbandits.allocation.prior.scores import normal_scores, wins
 
 # Few different values, exact in binary, so that ties happen and means are exact.
 VALUES = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0, math.nan, math.inf, -math.inf])
