@@ -38,7 +38,6 @@ CALLS = {
     "report": ["run.db"],
     "watch": ["run.db", "--terminal", "--once"],
     "prior": ["runs"],
-    "curves import": ["my.csv"],
     "memory list": ["runs"],
     "memory show": ["runs"],
     "memory forget": ["runs", "may"],
