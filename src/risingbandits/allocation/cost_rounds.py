@@ -187,7 +187,7 @@ def cost_sentence(ledger: Ledger) -> str:
     """Whether costs that differ between arms are looked at; nothing where they do not differ.
 
     >>> from risingbandits.allocation import Allocator
-    >>> allocator = Allocator(["a", "b"], budget=10)
+    >>> allocator = Allocator(["a", "b"], budget=10, policy="round-robin")
     >>> for cost in (1.0, 10.0):
     ...     _ = allocator.tell(allocator.ask(), 0.5, cost)
     >>> cost_sentence(allocator.ledger)

@@ -52,7 +52,7 @@ def points_of_learning(told: int) -> int:
     So the model follows from the pulls and their order: a run that goes on has the same as one that never stopped.
 
     >>> [points_of_learning(told) for told in (0, 1, 20, 21, 22, 23, 24, 1_000)]
-    [0, 1, 20, 21, 22, 23, 23, 990]
+    [0, 1, 20, 21, 21, 23, 23, 993]
     """
     point = 0
     while (following := max(point + 1, math.ceil(_STEP * point))) <= told:

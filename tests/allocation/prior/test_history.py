@@ -97,7 +97,7 @@ def test_an_optuna_study() -> None:
     ("sources", "complaint"),
     [
         (3, r"warm_start must be a store, a file, .* got 3."),
-        ("none.csv", "none.csv cannot be read: No such file or directory."),
+        ("none.csv", "none.csv does not exist."),
         ("gone.db", "gone.db does not exist."),
         ([{"a": 3}], r"warm_start must have rewards of earlier pulls, got scores, \{'a': 3.0\}."),
         ({"may": {"a": [7.0]}}, r"warm_start of a must lie in reward_range \(0, 1\), got 7.0."),
