@@ -55,7 +55,10 @@ FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
 # Whose blocks test_documentation runs.
 GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway.
-SLOW = re.compile(r".*--backend ray|python |risingbandits paper (reproduce all --|imdb (curves|run .*--seed))")
+SLOW = re.compile(
+    r".*--backend ray|python |risingbandits arena --objective both"
+    r"|risingbandits paper (reproduce( all --|$)|imdb (curves|run .*--seed))"
+)
 
 
 def commands() -> Iterator[str]:

@@ -83,7 +83,9 @@ def test_a_child_that_is_forked_while_a_thread_is_at_work_can_ask_and_tell(place
         assert len({event.worker for event in allocator.store.events() if event.kind == "tell"}) == forks + 1
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
+@pytest.mark.parametrize(
+    "delay", [0.05, pytest.param(0.0, marks=pytest.mark.slow), pytest.param(0.15, marks=pytest.mark.slow)]
+)
 def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path, delay: float) -> None:
     """In a program of its own, with an empty compiler cache."""
     words = [sys.executable, "-c", COMPILING, str(tmp_path / "run.db"), str(delay)]

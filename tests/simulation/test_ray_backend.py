@@ -51,6 +51,7 @@ def test_simulate_gives_equal_files(tmp_path: Path) -> None:
     assert all(done == list(range(1, 13)) for done in told.values())
 
 
+@pytest.mark.slow
 def test_reproduce_gives_equal_files_and_continues_what_threads_began(tmp_path: Path) -> None:
     size = Size(runs=12, horizon=1_000, record_at=10)
     assert reproduce(["15arms"], tmp_path / "local", size, 2, "command") > 0
@@ -129,6 +130,7 @@ def study_with_a_lost_node(cluster: Nodes, folder: Path) -> None:
     assert len(begun) > 120  # what was lost was begun again
 
 
+@pytest.mark.slow
 def test_a_node_lost_in_the_middle_of_a_study(cluster: Nodes, tmp_path: Path) -> None:
     study_with_a_lost_node(cluster, tmp_path)
 
