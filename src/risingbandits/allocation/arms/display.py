@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -92,7 +93,7 @@ class _Lines(Display):
         print(sentence, file=sys.stderr, flush=True)
 
 
-class _Drawn(Display):
+class _Drawn(Display, ABC):
     """A picture that is drawn again when something has changed."""
 
     _due = 0.0
@@ -109,8 +110,9 @@ class _Drawn(Display):
             self._due, self._changed = time.monotonic() + _REFRESH, False
             self.draw()
 
+    @abstractmethod
     def draw(self) -> None:
-        raise NotImplementedError
+        """Show how things stand."""
 
 
 class _Bar(_Drawn):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -26,7 +27,7 @@ _FROM = f"SELECT {_COLUMNS}, checksum FROM events WHERE id >= ? ORDER BY id"
 _INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for _ in range(len(Event._fields) + 1))})"
 
 
-class SqlStore:
+class SqlStore(ABC):
     """Base of the stores in SQL databases. A subclass begins transactions and has ``_cursor``."""
 
     shared = True
@@ -45,19 +46,21 @@ class SqlStore:
         self._kept = Chain(self.name, self._first_link)  # at the last event that is known to be in the store
         self._chain = self._kept.at(0, None)  # at the last one that was appended
 
+    @abstractmethod
     def _connection(self) -> Any:
         """The connection to read from."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _begin(self, patience: float) -> None:
         """Wait for the turn to write, and begin a transaction."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _complain(self, error: Exception) -> NoReturn:
-        raise NotImplementedError
+        """Say what the database raised in a sentence."""
 
+    @abstractmethod
     def settings(self) -> str | None:
-        raise NotImplementedError
+        """The settings that the store was made with, as JSON; None if it was not made yet."""
 
     # -- versions of the tables ---------------------------------------------------------------------------------
 
