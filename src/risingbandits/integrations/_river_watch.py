@@ -14,6 +14,8 @@ _MESSAGE = (
     "changed, and policies expect models that rise; models that begin anew by themselves help, such as "
     "river.drift.DriftRetrainingClassifier(model)."
 )
+_WORSE = 0.05  # of the range of rewards: a fall that is worth a warning
+_KNOWN = 50  # samples in its window from which on a model's score is one to be compared with
 
 
 class InCharge(NamedTuple):
@@ -30,6 +32,7 @@ class Watch:
 
     def __init__(self, n_models: int) -> None:
         self._recent: list[Any] = [drift.ADWIN() for _ in range(n_models)]
+        self._best = [0.0] * n_models  # the highest score that each has had
         self._last = -1  # who was in charge at the last sample
         self._since = 1
         self._samples = 0
@@ -41,11 +44,13 @@ class Watch:
         if number != self._last:
             self._last, self._since = number, self._samples
         recent = self._recent[number]
-        before = recent.estimation
         recent.update(reward)
-        if recent.drift_detected and recent.estimation < before and not self._warned:
+        if recent.width >= _KNOWN:
+            self._best[number] = max(self._best[number], recent.estimation)
+        best = self._best[number]
+        if recent.drift_detected and recent.estimation < best - _WORSE and not self._warned:
             self._warned = True
-            told = {"name": name_of(model), "number": number, "before": before, "after": recent.estimation}
+            told = {"name": name_of(model), "number": number, "before": best, "after": recent.estimation}
             warnings.warn(_MESSAGE.format(**told), stacklevel=4)
 
     def in_charge(self, number: int, model: Any) -> InCharge:
