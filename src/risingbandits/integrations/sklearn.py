@@ -8,6 +8,7 @@ start, without scores, before it goes on.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ _FORMAT = 1
 _NO_SETTINGS = ("random_state", "n_jobs", "verbose", "warm_start")  # which say nothing of how well a model learns
 
 
-class _SklearnArm:
+class _SklearnArm(ABC):
     """A learner and how many pieces of training it has had. Subclasses say what a piece is."""
 
     restores_itself = True  # what was lost is learnt again
@@ -55,9 +56,9 @@ class _SklearnArm:
         self.learner = seeded(clone(self.estimator), self.seed)
         self.trained = 0
 
+    @abstractmethod
     def _learn(self, piece: int) -> None:
         """Train ``learner`` on piece number ``piece``, counted from 0."""
-        raise NotImplementedError
 
     def _bring_to(self, pieces: int) -> None:
         """Have exactly so many pieces learnt."""

@@ -162,11 +162,13 @@ class SqlStore(ABC):
         except self._trouble as error:
             self._complain(error)
 
+    @abstractmethod
     def rollback(self) -> None:
-        raise NotImplementedError
+        """Give up what was begun."""
 
+    @abstractmethod
     def close(self) -> None:
-        raise NotImplementedError
+        """End the connection."""
 
     # -- reading ------------------------------------------------------------------------------------------------
 
