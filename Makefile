@@ -5,16 +5,17 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
+FRAMEWORKS := .venv-frameworks
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
 # import-linter says nothing while all layers hold
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
 CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
-.PHONY: help demo test test-all bench docs clean
+.PHONY: help demo test test-all test-frameworks bench docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute
 	@$(BIN)/risingbandits demo
@@ -29,6 +30,10 @@ test-all: $(VENV)/.installed-dev  ## the same with the slow tests
 	@$(CHECKS)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile
 
+test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own
+	@OMP_NUM_THREADS=1 $(FRAMEWORKS)/bin/pytest -c tests/frameworks/pytest.ini -q -n $(JOBS) --dist loadfile -m "not slow" \
+		tests/frameworks src/risingbandits/integrations/frameworks
+
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
 
@@ -38,13 +43,13 @@ docs: $(VENV)/.installed-dev  ## write the generated parts of docs/ and build th
 	@echo "Documentation: site/index.html"
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
+	@rm -rf $(VENV) $(FRAMEWORKS) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/bin/python:
+$(VENV)/bin/python $(FRAMEWORKS)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) must be Python 3.11 or newer; name another one with make PYTHON=..." >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(@:/bin/python=)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once)"
@@ -58,4 +63,11 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(INSTALL) ".[dev,bench]"
+	@touch $@
+
+# A plain torch would bring gigabytes for graphics cards: the constraints name a version without.
+$(FRAMEWORKS)/.installed: pyproject.toml constraints.txt constraints-frameworks.txt | $(FRAMEWORKS)/bin/python
+	@echo "Installing the frameworks into $(FRAMEWORKS) (once)"
+	@$(FRAMEWORKS)/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt \
+		--constraint constraints-frameworks.txt --editable ".[frameworks]"
 	@touch $@

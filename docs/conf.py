@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from risingbandits import __version__
@@ -36,6 +37,9 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # settings below hold functions, which Sphinx cannot keep between builds
 
+# The arms of these are described without them: `make docs` needs no framework.
+_frameworks = ("torch", "lightning", "transformers", "keras", "xgboost", "lightgbm", "catboost")
+autodoc_mock_imports = [name for name in _frameworks if find_spec(name) is None]
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
