@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError
-from risingbandits.allocation import open_reader
+from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.extension import said
 from risingbandits.allocation.prior.store_tasks import store_task
+from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.allocation.stores.inspection import inspect_store
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -387,6 +389,31 @@ def test_the_event_is_kept_whole(tmp_path: Path) -> None:
     assert json.loads(event.text)["arms"] == {"in": names, "out": []}
     with Allocator.open(tmp_path / "run.db") as allocator:
         assert allocator.arms == ["a", *names]
+
+
+@pytest.mark.parametrize(
+    ("event", "what"),
+    [
+        (Event(3, 9.0, "teleport", "arm0"), "event 3 is of the kind 'teleport'"),
+        (Event(3, 9.0, "extend", "", text='{"gravity": 2, "said": "gravity 1 -> 2"}'), "event 3 changes 'gravity'"),
+    ],
+)
+def test_what_a_newer_version_wrote_is_not_called_damaged(event: Event, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with Allocator(ARMS, 5, store=path) as allocator:
+        spend(allocator, 1)
+        allocator.store.begin(2)
+        allocator.store.append(event)
+        allocator.store.commit()
+    sentence = f"{path} was written by a newer version: {what}, which this one does not know; update risingbandits."
+    with pytest.raises(RisingBanditsError, match=f"^{re.escape(sentence)}$"):
+        Allocator.open(path)
+
+
+def test_nor_are_settings_of_a_newer_version() -> None:
+    plain = json.loads(Allocator(["a"], 5).settings.to_json())
+    with pytest.raises(RisingBanditsError, match="written by a newer version: it has the setting 'gravity'"):
+        Settings.from_json(json.dumps({**plain, "gravity": 2}))
 
 
 def test_a_store_in_memory_is_joined_like_any_other() -> None:

@@ -84,6 +84,24 @@ def test_stores_take_snapshots_and_open_from_them(place: str, tmp_path: Path, mo
         assert len(applied) == 400, "a snapshot that cannot be read is not needed"
 
 
+def test_a_run_that_has_grown_often_opens_without_telling_its_policy_everything_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each extension tells a new policy all pulls again; so would each replay of it, as often as the run has grown."""
+    monkeypatch.setattr(session, "_SNAPSHOT_FIRST", 100)
+    store = str(tmp_path / "run.db")
+    with Allocator(["a", "b"], 100, store=store, policy="epsilon-greedy") as allocator:
+        for number in range(12):
+            allocator.extend(budget=100 + 10 * number, arms=[f"extra {number}"])
+            for pull in allocator:
+                allocator.tell(pull, (pull.n * 7 % 17) / 17)
+        expected = state(allocator.ledger)
+        assert allocator.ledger.retold > 10 * 100
+    with Allocator.open(store) as allocator:
+        assert state(allocator.ledger) == expected
+        assert allocator.ledger.retold <= 210, "at most what one snapshot waits for"
+
+
 def test_a_snapshot_of_another_version_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     from risingbandits.allocation import snapshot
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from risingbandits._core.errors import RisingBanditsError
+
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; wait: the
 #: policy chose an arm that was in flight (parallel="wait"); bind: an arm got slot ``n`` of the policy just before its
 #: first pull, with the mean that a prior believed of it as reward and the trust in the prior as cost; describe: the
@@ -47,3 +49,13 @@ class Event(NamedTuple):
 
 #: ``new_event((id, time, ...))`` with all ten fields: half the time of ``Event(...)``.
 new_event: Callable[[tuple[Any, ...]], Event] = partial(tuple.__new__, Event)
+
+
+class WrittenByNewer(RisingBanditsError):
+    """A store, whole by its checksums, has what this version does not know."""
+
+    def __init__(self, what: str, store: str = "the store") -> None:
+        self.what = what
+        super().__init__(
+            f"{store} was written by a newer version: {what}, which this one does not know; update risingbandits."
+        )

@@ -20,7 +20,7 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.defaults import choose_policy
-from risingbandits.allocation.events import Event
+from risingbandits.allocation.events import Event, WrittenByNewer
 from risingbandits.allocation.settings import BY_ARM, KEYS, SETTINGS, Settings, number_of_arms, plain_value
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ Changes = dict[str, Any]  # as in the event
 LEFT_OUT = "no longer named"  #: why an arm is retired that is not declared any more; it comes back when it is again
 FAILED = "failed "  #: how the reason begins why an arm is retired that has failed too often
 _PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
+_CHANGES = {*KEYS.values(), "arms", "declared", "said"}  # what an event may have
 _NAMES_SHOWN = 6
 
 
@@ -191,6 +192,9 @@ def _begun(arm: ArmState) -> bool:
 def extend_ledger(ledger: Ledger, event: Event) -> None:
     """Take in an event "extend"."""
     changes = json.loads(event.text)
+    for key in changes:
+        if key not in _CHANGES:
+            raise WrittenByNewer(f"event {event.id} changes {shown(key)}")
     before, settings = ledger.settings, _after(ledger, changes)
     if changes.get("declared"):
         ledger.declared = _changed(ledger.declared, changes, _declared_arms(ledger.declared, changes))

@@ -56,7 +56,7 @@ class Ledger:
         self.told_arms = array("i")  # the arm of each told pull
         self.spent_cost = ExactSum()  # of budgets in cost or seconds
         self.choice: ArmState | None = None  # decided, not yet given out: parallel="wait", and an arm just bound
-        self.rebuilds = 0
+        self.rebuilds = self.retold = 0  # policies that were made, and pulls that these were told again
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
@@ -389,8 +389,8 @@ class Ledger:
             arm = self.arms[index]
             tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
             next_n[index] += 1
-        self.policy = policy
-        self.choice = None
+        self.retold += len(self.told_arms)
+        self.policy, self.choice = policy, None
         self.refresh_masks()
 
     def refresh_masks(self) -> None:

@@ -35,7 +35,7 @@ _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cos
 _LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING}
 _LEVELS |= dict.fromkeys(("renew", "describe", "extend"), logging.DEBUG)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
-_SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 1.25  # events: the work for snapshots stays a share of all work
+_SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 0.25  # events and pulls told again: snapshots stay a share of all work
 
 
 class NotNow(NamedTuple):
@@ -69,7 +69,8 @@ class Session:
         self._next_reclaim = 0.0
         self._pid, self._worker = os.getpid(), worker_name()
         self._ledger: Ledger | None = load_ledger(store, settings, ledger)
-        self._next_snapshot = _next_snapshot(store.snapshot_id())
+        self._kept = store.snapshot_id()
+        self._next_snapshot = _next_snapshot(self._kept)  # when events and what was told again are so many
         follow_forks(self)
 
     def begin_as_child(self, whole: bool) -> None:
@@ -146,7 +147,7 @@ class Session:
             self._dirty = False
             if self.waiting:
                 self.changed.notify_all()
-            if ledger.last_id >= self._next_snapshot:
+            if ledger.last_id + ledger.retold >= self._next_snapshot:
                 self._take_snapshot(ledger)
             return result
         except BaseException as error:
@@ -408,14 +409,17 @@ class Session:
 
     def _take_snapshot(self, ledger: Ledger) -> None:
         """Keep a snapshot, unless another process has. Without it the store only opens more slowly."""
+        last = ledger.last_id
         try:
-            self._next_snapshot = _next_snapshot(self.store.snapshot_id())
-            if ledger.last_id >= self._next_snapshot and self.store.shared:
-                self.store.keep_snapshot(ledger.last_id, pack(ledger))
+            kept = self.store.snapshot_id()
+            if kept != self._kept:  # by another process, which had been told again what this one was
+                last = kept
+            elif self.store.shared:
+                self.store.keep_snapshot(last, pack(ledger))
         except RisingBanditsError as error:  # what led here is kept and must be acknowledged
             log.info("no snapshot was kept: %s", error)
-        self._next_snapshot = max(self._next_snapshot, _next_snapshot(ledger.last_id))
+        self._kept, self._next_snapshot = last, _next_snapshot(last) + ledger.retold
 
 
 def _next_snapshot(last: int) -> int:
-    return int(_SNAPSHOT_GROWTH * last) + _SNAPSHOT_FIRST
+    return last + int(_SNAPSHOT_GROWTH * last) + _SNAPSHOT_FIRST

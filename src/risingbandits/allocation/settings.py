@@ -30,6 +30,7 @@ from risingbandits._core.errors import (
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy, implied_objective
+from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
@@ -350,6 +351,8 @@ class Settings:
         """Read what `to_json` wrote; a setting that is not there has its default."""
         try:
             plain = {**_ONCE, **json.loads(text)}
+            if unknown := plain.keys() - {*KEYS.values(), "version", "lazy", "learns"}:
+                raise WrittenByNewer(f"it has the setting {shown(min(unknown))}")
             given = {
                 name: plain_value(name, plain[key])
                 for name, key in KEYS.items()

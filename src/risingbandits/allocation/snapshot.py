@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._version import __version__
 from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.events import Event
+from risingbandits.allocation.events import KINDS, Event, WrittenByNewer
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import new_slot
@@ -25,6 +25,7 @@ from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
 FORMAT = 5  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+_KINDS = frozenset(KINDS)
 _ARM_FIELDS = (
     "name",
     "limit",
@@ -59,12 +60,19 @@ def load_ledger(store: Store, settings: Settings, known: Ledger | None = None) -
 
 
 def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
-    """Apply ``events``; what cannot have been written by this package is reported as damage."""
+    """Apply ``events``; what cannot have been written by this package is reported as damage.
+
+    Events come with checksums that were right, so those of an unknown kind are not damaged: a newer program wrote them.
+    """
     try:
         for event in events:
             if event[0] != ledger.last_id + 1:
                 raise RisingBanditsError(f"event {ledger.last_id + 1} is missing.")
+            if event[2] not in _KINDS:
+                raise WrittenByNewer(f"event {event[0]} is of the kind {shown(event[2])}", name)
             ledger.apply(event)
+    except WrittenByNewer as error:
+        raise WrittenByNewer(error.what, name) from error
     except RisingBanditsError as error:
         if str(error).startswith(name):
             raise
