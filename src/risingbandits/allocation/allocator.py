@@ -6,7 +6,6 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.places import Slots, check_slot
+from risingbandits.allocation.asynchronous import AsyncVerbs
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.extension import wanted_changes
 from risingbandits.allocation.joining import (
@@ -31,7 +31,7 @@ from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
-from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.allocation.waiting import ask_patiently
 from risingbandits.policies import Policy
 
@@ -43,7 +43,7 @@ log = logging.getLogger("risingbandits")
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
-class Allocator:
+class Allocator(AsyncVerbs):
     """Spend a budget of pulls on named arms; see docs/allocator.md.
 
     Parameters
@@ -143,7 +143,7 @@ class Allocator:
         settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
         self.memory = settings.memory
         opened = open_store(store, durability)
-        with _closed_on_error(opened):
+        with closed_on_error(opened):
             if store is None:
                 settings = with_prior(settings, given)
                 joined = Joined(settings, Ledger(settings))
@@ -155,7 +155,7 @@ class Allocator:
     def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
         """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
         opened = open_store(store)
-        with _closed_on_error(opened):
+        with closed_on_error(opened):
             kept = opened.settings()
             if kept is None:
                 raise RisingBanditsError(f"{opened.name} does not exist.")
@@ -175,7 +175,7 @@ class Allocator:
         for name, arm in arms.items():
             as_arm(arm)  # complains about what is none
             self._arms[ledger.arm(name).name] = arm
-        self._checkpointed: dict[str, Checkpointed] = {}  # what was pulled last, by `run`
+        self.checkpointed: dict[str, Checkpointed] = {}  # what was pulled last, by `run`
         if ledger.surprises:
             log.warning("%s: the policy now decides otherwise than when it was asked.", store.name)
         if self.taken_over:
@@ -357,31 +357,13 @@ class Allocator:
         them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
         made with, as `RayArms` on a cluster.
         """
-        import signal
+        from risingbandits.allocation.arms.running import run_arms
 
-        from risingbandits.allocation.arms.display import progress_bar
-        from risingbandits.allocation.arms.driver import Driver
+        run_arms(self, self._arms if arms is None else arms, jobs, progress, slots)
 
-        chosen = self._arms if arms is None else arms
-        if hasattr(chosen, "belong_to"):
-            chosen.belong_to(self)
-        ready: dict[str, Checkpointed] = {}
-        for name, arm in chosen.items():
-            before = self._checkpointed.get(name)  # an object that was pulled before has learnt something
-            same = before is not None and before.given is arm
-            ready[name] = before if before is not None and same else Checkpointed.of(name, arm, self)
-        self._checkpointed.update(ready)
-        with progress_bar(self, progress) as display:
-            received = Driver(self, ready, jobs, display, slots=slots, find=self._arms.get).run()
-        remember_quietly(self)
-        if received == signal.SIGINT:
-            raise KeyboardInterrupt
-        if received is not None:
-            signal.raise_signal(received)  # now it does what it does elsewhere in the program
-        ledger = self.ledger
-        if ledger.finished and not ledger.told:
-            first = ledger.arms[0]
-            raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
+    def find_arm(self, name: str) -> Any:
+        """What `run` pulls under a name, if it was given here: an arm, a function, or what makes one; else None."""
+        return self._arms.get(name)
 
     def remember(self, name: str | None = None) -> Path:
         """Add what this run has taught so far to the memory, in place of what it has added before; the path of that.
@@ -390,24 +372,6 @@ class Allocator:
         when they end; there a memory that cannot be written to is a warning.
         """
         return remember_run(self, name)
-
-    async def aask(self, wait: float | None = None) -> Pull | None:
-        """`ask` for asyncio: other tasks go on meanwhile."""
-        from risingbandits.allocation.asynchronous import ask_async
-
-        return await ask_async(self, wait)
-
-    async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
-        """`tell` for asyncio."""
-        import asyncio
-
-        return await asyncio.to_thread(self.tell, pull, reward, cost)
-
-    async def afail(self, pull: Pull | int, reason: str = "") -> None:
-        """`fail` for asyncio."""
-        import asyncio
-
-        await asyncio.to_thread(self.fail, pull, reason)
 
     def close(self) -> None:
         """Let go of the store. Pulls in flight stay in flight until they are told or their leases end."""
@@ -419,12 +383,3 @@ class Allocator:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-@contextmanager
-def _closed_on_error(store: Store) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        store.close()
-        raise

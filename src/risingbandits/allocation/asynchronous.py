@@ -1,11 +1,10 @@
-"""`Allocator.ask` for asyncio: nobody is kept waiting, and a pull whose caller gave up goes back."""
+"""`Allocator.ask`, `tell` and `fail` for asyncio: nobody is kept waiting; a pull whose caller gave up goes back."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from risingbandits.allocation.pull import NoArmFree, Pull
 
@@ -15,8 +14,30 @@ if TYPE_CHECKING:
 _PAUSES = (0.001, 0.05)  # shortest and longest, in seconds
 
 
-async def ask_async(allocator: Allocator, wait: float | None) -> Pull | None:
+class AsyncVerbs:
+    """The verbs of an `Allocator` that wait in threads, while other tasks go on."""
+
+    async def aask(self, wait: float | None = None) -> Pull | None:
+        """`ask` for asyncio: other tasks go on meanwhile."""
+        return await _ask(cast("Allocator", self), wait)
+
+    async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+        """`tell` for asyncio."""
+        import asyncio
+
+        return await asyncio.to_thread(cast("Allocator", self).tell, pull, reward, cost)
+
+    async def afail(self, pull: Pull | int, reason: str = "") -> None:
+        """`fail` for asyncio."""
+        import asyncio
+
+        await asyncio.to_thread(cast("Allocator", self).fail, pull, reason)
+
+
+async def _ask(allocator: Allocator, wait: float | None) -> Pull | None:
     """Ask without keeping the event loop or a thread waiting."""
+    import asyncio
+
     end = time.monotonic() + (0.0 if wait is None else wait)
     pause, longest = _PAUSES
     while True:

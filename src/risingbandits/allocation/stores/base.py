@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -109,6 +110,16 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
         raise RisingBanditsError(f"store must be a path, an address postgresql://... or None, got {shown(where)}.")
     result: Store = store
     return result
+
+
+@contextmanager
+def closed_on_error(store: Store) -> Iterator[None]:
+    """Inside, an error closes the store."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 def _checked_path(where: str | Path) -> Path:

@@ -11,7 +11,7 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import stored_settings
 from risingbandits.allocation.snapshot import load_ledger
-from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 
 
 class StoreReader:
@@ -71,8 +71,5 @@ def open_reader(store: str | Path | Store) -> StoreReader:
     [('ask', 'a'), ('tell', 'a'), ('ask', 'b'), ('tell', 'b')]
     """
     opened = open_store(store, readonly=True)
-    try:
+    with closed_on_error(opened):
         return StoreReader(opened)
-    except BaseException:
-        opened.close()
-        raise
