@@ -9,6 +9,7 @@ from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
+from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.prior.reading import read_prior
@@ -33,8 +34,10 @@ __all__ = [
     "StoreBusy",
     "StoreReader",
     "StoreUnreachable",
+    "Told",
     "as_arm",
     "open_reader",
     "read_history",
     "read_prior",
+    "retell",
 ]

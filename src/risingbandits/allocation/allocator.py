@@ -26,6 +26,7 @@ from risingbandits.allocation.joining import (
     with_prior,
 )
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.listeners import Listener, Listeners
 from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
@@ -99,6 +100,8 @@ class Allocator(AsyncVerbs):
     memory : path or None
         Folder of what earlier runs taught, which is read like ``prior`` when the allocation is made, beside it if both
         are given; `run` and a loop over the allocator add this run to it, otherwise `remember` does.
+    on_tell : callable, sequence of callables, or None
+        Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class Allocator(AsyncVerbs):
         prior: Any = None,
         arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
         memory: str | Path | None = None,
+        on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
         given = locals()
         given = {name: given[name] for name in SETTINGS}
@@ -141,7 +145,7 @@ class Allocator(AsyncVerbs):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
         settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
-        self.memory = settings.memory
+        self.memory, self._listeners = settings.memory, Listeners(on_tell)
         opened = open_store(store, durability)
         with closed_on_error(opened):
             if store is None:
@@ -152,8 +156,14 @@ class Allocator(AsyncVerbs):
             self._begin_with(opened, joined, arms if isinstance(arms, Mapping) else {})
 
     @classmethod
-    def open(cls, store: str | Path | Store, arms: Mapping[str, Arm | Callable[..., Any]] | None = None) -> Self:
+    def open(
+        cls,
+        store: str | Path | Store,
+        arms: Mapping[str, Arm | Callable[..., Any]] | None = None,
+        on_tell: Listener | Sequence[Listener] | None = None,
+    ) -> Self:
         """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
+        listeners = Listeners(on_tell)
         opened = open_store(store)
         with closed_on_error(opened):
             kept = opened.settings()
@@ -161,7 +171,7 @@ class Allocator(AsyncVerbs):
                 raise RisingBanditsError(f"{opened.name} does not exist.")
             allocator = cls.__new__(cls)
             settings = stored_settings(opened.name, kept)
-            allocator.memory = settings.memory
+            allocator.memory, allocator._listeners = settings.memory, listeners
             opened.durability = settings.durability
             allocator._begin_with(opened, Joined(settings, None), arms or {})
         return allocator
@@ -210,10 +220,12 @@ class Allocator(AsyncVerbs):
         reward = self.check_reward(reward)
         if cost is not None:
             cost = check_finite("cost", cost, minimum=0.0)
-        counts = self._session.tell(pull, reward, cost)
+        told = self._session.tell(pull, reward, cost)
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("tell: %s, reward %g%s", pull, reward, "" if counts else ", which was known")
-        return counts
+            log.debug("tell: %s, reward %g%s", pull, reward, "" if told else ", which was known")
+        if told is not None and self._listeners.all:
+            self._listeners.call(told)
+        return told is not None
 
     def check_reward(self, value: Any) -> float:
         """``value`` as `tell` would take it; complains about what is no reward."""

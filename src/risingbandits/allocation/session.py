@@ -20,6 +20,7 @@ from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.extension import FAILED
 from risingbandits.allocation.forks import follow_forks
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.listeners import Told, new_told
 from risingbandits.allocation.pull import Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
@@ -214,16 +215,16 @@ class Session:
             log.warning("the prior is %s; from here on arms are opened at random.", reason)
         return arm
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None) -> bool:
-        """Whether the reward counts; False if its (arm, n) is known."""
+    def tell(self, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
+        """What listeners hear if the reward counts; None if its (arm, n) is known."""
         return self._transact(lambda ledger: self._tell(ledger, pull, reward, cost))
 
-    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> bool:
+    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
         flight = ledger.countable(id)
         if flight is None:
             self._id(ledger, pull)
-            return False
+            return None
         if isinstance(pull, Pull) and (pull[1] != flight.arm.name or pull[2] != flight.n):
             self._id(ledger, pull)  # complains
         moment = self._now(ledger)
@@ -236,7 +237,7 @@ class Session:
         self._append(event)
         ledger.apply_tell(event, arm)
         self._asked.pop(id, None)
-        return True
+        return new_told((arm.name, flight.n, reward, cost, ledger.told, ledger.spent, arm.settings))
 
     def _seconds_since(self, flight: Flight, moment: float) -> float:
         """How long a pull took: by one clock if it was asked for here, else by the times of the events."""

@@ -1,0 +1,143 @@
+"""Listeners: functions that hear of every pull that counts, such as loggers; they decide nothing and can spoil nothing.
+
+A listener is called in the process that told, after the tell is kept in the store. So it is called at most once for a
+pull: what is told twice counts once, and a run that is resumed does not repeat what was heard before. A process that is
+killed between the two takes that one call with it; `retell` makes it good from the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
+from risingbandits.allocation.budget import ExactSum
+from risingbandits.allocation.stores.reader import open_reader
+
+log = logging.getLogger("risingbandits")
+
+
+class Told(NamedTuple):
+    """A pull that counts, as a listener hears of it.
+
+    Examples
+    --------
+    >>> Told("svm", n=3, reward=0.8, cost=1.0, told=7, spent=7.0).arm
+    'svm'
+    """
+
+    arm: str
+    n: int  #: the arm's how many-th pull it is
+    reward: float  #: as it was told, a loss where direction="minimize"
+    cost: float
+    told: int  #: pulls of all arms that count, with this one
+    spent: float  #: of the budget, with this one: pulls, cost or seconds
+    settings: Mapping[str, Any] = {}  #: what the arm is, where that is known
+
+
+Listener = Callable[[Told], object]
+
+#: ``new_told((arm, n, ...))`` with all seven fields: half the time of ``Told(...)``.
+new_told: Callable[[tuple[Any, ...]], Told] = partial(tuple.__new__, Told)
+
+
+class Listeners:
+    """What an allocator was given as ``on_tell``: called one at a time, whatever threads tell.
+
+    Parameters
+    ----------
+    given : callable, sequence of callables, or None
+        Each is called with a `Told`.
+
+    Notes
+    -----
+    One that raises an exception is named in a warning, once; the pull counts all the same, and it is called again for
+    the next one.
+
+    Examples
+    --------
+    >>> heard = []
+    >>> Listeners(heard.append).call(Told("a", 1, 0.5, 1.0, 1, 1.0))
+    >>> heard[0].reward
+    0.5
+    """
+
+    def __init__(self, given: Listener | Sequence[Listener] | None = None) -> None:
+        self.all: list[Listener] = check_listeners(given)
+        self._failed: set[int] = set()  # listeners that were complained about, by their place
+        self._pid, self._lock = os.getpid(), threading.RLock()
+
+    def call(self, told: Told) -> None:
+        """Let all hear of a pull that is in the store."""
+        if os.getpid() != self._pid:  # a fork: the parent's lock may be held by a thread that is not here
+            self._pid, self._lock = os.getpid(), threading.RLock()
+        with self._lock:
+            for place, listener in enumerate(self.all):
+                try:
+                    listener(told)
+                except Exception as error:
+                    self._complain(place, told, error)
+
+    def _complain(self, place: int, told: Told, error: Exception) -> None:
+        log.debug("a listener, pull %d of %s", told.n, told.arm, exc_info=True)
+        if place not in self._failed:
+            self._failed.add(place)
+            what = getattr(self.all[place], "__qualname__", type(self.all[place]).__qualname__)
+            log.warning(
+                "on_tell: %s failed with %s: %s; pull %d of %s counts all the same, and this is not said again.",
+                what,
+                type(error).__name__,
+                " ".join(str(error).split()),
+                told.n,
+                told.arm,
+            )
+
+
+def check_listeners(given: Any) -> list[Listener]:
+    """The listeners in what ``on_tell`` may be.
+
+    >>> check_listeners("tensorboard")
+    Traceback (most recent call last):
+        ...
+    risingbandits.RisingBanditsError: on_tell must be a function of what was told, or several, got 'tensorboard'.
+    """
+    found = [] if given is None else [given] if callable(given) else given
+    if isinstance(found, str) or not isinstance(found, Sequence) or not all(callable(one) for one in found):
+        raise RisingBanditsError(f"on_tell must be a function of what was told, or several, got {shown(given)}.")
+    return list(found)
+
+
+def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int = 0) -> int:
+    """Let listeners hear what a store holds, in its order; how many pulls count in it.
+
+    For runs whose tells nobody heard, as those of plans, and for the last tell of a process that was killed.
+
+    Parameters
+    ----------
+    store : path or "postgresql://..."
+        It is only read, and may be at work.
+    on_tell : callable, or sequence of callables
+        As of `Allocator`; but what one raises is raised here.
+    after : int
+        Pulls that count and were heard before, ``Told.told`` of the last one: they are passed over.
+    """
+    listeners = check_listeners(on_tell)
+    check_positive_int("after", after, minimum=0)
+    with open_reader(store) as reader:
+        ledger = reader.ledger()
+        in_pulls, costs, number = ledger.settings.budget.pulls is not None, ExactSum(), 0
+        for event in reader.events(limit=ledger.last_id):  # what was told meanwhile is heard by whoever told it
+            if event.kind == "tell":
+                number += 1
+                costs.add(event.cost or 0.0)
+                if number > after:
+                    spent = number if in_pulls else costs.value
+                    rest = (event.reward, event.cost, number, spent, ledger.arm(event.arm).settings)
+                    for listener in listeners:
+                        listener(new_told((event.arm, event.n, *rest)))
+    return number
