@@ -38,7 +38,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # settings below hold functions, which Sphinx cannot keep between builds
 
 # The arms of these are described without them: `make docs` needs no framework.
-_frameworks = ("torch", "lightning", "transformers", "keras", "xgboost", "lightgbm", "catboost")
+_frameworks = ("torch", "lightning", "transformers", "keras", "xgboost", "lightgbm", "catboost", "mlflow", "wandb")
 autodoc_mock_imports = [name for name in _frameworks if find_spec(name) is None]
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"

@@ -9,6 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from risingbandits.integrations.frameworks.mlflow_listener import MlflowListener
+    from risingbandits.integrations.frameworks.tensorboard_listener import TensorBoardListener
+    from risingbandits.integrations.frameworks.wandb_listener import WandbListener
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
     from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from risingbandits.integrations.sklearn_selector import RisingSelector
 
 __all__ = [
+    "MlflowListener",
     "OptunaArms",
     "PartialFitArm",
     "RisingClassifier",
@@ -24,11 +28,16 @@ __all__ = [
     "RisingSelector",
     "RiverPolicy",
     "StudyArm",
+    "TensorBoardListener",
     "TrialArm",
+    "WandbListener",
     "WarmStartArm",
 ]
 
 _MODULES = {
+    "frameworks.mlflow_listener": ("MlflowListener",),
+    "frameworks.tensorboard_listener": ("TensorBoardListener",),
+    "frameworks.wandb_listener": ("WandbListener",),
     "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
     "ray_tune": ("RisingScheduler",),
     "river": ("RisingClassifier", "RisingRegressor", "RiverPolicy"),
