@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import open_store
 from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.testing import check_arm, check_store
+from risingbandits.testing import check_arm, check_failing_arm, check_killed_arm, check_store
 
 
 def test_our_stores_pass(tmp_path: Path) -> None:
@@ -114,3 +115,73 @@ def test_arms() -> None:
     for arm, said in wrong:
         with pytest.raises(AssertionError, match=said):
             check_arm(arm)
+
+
+class Careless(Learner):
+    """Takes any file for a checkpoint."""
+
+    def load(self, path: Path) -> None:
+        if path.exists() and path.read_bytes() != b"no checkpoint":
+            super().load(path)
+
+
+class HalfLoaded(Learner):
+    """Forgets all before it looks at a checkpoint."""
+
+    def load(self, path: Path) -> None:
+        self.__init__()  # type: ignore[misc]
+        super().load(path)
+
+
+class Wordy(Learner):
+    def load(self, path: Path) -> None:
+        try:
+            super().load(path)
+        except Exception as error:
+            raise ValueError(f"it cannot be loaded:\n{error}") from None
+
+
+class Diverging(Learner):
+    """Whose third pull is none."""
+
+    def pull(self, pull: object) -> float:
+        return super().pull(pull) if self.count < 2 else float("nan")
+
+
+class Loss(Learner):
+    direction = "minimize"
+
+
+def test_arms_and_checkpoints_that_are_none() -> None:
+    for arm, said in (
+        (Careless, "load\\(path\\) of a missing checkpoint must raise"),
+        (HalfLoaded, "pull 2 gave"),
+        (Wordy, "must say why in one line"),
+    ):
+        with pytest.raises(AssertionError, match=said):
+            check_arm(arm)
+
+
+def test_arms_that_are_killed() -> None:
+    check_killed_arm(Learner, pulls=3)
+    with pytest.raises(AssertionError, match="pull 2 of an arm that was killed in a pull 2 gave"):
+        check_killed_arm(WithoutMomentum, pulls=3)
+    with pytest.raises(AssertionError, match="make must be importable"):
+        check_killed_arm(lambda: Learner())
+
+
+def test_arms_that_fail() -> None:
+    assert "must be a finite number" in check_failing_arm(Diverging, good_pulls=2)
+    with pytest.raises(AssertionError, match="2 pulls count, not 1"):
+        check_failing_arm(Diverging, good_pulls=1)
+
+
+def test_arms_that_go_the_other_way() -> None:
+    check_arm(Loss)
+    sentence = "direction must be 'minimize', which is that of arm 'a', got 'maximize'."
+    with pytest.raises(RisingBanditsError, match=sentence):
+        Allocator({"a": Loss()}, 2).run(progress=False)
+    allocator = Allocator({"a": Loss}, 2)  # known when it is made
+    with pytest.raises(RisingBanditsError, match=sentence):
+        allocator.run(progress=False)
+    Allocator({"a": Loss}, 2, direction="minimize").run(progress=False)

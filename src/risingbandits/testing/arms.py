@@ -30,7 +30,9 @@ def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -
 
     Checked are: rewards and costs that are finite numbers, the same rewards from two arms that were made alike, and,
     where the arm has ``save`` and ``load``, that an arm which is saved after any pull and loaded by a new one goes on
-    as if nothing had happened, that ``save`` leaves the arm as it was, and that ``load`` replaces all that was learnt.
+    as if nothing had happened, that ``save`` leaves the arm as it was, that ``load`` replaces all that was learnt, and
+    that ``load`` of a checkpoint which is not there or damaged raises, in one line, and leaves the arm as it was.
+    `check_killed_arm` and `check_failing_arm` test what a crash and a failure leave behind.
 
     Parameters
     ----------
@@ -54,6 +56,7 @@ def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -
     with tempfile.TemporaryDirectory() as folder:
         for paused in range(1, pulls):
             _check_pause(make, rewards, paused, Path(folder) / f"after-{paused}", tolerance)
+        _check_bad_checkpoints(make, rewards, Path(folder), tolerance)
 
 
 def _check_pause(make: Callable[[], Any], rewards: list[float], paused: int, path: Path, tolerance: float) -> None:
@@ -68,6 +71,25 @@ def _check_pause(make: Callable[[], Any], rewards: list[float], paused: int, pat
     for n in range(paused + 1, len(rewards) + 1):
         _same(_pulled(arm, n), rewards[n - 1], tolerance, f"pull {n} after save at {paused}")
         _same(_pulled(resumed, n), rewards[n - 1], tolerance, f"pull {n} after load of the state after {paused}")
+
+
+def _check_bad_checkpoints(make: Callable[[], Any], rewards: list[float], folder: Path, tolerance: float) -> None:
+    damaged = folder / "damaged"
+    damaged.write_bytes(b"no checkpoint")
+    arm: Any = as_arm(make())
+    for n, (path, kind) in enumerate(((folder / "nowhere", "missing"), (damaged, "damaged")), start=1):
+        _same(_pulled(arm, n), rewards[n - 1], tolerance, f"pull {n}")
+        try:
+            arm.load(path)
+        except Exception as error:
+            said = str(error).strip()
+        else:
+            raise AssertionError(f"load(path) of a {kind} checkpoint must raise an exception.")
+        assert len(said.splitlines()) == 1, (
+            f"load(path) of a {kind} checkpoint must say why in one line, said {said!r}."
+        )
+    if len(rewards) > 2:
+        _same(_pulled(arm, 3), rewards[2], tolerance, "pull 3 after checkpoints that could not be loaded")
 
 
 def _pulled(arm: Arm, n: int) -> float:

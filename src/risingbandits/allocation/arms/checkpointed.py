@@ -125,6 +125,8 @@ class Checkpointed:
         Whether a pull without a cost costs the seconds that it took.
     make : bool, optional
         Whether ``arm`` makes the learner; by default as it looks.
+    direction : str, optional
+        The allocator's; an arm that says of its rewards that they go the other way is refused.
 
     Notes
     -----
@@ -164,8 +166,9 @@ class Checkpointed:
         flush: bool = False,
         timed: bool = False,
         make: bool | None = None,
+        direction: str | None = None,
     ) -> None:
-        self.name, self.given = name, arm
+        self.name, self.given, self.direction = name, arm, direction
         self.every = None if every is None else check_positive_int("checkpoint_every", every)
         self.seconds = None if seconds is None else check_finite("checkpoint_seconds", seconds, minimum=0.0)
         self.trained = check_positive_int("trained", trained, minimum=0)
@@ -193,6 +196,7 @@ class Checkpointed:
             trained=len(settings.warm_start.get(name, ())),
             flush=settings.durability == "power",
             timed=settings.budget.seconds is not None,
+            direction=settings.direction,
         )
 
     @property
@@ -281,6 +285,11 @@ class Checkpointed:
         return Outcome(answer.reward if isinstance(answer, Outcome) else answer, seconds)
 
     def _take(self, arm: Any) -> None:
+        said = getattr(arm, "direction", None)
+        if isinstance(said, str) and self.direction not in (None, said):
+            raise RisingBanditsError(
+                f"direction must be {said!r}, which is that of arm {self.name!r}, got {self.direction!r}."
+            )
         self._arm = as_arm(arm)
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))
