@@ -17,6 +17,7 @@ import risingbandits.integrations as adapters
         ("sklearn", "PartialFitArm", "scikit-learn is needed for PartialFitArm"),
         ("sklearn", "RisingSelector", "scikit-learn is needed for RisingSelector"),
         ("optuna", "OptunaArms", "Optuna is needed for OptunaArms"),
+        ("torch", "TorchArm", "PyTorch is needed for TorchArm"),
     ],
 )
 def test_a_missing_library_is_named(library: str, name: str, sentence: str) -> None:

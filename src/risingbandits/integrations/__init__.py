@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from risingbandits.integrations.frameworks.mlflow_listener import MlflowListener
     from risingbandits.integrations.frameworks.tensorboard_listener import TensorBoardListener
+    from risingbandits.integrations.frameworks.torch import TorchArm
     from risingbandits.integrations.frameworks.wandb_listener import WandbListener
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
@@ -29,6 +30,7 @@ __all__ = [
     "RiverPolicy",
     "StudyArm",
     "TensorBoardListener",
+    "TorchArm",
     "TrialArm",
     "WandbListener",
     "WarmStartArm",
@@ -38,6 +40,7 @@ _MODULES = {
     "frameworks.mlflow_listener": ("MlflowListener",),
     "frameworks.tensorboard_listener": ("TensorBoardListener",),
     "frameworks.wandb_listener": ("WandbListener",),
+    "frameworks.torch": ("TorchArm",),
     "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
     "ray_tune": ("RisingScheduler",),
     "river": ("RisingClassifier", "RisingRegressor", "RiverPolicy"),

@@ -1,0 +1,109 @@
+"""What the arms of all frameworks share: a pull, its metric, its cost, and a word about schedules."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.pull import Pull
+from risingbandits.integrations.frameworks._randomness import Randomness
+
+DIRECTIONS = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's word for it, and the allocator's
+
+
+class TrainingArm(ABC):
+    """A training loop of which a pull is a piece. Subclasses train, and say what that gave."""
+
+    def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
+        self.metric = metric
+        self.direction = check_choice("direction", direction, DIRECTIONS.values())
+        if cost is not None and not callable(cost):
+            check_choice("cost", cost, ("seconds", *costs))
+        self.cost = cost
+        self.pulls = 0
+        self._randomness = Randomness(check_positive_int("seed", seed, minimum=0))
+        self._spent = 0.0  # of what ``cost`` counts, in this pull
+
+    def pull(self, pull: Pull) -> Outcome:
+        """Train a piece further and evaluate."""
+        self._spent = 0.0
+        started = time.perf_counter()
+        with self._randomness.inside():
+            results = self._trained_further(pull)
+        seconds = time.perf_counter() - started
+        reward = reward_of(results, self.metric, pull.arm)
+        self.pulls += 1
+        if self.cost is None:
+            return Outcome(reward)
+        return Outcome(reward, seconds if self.cost == "seconds" else float(self._spent))
+
+    @abstractmethod
+    def _trained_further(self, pull: Pull) -> Any:
+        """Train; then a number, or numbers by their names."""
+
+
+def reward_of(results: Any, metric: str | None, arm: str) -> float:
+    """The number among ``results`` that ``metric`` names, if it is a finite one.
+
+    >>> reward_of({"loss": 0.5, "accuracy": 0.75}, "accuracy", "a")
+    0.75
+    >>> reward_of({"loss": 0.5, "accuracy": 0.75}, "acuracy", "a")
+    Traceback (most recent call last):
+        ...
+    risingbandits.RisingBanditsError: metric must be one of loss, accuracy; got 'acuracy', did you mean 'accuracy'?
+    """
+    if isinstance(results, Mapping):
+        if not results:
+            raise RisingBanditsError(f"metric {metric!r} of arm {arm!r} is not there: its evaluation gave nothing.")
+        if metric is None and len(results) == 1:
+            metric = next(iter(results))
+        value = results[check_choice("metric", metric, results)]
+    else:
+        value = results
+    named = metric or "the evaluation"
+    if not isinstance(value, Real):
+        try:
+            value = value.item()
+        except (AttributeError, RuntimeError, ValueError, TypeError):
+            raise RisingBanditsError(f"{named} of arm {arm!r} must be a number, got {shown(value)}.") from None
+    if not math.isfinite(value):
+        raise RisingBanditsError(
+            f"{named} of arm {arm!r} is {value}, so this pull does not count: try a smaller learning rate, or retire "
+            "the arm."
+        )
+    return float(value)
+
+
+def check_loss(loss: float, arm: str) -> None:
+    """Complain about a training loss that is no finite number."""
+    if not math.isfinite(loss):
+        raise RisingBanditsError(
+            f"the training loss of arm {arm!r} is {loss}, so this pull does not count: try a smaller learning rate, "
+            "or retire the arm."
+        )
+
+
+def warn_of_schedule(schedule: str) -> None:
+    """Say that a schedule knows where training is to end."""
+    warnings.warn(
+        f"{schedule} is bound to a planned length, so that the rewards of this arm depend on where its plan ends and "
+        "not on its pulls alone: use a constant rate, one that stays constant after its warm-up, or a schedule-free "
+        "optimiser (docs/training-loops.md).",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def not_a_checkpoint(path: Any, arm: str, error: Exception) -> RisingBanditsError:
+    """The complaint about a checkpoint that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return RisingBanditsError(f"{path} does not exist.")
+    said = str(error).strip().splitlines() or [""]
+    return RisingBanditsError(f"{path} is no checkpoint of this {arm} ({type(error).__name__}: {said[0][:200]}).")
