@@ -9,10 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from risingbandits.integrations.frameworks.catboost import CatBoostArm
+    from risingbandits.integrations.frameworks.lightgbm import LightGBMArm
     from risingbandits.integrations.frameworks.mlflow_listener import MlflowListener
     from risingbandits.integrations.frameworks.tensorboard_listener import TensorBoardListener
     from risingbandits.integrations.frameworks.torch import TorchArm
     from risingbandits.integrations.frameworks.wandb_listener import WandbListener
+    from risingbandits.integrations.frameworks.xgboost import XGBoostArm
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
     from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from risingbandits.integrations.sklearn_selector import RisingSelector
 
 __all__ = [
+    "CatBoostArm",
+    "LightGBMArm",
     "MlflowListener",
     "OptunaArms",
     "PartialFitArm",
@@ -34,12 +39,16 @@ __all__ = [
     "TrialArm",
     "WandbListener",
     "WarmStartArm",
+    "XGBoostArm",
 ]
 
 _MODULES = {
+    "frameworks.catboost": ("CatBoostArm",),
+    "frameworks.lightgbm": ("LightGBMArm",),
     "frameworks.mlflow_listener": ("MlflowListener",),
     "frameworks.tensorboard_listener": ("TensorBoardListener",),
     "frameworks.wandb_listener": ("WandbListener",),
+    "frameworks.xgboost": ("XGBoostArm",),
     "frameworks.torch": ("TorchArm",),
     "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
     "ray_tune": ("RisingScheduler",),

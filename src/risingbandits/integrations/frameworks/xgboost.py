@@ -1,0 +1,87 @@
+"""XGBoost as an arm: `XGBoostArm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from risingbandits._core.errors import RisingBanditsError, missing, shown
+from risingbandits.integrations.frameworks._boosting import BoostingArm
+
+try:
+    import xgboost
+except ImportError:
+    raise missing("XGBoost", "XGBoostArm", "xgboost") from None
+
+_MAXIMISED = ("auc", "aucpr", "map", "ndcg", "pre")
+
+
+class XGBoostArm(BoostingArm):
+    """``xgboost.train`` in pieces: a pull is ``rounds`` more, evaluated on ``valid`` when they are done.
+
+    Without sampling the model after n pulls is, bit for bit, that of one call of ``xgboost.train`` with as many rounds.
+    With ``subsample``, ``colsample_*`` or DART it draws otherwise than one call would, because models do not hold the
+    state of random numbers; but pull n is always the same, interrupted or not, with as many threads.
+
+    Parameters
+    ----------
+    params : mapping
+        As for ``xgboost.train``; its ``seed`` is not used.
+    train, valid : xgboost.DMatrix
+        To learn from, and to be judged by. Arms that share ``train`` in threads take turns.
+    rounds : int
+        Of boosting in a pull.
+    metric : str, optional
+        A metric of XGBoost, "merror"; None is the ``eval_metric`` of ``params``, or that of the objective.
+    score : callable ``score(booster, valid)``, optional
+        Instead of a metric.
+    direction : {"maximize", "minimize"}, optional
+        None goes by the metric; a score is maximised.
+    cost : None, "seconds", "samples" or "rounds"
+        What a pull reports as its cost; samples are rows times rounds. None leaves it to the allocator's budget.
+    seed : int
+        Of all that is drawn.
+
+    Examples
+    --------
+    >>> from risingbandits import Pull
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> train, valid = xgboost.DMatrix(X[::2], label=y[::2]), xgboost.DMatrix(X[1::2], label=y[1::2])
+    >>> arm = XGBoostArm({"objective": "binary:logistic", "max_depth": 2}, train, valid, rounds=3, metric="logloss")
+    >>> rewards = [arm.pull(Pull(n, "trees", n)).reward for n in (1, 2, 3)]
+    >>> rewards[0] > rewards[1] > rewards[2], arm.direction, arm.model.num_boosted_rounds()
+    (True, 'minimize', 9)
+    """
+
+    library, model_file = "XGBoost", "model.ubj"
+    _error = xgboost.core.XGBoostError
+
+    def _check_data(self) -> None:
+        for name, data in (("train", self.train), ("valid", self.valid)):
+            if not isinstance(data, xgboost.DMatrix):
+                raise RisingBanditsError(f"{name} must be an xgboost.DMatrix, got {shown(data)}.")
+
+    def _rows(self) -> int:
+        return int(self.train.num_row())
+
+    def _more_is_better(self, metric: str | None) -> bool:
+        if metric is None:
+            given = self.params.get("eval_metric", "")
+            metric = str(given[0] if isinstance(given, list | tuple) and given else given)
+        return metric.partition("@")[0].rstrip("-") in _MAXIMISED
+
+    def _boosted(self, model: Any, seed: int, evaluate: bool) -> tuple[Any, Any]:
+        params = {**self.params, "seed": seed} | ({} if self.metric is None else {"eval_metric": self.metric})
+        model = xgboost.train(params, self.train, self.rounds, xgb_model=model)
+        if not evaluate or self.score is not None:
+            return model, None
+        # "[0]\tvalid-merror:0.05000000000000000\tvalid-mlogloss:..."
+        said = model.eval_set([(self.valid, "valid")], model.num_boosted_rounds()).split("\t")[1:]
+        pairs = [part.removeprefix("valid-").rpartition(":") for part in said]
+        return model, {name: float(value) for name, _, value in pairs}
+
+    def _written(self, model: Any) -> bytes:
+        return bytes(model.save_raw("ubj"))
+
+    def _read(self, data: bytes) -> Any:
+        return xgboost.Booster(model_file=bytearray(data))
