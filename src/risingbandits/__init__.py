@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     )
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
+    from risingbandits.allocation.recordings import load_curves
     from risingbandits.policies import Policy, get_policy, policy_names, recommended_policy
-    from risingbandits.problems import RisingBandit, get_problem, load_curves, problem_names
+    from risingbandits.problems import RisingBandit, get_problem, problem_names
     from risingbandits.simulation import Result, simulate
+    from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "RisingBandit",
     "RisingBanditsError",
     "__version__",
+    "advise",
     "allocation",
     "arena",
     "get_policy",
@@ -95,9 +98,11 @@ _ROOMS = (
 _MODULES = {
     "_core.errors": ("RisingBanditsError",),
     "allocation": ("Allocator", "Budget", "NoArmFree", "Pull"),
+    "allocation.recordings": ("load_curves",),
     "policies": ("Policy", "get_policy", "policy_names", "recommended_policy"),
-    "problems": ("RisingBandit", "get_problem", "load_curves", "problem_names"),
+    "problems": ("RisingBandit", "get_problem", "problem_names"),
     "simulation": ("Result", "simulate"),
+    "simulation.advice": ("advise",),
     "simulation.replay": ("replay",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

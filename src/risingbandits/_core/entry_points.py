@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 
-from risingbandits._core.jit import compiled, instructions, interpreted, is_in_disk_cache
+from risingbandits._core.jit import compiled, instructions, interpreted, is_disabled, is_in_disk_cache
 
 _LOADING = 0.02  # seconds in plain Python before code that is in the disk cache is loaded
 _COMPILING = 0.001  # seconds that compiling takes for each instruction of byte code
@@ -70,7 +69,7 @@ class EntryPoint:
             with np.errstate(all="ignore"):
                 return self._slow(*arguments)
         except (ArithmeticError, ValueError):
-            if _is_disabled():
+            if is_disabled():
                 raise
         for part, content in zip(parts, before, strict=True):
             if isinstance(part, np.ndarray):
@@ -86,7 +85,7 @@ class EntryPoint:
         return self._spent + work >= self._price
 
     def _price_for(self, arguments: tuple[Any, ...]) -> float:
-        if _is_disabled():
+        if is_disabled():
             return math.inf
         if is_in_disk_cache(self._compiled(), arguments):
             return _LOADING
@@ -105,7 +104,3 @@ def _changeable(arguments: tuple[Any, ...]) -> Iterator[Any]:
             yield from _changeable(argument)
         elif isinstance(argument, np.ndarray | np.random.Generator):
             yield argument
-
-
-def _is_disabled() -> bool:
-    return bool(getattr(numba.config, "DISABLE_JIT", 0))

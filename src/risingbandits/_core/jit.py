@@ -42,6 +42,11 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 _UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+def is_disabled() -> bool:
+    """Whether everything runs in plain Python (NUMBA_DISABLE_JIT)."""
+    return bool(getattr(numba.config, "DISABLE_JIT", 0))
+
+
 def kernel(function: F) -> F:
     """Mark ``function`` as a kernel: compiled, inlined where it is called, without the interpreter's lock."""
     return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED, forceinline=True)(function))  # type: ignore[no-any-return]
@@ -191,11 +196,7 @@ def _is_kernel(value: Any) -> bool:
     """Compiled functions, and the package's own plain ones where compilation is disabled."""
     if hasattr(value, "py_func"):
         return True
-    return (
-        bool(getattr(numba.config, "DISABLE_JIT", 0))
-        and isinstance(value, types.FunctionType)
-        and hasattr(value, "__code__")
-    )
+    return is_disabled() and isinstance(value, types.FunctionType) and hasattr(value, "__code__")
 
 
 def _reachable(function: Any) -> list[tuple[types.FunctionType, str]]:

@@ -29,8 +29,32 @@ def read_recordings(paths: Paths) -> Recording:
     return found
 
 
-def read_curves(
+def load_curves(
     paths: Paths, metric: str | None = None, direction: str | None = None, step: float | None = None
 ) -> Curves:
-    """The curves of one metric in files and folders, with the direction and what had to be decided."""
+    """The learning curves in logs, whatever wrote them: of TensorBoard, MLflow, Ray Tune and others, CSV files, stores.
+
+    Parameters
+    ----------
+    paths : path, or several
+        Files, which are known by their content, and folders, which are searched.
+    metric : str or None
+        Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
+    direction : {"maximize", "minimize"} or None
+        None is found by what the log says, by the metric's name, or by where most runs go.
+    step : float or None
+        Steps of the logs from one value to the next; None takes them as they are if they are the same in all runs, and
+        otherwise the widest usual distance.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name, best in (("small", 0.8), ("large", 0.6), ("huge", 0.5)):
+    ...         lines = [f"{n},{best + 1 / n}" for n in range(1, 21)]
+    ...         _ = Path(folder, f"{name} net.csv").write_text("\\n".join(["epoch,val_loss", *lines]))
+    ...     curves = load_curves(folder)
+    >>> curves.metric, curves.direction, curves.values["huge net"][-1].round(2).item()
+    ('val_loss', 'minimize', 0.55)
+    """
     return curves_of(read_recordings(paths), metric, direction, step)

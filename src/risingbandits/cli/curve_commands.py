@@ -17,11 +17,6 @@ from risingbandits.cli.shared_options import Objective
 if TYPE_CHECKING:
     from risingbandits.recorded import Curves
 
-# Compared by default: the recommended one, others of ours, and what others use for the same purpose.
-_DEFAULTS = {
-    "cumulative": "auto,open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
-    "best-arm": "auto,selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
-}
 _REPLAY_EPILOG = """\
 The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
 store; logs of other programs are read as well. Regret per pull: what the best single arm has beyond the policy. Final
@@ -120,16 +115,17 @@ def replay(
     from risingbandits.reports import replay_tables as tables
     from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay as play
+    from risingbandits.simulation.replay_inputs import COMPARED
 
-    check_choice("objective", objective, _DEFAULTS)
+    check_choice("objective", objective, COMPARED)
     found = curves_from([curves], metric, direction, step)
     outcome = play(
-        {name: values.tolist() for name, values in found.values.items()},
-        parse_policies(_DEFAULTS[objective] if policies is None else policies, objective),
+        found,
+        None if policies is None else parse_policies(policies, objective),
         _budget(found, budget, hours),
+        objective=objective,
         orders=orders,
         seed=seed,
-        direction=found.direction,
         reward_range=range_of(found, reward_range),
         sigma=sigma,
         max_arms=max_arms,
@@ -141,7 +137,7 @@ def replay(
         output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
         output.table(tables.outcome_table(outcome, objective), "policies")
         output.table(tables.spending_table(outcome), "arms")
-        advice = advise(outcome, objective, hours=found.hours, step=found.step, price=price)
+        advice = advise(outcome, price=price)
         output.say(str(advice), advice=asdict(advice))
         if out is not None:
             from risingbandits._core.files import write_whole
@@ -150,15 +146,15 @@ def replay(
             output.say(f"Every policy and order: {out}", written=out)
 
 
-def _budget(curves: Curves, budget: int | None, hours: float | None) -> int:
-    """The budget in pulls: as given, as many as the hours have room for, or a quarter of what is recorded."""
-    recorded = sum(len(values) for values in curves.values.values())
+def _budget(curves: Curves, budget: int | None, hours: float | None) -> int | None:
+    """The budget in pulls: as given, or as many as the hours have room for; None for the default."""
     if hours is None:
-        return max(1, recorded // 4) if budget is None else budget
+        return budget
     if budget is not None:
         raise RisingBanditsError(f"only one of budget and hours may be given, got {budget} and {hours:g}.")
     if not curves.hours:
         raise RisingBanditsError(f"hours needs curves with times, which these do not have, got {hours:g}.")
+    recorded = sum(len(values) for values in curves.values.values())
     each = sum(float(own[-1]) for own in curves.hours.values()) / recorded
     hours = check_finite("hours", hours, above=0.0)
     if each == 0.0 or hours < each:

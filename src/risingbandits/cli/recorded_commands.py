@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,9 +53,9 @@ def import_curves(
     as_json: Json = False,
 ) -> None:
     """Find the runs in logs, say what they are, and write their learning curves to a CSV file."""
-    from risingbandits._core.files import write_whole
     from risingbandits.allocation.recordings import read_recordings
     from risingbandits.recorded import curves_of
+    from risingbandits.recorded.curves import write_csv
 
     recording = read_recordings(paths)
     if metric is None and len(recording.metrics) > 1 and out is None:
@@ -74,7 +72,7 @@ def import_curves(
         if out is None:
             output.say("Name a file with -o to write the curves.")
             return
-        write_whole(out, _csv(curves).encode())
+        write_csv(curves, out)
         next_step = f"risingbandits replay {shlex.quote(str(out))}{_told(curves)}"
         output.say(f"Curves: {out}. Next: {next_step}", written=out)
 
@@ -121,16 +119,18 @@ def problem_from(
 
 def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
     """The range that is given, 0 to 1, or the least and greatest value, which is said."""
-    low = min(float(values.min()) for values in curves.values.values())
-    high = max(float(values.max()) for values in curves.values.values())
+    from risingbandits.simulation.replay_inputs import range_of as own_range
+
     if given is not None:
+        low = min(float(values.min()) for values in curves.values.values())
+        high = max(float(values.max()) for values in curves.values.values())
         return _range(given, low, high)
-    if low >= 0.0 and high <= 1.0:
-        return 0.0, 1.0
-    typer.echo(
-        f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
-    )
-    return low, high if high > low else low + 1.0
+    low, high = own_range(curves.values)
+    if (low, high) != (0.0, 1.0):
+        typer.echo(
+            f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
+        )
+    return low, high
 
 
 def _range(text: str, least: float, greatest: float) -> tuple[float, float]:
@@ -192,15 +192,6 @@ def curves_table(curves: Curves) -> TextTable:
         records.append({**record, "hours": float(curves.hours[run][-1]) if curves.hours else None})
     header = ("run", "values", "first", "last", "hours")
     return TextTable(header, rows, frozenset({1, 2, 3, 4}), curves.metric, records)
-
-
-def _csv(curves: Curves) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(curves.values)
-    for row in range(max(len(values) for values in curves.values.values())):
-        writer.writerow([repr(float(values[row])) if row < len(values) else "" for values in curves.values.values()])
-    return text.getvalue()
 
 
 def _told(curves: Curves) -> str:

@@ -10,7 +10,6 @@ reads (`Environment`). `get_problem` has the named problems of the literature; `
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.base import Curve, ShapeCheck
-from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import (
     ConstantCurve,
     Exponential,
@@ -46,7 +45,6 @@ __all__ = [
     "Tabulated",
     "exponential_problem",
     "get_problem",
-    "load_curves",
     "power_law_problem",
     "problem_description",
     "problem_names",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.files import flush, whole
 from risingbandits._core.types import Floats
 from risingbandits.recorded.runs import RecordedRun, Recording, Series, Value
 
@@ -24,6 +29,7 @@ _HIGH = {
 }  # fmt: skip
 _CLEAR = 0.8  # of the runs go one way: then the values say which way is good
 _MOST_STEPS = 1_000_000  # of a grid; more is a wrong step in a log
+_ROWS = 100  # that are written at a time
 _SAME = 1e-9  # relative difference of steps that are equal
 
 
@@ -84,9 +90,11 @@ def curves_of(
         notes.append(note)
     values, hours = {}, {}
     for arm, own in finite.items():
-        at = np.searchsorted(own.steps, grid * (1.0 + _SAME), side="right") - 1
-        at = at[(at >= 0) & (grid <= own.steps[-1] * (1.0 + _SAME))]
-        if not len(at):
+        at: Any = slice(None)
+        if own.steps is not grid:  # thousands of runs may share their steps
+            found = np.searchsorted(own.steps, grid * (1.0 + _SAME), side="right") - 1
+            at = found[(found >= 0) & (grid <= own.steps[-1] * (1.0 + _SAME))]
+        if not len(own.values[at]):
             notes.append(f"{arm} has no value on the grid of steps and is left out.")
             continue
         values[arm] = own.values[at]
@@ -96,6 +104,19 @@ def curves_of(
     timed = hours if len(hours) == len(values) else {}
     restarted = [arm for arm in recording.restarted if arm in values]
     return Curves(name, way, reason, values, step_of, timed, settings, notes, restarted)
+
+
+def write_csv(curves: Curves, path: Path) -> None:
+    """Write a column for each run and a row for each step of the grid, whole or not at all."""
+    columns = list(curves.values.values())
+    with whole(path) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(curves.values)
+            for start in range(0, max(map(len, columns)), _ROWS):
+                block = [values[start : start + _ROWS].tolist() for values in columns]
+                writer.writerows(zip_longest(*block, fillvalue=""))
+        flush(temporary)
 
 
 def choose_metric(recording: Recording, wanted: str | None) -> str:
@@ -182,7 +203,10 @@ def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, 
         if count < 1:
             raise RisingBanditsError(f"step must be at most {last:g}, the last step of the logs, got {step:g}.")
         return step * np.arange(1.0, count + 1.0), step, ""
-    if all(np.allclose(own.steps, longest[: len(own.steps)], rtol=_SAME, atol=0.0) for own in curves):
+    if all(
+        own.steps is longest or np.allclose(own.steps, longest[: len(own.steps)], rtol=_SAME, atol=0.0)
+        for own in curves
+    ):
         apart = np.diff(longest)
         even = len(apart) == 0 or np.allclose(apart, apart[0], rtol=1e-6)
         return longest, float(apart[0]) if len(apart) and even else (1.0 if even else math.nan), ""

@@ -11,12 +11,66 @@ import math
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.types import Floats, Ints
+from risingbandits.recorded.runs import Series
 
 _HEAD = 12  # bytes before a message: its length and the checksum of the length
+_PATIENCE = 4 << 20  # bytes that are read in plain Python before machine code takes over
 _FLOAT, _DOUBLE = 1, 2  # types of a tensor
-_LONGEST = 64 << 20  # bytes of a message with numbers; pictures and histograms are shorter, too
+LONGEST = 64 << 20  # bytes of a message with numbers; pictures and histograms are shorter, too
+
+
+class Scalars(NamedTuple):
+    """Numbers of a file in its order: the names of their tags, and of each number which one, step, value and time."""
+
+    names: list[str]
+    tag: Ints
+    steps: Floats
+    values: Floats
+    times: Floats
+
+
+class EventFiles:
+    """Reads event files: the first few megabytes in plain Python, all others in machine code.
+
+    Loading that, or even compiling it, would take longer than reading a few small files.
+    """
+
+    def __init__(self, patience: int = _PATIENCE) -> None:
+        self.patience = patience  # bytes
+
+    def read(self, path: Path) -> dict[str, Series]:
+        """The numbers of a file by tag, in the order in which they were written."""
+        self.patience -= path.stat().st_size
+        found = self._scanned(path) if self.patience < 0 else None
+        if found is None:
+            points: dict[str, list[tuple[float, float, float]]] = {}
+            for tag, step, value, time in scalars(path):
+                points.setdefault(tag, []).append((step, value, time))
+            return {tag: Series(*np.array(own).T) for tag, own in points.items()}
+        parts: dict[str, list[Series]] = {}
+        for block in found:
+            for number, name in enumerate(block.names):
+                own = slice(None) if len(block.names) == 1 else np.flatnonzero(block.tag == number)
+                parts.setdefault(name, []).append(Series(block.steps[own], block.values[own], block.times[own]))
+        return {
+            name: own[0] if len(own) == 1 else Series(*map(np.concatenate, zip(*own, strict=True)))
+            for name, own in parts.items()
+        }
+
+    def _scanned(self, path: Path) -> list[Scalars] | None:
+        from risingbandits._core.jit import is_disabled
+
+        if is_disabled():  # the same code in plain Python is slower than `scalars`
+            return None
+        from risingbandits.recorded.event_scan import scan
+
+        return scan(path)
 
 
 def is_event_file(head: bytes) -> bool:
@@ -34,7 +88,7 @@ def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
             if len(head) < _HEAD:
                 return
             (length,) = struct.unpack("<Q", head[:8])
-            if not is_event_file(head) or length > _LONGEST:
+            if not is_event_file(head) or length > LONGEST:
                 raise RisingBanditsError(f"{path} is damaged: byte {file.tell() - _HEAD} begins no record.")
             message = file.read(length + 4)
             if len(message) < length + 4:
@@ -141,13 +195,13 @@ def _table() -> list[int]:
     return table
 
 
-_TABLE = _table()
+CHECKSUMS = _table()
 
 
 def _crc(content: bytes) -> int:
     value = 0xFFFFFFFF
     for byte in content:
-        value = _TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
+        value = CHECKSUMS[(value ^ byte) & 0xFF] ^ (value >> 8)
     return value ^ 0xFFFFFFFF
 
 

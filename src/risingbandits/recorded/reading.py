@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.problems.csv_files import load_curves
+from risingbandits.problems.csv_files import curve_columns
 from risingbandits.recorded import tables, tracking
-from risingbandits.recorded.event_files import is_event_file, scalars
-from risingbandits.recorded.runs import Point, Recording
+from risingbandits.recorded.columns import csv_file
+from risingbandits.recorded.event_files import EventFiles, is_event_file
+from risingbandits.recorded.runs import Recording, Series
 
 _SQLITE, _PARQUET = b"SQLite format 3\0", b"PAR1"
 _STORE = {"settings", "events"}  # the tables of a store of ours
@@ -44,13 +47,13 @@ def read_runs(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     ('small net', ['loss', 'val_acc'], [0.5, 0.6])
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    into = Recording()
+    into, scanner = Recording(), EventFiles()
     for given in several:
         path = Path(given).expanduser()
         if path.is_dir():
-            _read_folder(path, into)
+            _read_folder(path, into, scanner)
         elif path.is_file():
-            if not _read_file(path, _name(path, path.parent), into):
+            if not _read_file(path, _name(path, path.parent), into, scanner):
                 raise RisingBanditsError(f"{path} {_UNKNOWN}.")
         else:
             raise RisingBanditsError(f"{path} does not exist.")
@@ -70,8 +73,8 @@ def is_store(path: Path) -> bool:
 def is_log(path: Path) -> bool:
     """Whether a CSV file is a log of another program, and not in one of the forms of this one."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            header, _ = tables.csv_rows(path, file.readline())
+        with csv_file(path) as file:
+            header = file.header
     except (OSError, UnicodeDecodeError, RisingBanditsError):
         return False
     ours = {"task", "arm", "step", "value"}
@@ -87,7 +90,7 @@ def _noted(into: Recording) -> Iterator[None]:
         into.notes.append(str(error))
 
 
-def _read_folder(root: Path, into: Recording) -> None:
+def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
     skipped = 0
     for folder, folders, files in os.walk(root):
         here = Path(folder)
@@ -108,76 +111,57 @@ def _read_folder(root: Path, into: Recording) -> None:
             if {"progress.csv", "result.json"} <= set(files) and name == "progress.csv":
                 continue  # Ray Tune writes both; result.json has more
             with _noted(into):
-                skipped += not _read_file(path, _name(path, root), into)
+                skipped += not _read_file(path, _name(path, root), into, scanner)
         if event_files:
             with _noted(into):
-                _add_event_files(here, event_files, _relative(here, root), into)
+                _add_event_files(here, event_files, _relative(here, root), into, scanner)
     if skipped:
         into.notes.append(
             f"{skipped} other file{'s' if skipped > 1 else ''} in {root} {'are' if skipped > 1 else 'is'} no log."
         )
 
 
-def _read_file(path: Path, name: str, into: Recording) -> bool:
+def _read_file(path: Path, name: str, into: Recording, scanner: EventFiles) -> bool:
     """Read a file, if it is a log."""
     head = _head(path)
     if head.startswith(_SQLITE):
         return _read_database(path, into)
     if head.startswith(_PARQUET):
-        rows = tables.parquet_rows(path)
-        tables.add_rows(path, name, "", rows, into)
+        tables.add_parquet(path, name, into)
         return True
     if is_event_file(head):
-        _add_event_files(path, [path], name if name != path.stem else path.parent.name, into)
+        _add_event_files(path, [path], name if name != path.stem else path.parent.name, into, scanner)
         return True
     if b"\0" in head:
         return False
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+            return _read_json(path, name, path.read_text(encoding="utf-8-sig"), into)
+        return _read_csv(path, name, into)
     except (OSError, UnicodeDecodeError):
         return False
-    return _read_text(path, name, text, into)
 
 
-def _read_text(path: Path, name: str, text: str, into: Recording) -> bool:
-    start = text.lstrip()[:1]
-    if start == "{":
-        return _read_json(path, name, text, into)
+def _read_csv(path: Path, name: str, into: Recording) -> bool:
     named = path.suffix.lower() == ".csv"
-    if not named and "\n" not in text.strip():
-        return False
-    header, rows = tables.csv_rows(path, text)
-    if not named and (len(header) < 2 or not rows):
-        return False
-    if {"task", "arm", "step", "value"} <= set(header):
-        return _read_long(path, header, rows, into)
-    if tables.is_log_table(header) and rows:
-        tables.add_csv(path, name, header, rows, into)
-        return True
+    with csv_file(path) as file:
+        if not named and (len(file.header) < 2 or file.empty):
+            return False
+        if {"task", "arm", "step", "value"} <= set(file.header):
+            tables.add_long(path, file, into)
+            return True
+        if tables.is_log_table(file.header) and not file.empty:
+            tables.add_csv(path, name, file, into)
+            return True
     try:
-        columns = load_curves(path)
+        columns = curve_columns(path)
     except RisingBanditsError:
         if named:
             raise
         return False
     for arm, values in columns.items():
-        points = [(float(pull), value, None) for pull, value in enumerate(values, start=1)]
-        into.add_points(arm, {"value": points}, source=path, kind="a column for each arm")
-    return True
-
-
-def _read_long(path: Path, header: list[str], rows: list[list[str]], into: Recording) -> bool:
-    """The long form of this package: task, arm, step, value; other columns are settings."""
-    kept = [{**dict(zip(header, row, strict=False))} for row in rows]
-    tasks = {row["task"] for row in kept}
-    for row in kept:
-        row["run"] = row["arm"] if len(tasks) == 1 else f"{row['task']}, {row['arm']}"
-        for column in header:
-            if column not in ("step", "value"):
-                cell = row.pop(column)
-                if column not in ("task", "arm"):
-                    row[f"config/{column}"] = cell
-    tables.add_rows(path, path.stem, "long form", kept, into)
+        written = {"value": Series(np.arange(1.0, len(values) + 1.0), values)}
+        into.add_series(arm, written, source=path, kind="a column for each arm")
     return True
 
 
@@ -210,13 +194,18 @@ def _read_database(path: Path, into: Recording) -> bool:
     return True
 
 
-def _add_event_files(source: Path, files: list[Path], name: str, into: Recording) -> None:
+def _add_event_files(source: Path, files: list[Path], name: str, into: Recording, scanner: EventFiles) -> None:
     """A run whose files follow each other by name: each begins with the time when it was opened."""
-    points: dict[str, list[Point]] = {}
+    parts: dict[str, list[Series]] = {}
     for path in files:
-        for tag, step, value, time in scalars(path):
-            points.setdefault(tag, []).append((step, value, time))
-    into.add_points(name, points, source=source, kind="TensorBoard")
+        for tag, written in scanner.read(path).items():
+            parts.setdefault(tag, []).append(written)
+    joined = {tag: own[0] if len(own) == 1 else _joined(own) for tag, own in parts.items()}
+    into.add_series(name, joined, source=source, kind="TensorBoard")
+
+
+def _joined(parts: list[Series]) -> Series:
+    return Series(*(np.concatenate(own) for own in zip(*parts, strict=True)))
 
 
 def _name(path: Path, root: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,6 +44,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     restarted: list[str] = field(default_factory=list)  #: runs that wrote some steps again
     _names: set[str] = field(default_factory=set, repr=False)  # of the runs, so that thousands are added quickly
+    _steps: Floats = field(default_factory=lambda: np.empty(0), repr=False)  # of the metric that was added last
 
     def add(self, run: RecordedRun) -> None:
         """Take in a run; a name that there is already gets a number."""
@@ -72,15 +72,39 @@ class Recording:
         direction: str | None = None,
     ) -> None:
         """Take in a run by the points of its metrics, in the order in which they were written."""
-        made = {metric: series(own) for metric, own in points.items()}
-        if not all(np.isfinite(one.steps).all() for one, _ in made.values()):
-            raise RisingBanditsError(f"{source} must have steps that are finite numbers, {name} has others.")
-        again = max((rewritten for _, rewritten in made.values()), default=0)
+        written = {metric: series_of(own) for metric, own in points.items()}
+        self.add_series(name, written, settings, source=source, kind=kind, direction=direction)
+
+    def add_series(
+        self,
+        name: str,
+        written: Mapping[str, Series],
+        settings: Mapping[str, Value] | None = None,
+        *,
+        source: Path,
+        kind: str,
+        direction: str | None = None,
+    ) -> None:
+        """Take in a run by its metrics as they were written, with steps that may go back."""
+        metrics, again = {}, 0
+        for metric, own in written.items():
+            if not len(own.steps):
+                continue
+            if not np.isfinite(own.steps).all():
+                raise RisingBanditsError(f"{source} must have steps that are finite numbers, {name} has others.")
+            one, rewritten = without_rewritten(own)
+            again = max(again, rewritten)
+            metrics[metric] = one._replace(steps=self._shared(one.steps))
         if again:
             self.notes.append(f"{name} went back by {again} values, as after a restart; what it wrote last counts.")
             self.restarted.append(name)
-        metrics = {metric: one for metric, (one, _) in made.items() if len(one.steps)}
         self.add(RecordedRun(name, metrics, settings or {}, str(source), kind, direction))
+
+    def _shared(self, steps: Floats) -> Floats:
+        """The steps of the run before where they are the same, so that thousands of runs keep them once."""
+        if not np.array_equal(steps, self._steps):
+            self._steps = steps
+        return self._steps
 
     @property
     def metrics(self) -> list[str]:
@@ -92,28 +116,30 @@ class Recording:
         return sorted(counts, key=lambda metric: -counts[metric])
 
 
-def series(points: Iterable[Point]) -> tuple[Series, int]:
-    """Points of (step, value, seconds) in the order in which they were written, and how many were written over.
+def series_of(points: Iterable[Point]) -> Series:
+    """Points of (step, value, seconds) as arrays; without a clock where one of them has no seconds."""
+    listed = list(points)
+    steps = np.array([step for step, _, _ in listed], dtype=float)
+    values = np.array([value for _, value, _ in listed], dtype=float)
+    clock = [seconds for _, _, seconds in listed if seconds is not None]
+    timed = bool(clock) and len(clock) == len(listed)
+    return Series(steps, values, np.array(clock, dtype=float) if timed else None)
 
-    A run that was resumed from a checkpoint writes some steps again; what it wrote last is what it went on with.
 
-    >>> found, again = series([(1, 0.3, None), (2, 0.4, None), (3, 0.1, None), (2, 0.5, None)])
+def without_rewritten(written: Series) -> tuple[Series, int]:
+    """A series with steps that rise, and how many of its values were written over.
+
+    A run that was resumed from a checkpoint writes some steps again; what it wrote last is what it went on with. So a
+    value stays if all that were written after it have later steps.
+
+    >>> found, again = without_rewritten(series_of([(1, 0.3, None), (2, 0.4, None), (3, 0.1, None), (2, 0.5, None)]))
     >>> found.steps.tolist(), found.values.tolist(), again
     ([1.0, 2.0], [0.3, 0.5], 2)
     """
-    kept: dict[float, tuple[float, float | None]] = {}
-    again = 0
-    last = -math.inf
-    for step, value, seconds in points:
-        if step <= last:
-            later = [known for known in kept if known >= step]
-            again += len(later)
-            for known in later:
-                del kept[known]
-        kept[step] = (value, seconds)
-        last = step
-    steps = np.array(list(kept), dtype=float)
-    values = np.array([value for value, _ in kept.values()], dtype=float)
-    clock = [seconds for _, seconds in kept.values()]
-    timed = bool(clock) and all(seconds is not None for seconds in clock)
-    return Series(steps, values, np.array(clock, dtype=float) if timed else None), again
+    steps = written.steps
+    if len(steps) < 2 or bool((steps[1:] > steps[:-1]).all()):
+        return written, 0
+    least_after = np.minimum.accumulate(steps[::-1])[::-1][1:]
+    stays = np.append(steps[:-1] < least_after, True)
+    seconds = None if written.seconds is None else written.seconds[stays]
+    return Series(steps[stays], written.values[stays], seconds), int(len(steps) - stays.sum())

@@ -7,17 +7,27 @@ of Weights & Biases have a column for each run and metric; TensorBoard's have ju
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from risingbandits._core.errors import RisingBanditsError, missing, shown
-from risingbandits.recorded.runs import Point, Recording, Value
+from risingbandits.recorded.columns import (
+    Cells,
+    Columns,
+    CsvFile,
+    Numbers,
+    Roles,
+    blocks_of,
+    csv_blocks,
+    gather,
+    number_in,
+)
+from risingbandits.recorded.runs import Recording, Series, Value
 
 Row = Mapping[str, Any]
 
@@ -36,45 +46,25 @@ _NEVER = {
 _PAIR = re.compile(r"(?P<run>.+) - (?P<metric>[^-]+?)(?P<bound>__MIN|__MAX)?$")
 
 
-def csv_rows(path: Path, text: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the lines of a CSV file that are not empty; a semicolon or a tab may separate cells, too."""
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    try:
-        rows = [
-            row for row in csv.reader(io.StringIO(text), delimiter=separator, strict=True) if any(map(str.strip, row))
-        ]
-    except csv.Error as error:
-        raise RisingBanditsError(f"{path} is not a CSV file: {error}.") from error
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    return header, rows[1:]
-
-
 def is_log_table(header: Sequence[str]) -> bool:
     """Whether columns are those of a log, and not the names of arms."""
     return _step_column(header) is not None and len(header) > 1
 
 
-def add_csv(path: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[str]], into: Recording) -> None:
+def add_csv(path: Path, name: str, file: CsvFile, into: Recording) -> None:
     """The runs of a CSV file of a log."""
-    for number, row in enumerate(rows, start=2):
-        if len(row) > len(header) and any(cell.strip() for cell in row[len(header) :]):
-            raise RisingBanditsError(
-                f"{path}, line {number} has {len(row)} cells, but the header has {len(header)} names."
-            )
+    header = file.header
     step = _step_column(header)
     assert step is not None
     pairs = {column: match for column in header if (match := _PAIR.fullmatch(column))}
     if pairs and step not in pairs:
-        _add_export(path, step, pairs, [dict(zip(header, row, strict=False)) for row in rows], into)
+        _add_export(path, step, pairs, file, into)
         return
-    lowered = [column.lower() for column in header]
-    if sorted(lowered) == ["step", "value", "wall time"]:  # TensorBoard's export of one tag of one run
-        run, metric = _tensorboard_name(path, name)
-        named = [metric if column.lower() == "value" else column for column in header]
-        add_rows(path, run, "TensorBoard", [dict(zip(named, row, strict=False)) for row in rows], into)
-        return
-    add_rows(path, name, "", [dict(zip(header, row, strict=False)) for row in rows], into)
+    kind = ""
+    if sorted(column.lower() for column in header) == ["step", "value", "wall time"]:
+        name, metric = _tensorboard_name(path, name)  # TensorBoard's export of one tag of one run
+        header, kind = [metric if column.lower() == "value" else column for column in header], "TensorBoard"
+    add_table(path, name, kind, header, csv_blocks(path, file), into)
 
 
 def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
@@ -83,64 +73,98 @@ def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
     return (match["run"], match["tag"]) if match else (name, "value")
 
 
-def _add_export(
-    path: Path, step: str, pairs: Mapping[str, re.Match[str]], rows: Sequence[Row], into: Recording
-) -> None:
+def _add_export(path: Path, step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, into: Recording) -> None:
     """Weights & Biases' table of a chart: a column for each run, beside it the least and the greatest of the bin."""
-    found: dict[str, dict[str, list[Point]]] = {}
-    for column, match in pairs.items():
-        if match["bound"] or match["metric"].strip().lower() in _STEPS:
-            continue
-        points = found.setdefault(match["run"].strip(), {}).setdefault(match["metric"].strip(), [])
-        for row in rows:
-            value = number_in(row.get(column))
-            if value is not None:
-                points.append((_step(path, step, row), value, None))
+    wanted = [c for c, pair in pairs.items() if not pair["bound"] and pair["metric"].strip().lower() not in _STEPS]
+    roles = Roles(step, None, None, (), wanted)
+    columns = gather(csv_blocks(path, file), file.header, roles, "")
+    _check_steps(path, roles, columns)
+    found: dict[str, dict[str, Series]] = {}
+    for column in wanted:
+        own = found.setdefault(pairs[column]["run"].strip(), {})
+        own[pairs[column]["metric"].strip()] = _written(columns, roles, column, slice(None))
     for run, metrics in found.items():
-        into.add_points(run, metrics, source=path, kind="Weights & Biases")
+        into.add_series(run, metrics, source=path, kind="Weights & Biases")
 
 
-def add_rows(path: Path, name: str, kind: str, rows: Iterable[Row], into: Recording) -> None:
+def add_long(path: Path, file: CsvFile, into: Recording) -> None:
+    """The long form of this package: task, arm, step, value; other columns are settings."""
+    header = file.header
+    task, arm = header.index("task"), header.index("arm")
+    named: dict[str, tuple[str, str]] = {}
+
+    def blocks() -> Iterator[list[Sequence[Any]]]:
+        for block in csv_blocks(path, file):
+            for row in block:
+                named.setdefault(f"{row[task]}, {row[arm]}", (row[task], row[arm]))
+            yield [(f"{row[task]}, {row[arm]}", *row) for row in block]
+
+    roles = Roles("step", "run", None, [c for c in header if c not in ("task", "arm", "step", "value")], ["value"])
+    columns = gather(blocks(), ["run", *header], roles, path.stem)
+    if len({own for own, _ in named.values()}) == 1:
+        columns = columns._replace(runs=[named[run][1] for run in columns.runs])
+    _add_runs(path, "long form", roles, columns, into)
+
+
+def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording) -> None:
     """The runs in rows of a log, each of which maps columns to cells."""
-    rows = list(rows)
-    columns = list(dict.fromkeys(column for row in rows for column in row if column))
-    step = _step_column(columns)
-    if step is None:
-        raise RisingBanditsError(f"{path} must have a column that counts, such as step or epoch, got {shown(columns)}.")
-    run_column = next((c for wanted in _RUNS for c in columns if c.lower() == wanted), None)
-    clock = next((c for wanted in _CLOCKS for c in columns if c.lower() == wanted), None)
-    by_run: dict[str, list[Row]] = {}
-    for row in rows:
-        by_run.setdefault(str(row.get(run_column) or name) if run_column else name, []).append(row)
-    for run, own in by_run.items():
-        _add_run(path, run if len(by_run) > 1 or kind != "Ray Tune" else name, kind, own, step, run_column, clock, into)
+    header = list(dict.fromkeys(column for row in rows for column in row if column))
+    cells = ([row.get(column) for column in header] for row in rows)
+    add_table(path, name, kind, header, blocks_of(cells, len(header)), into)
 
 
-def _add_run(
-    path: Path,
-    name: str,
-    kind: str,
-    rows: Sequence[Row],
-    step: str,
-    run_column: str | None,
-    clock: str | None,
-    into: Recording,
+def add_table(
+    path: Path, name: str, kind: str, header: Sequence[str], blocks: Iterable[Sequence[Cells]], into: Recording
 ) -> None:
-    columns = list(dict.fromkeys(column for row in rows for column in row if column))
-    metrics: dict[str, list[Point]] = {}
-    settings: dict[str, Value] = {}
-    for column in columns:
-        if column in (step, run_column, clock) or column.lower() in (*_NEVER, *_STEPS, *_CLOCKS):
-            continue
-        if column.startswith("config/"):
-            settings[column.removeprefix("config/")] = _setting(rows[-1].get(column))
-            continue
-        for row in rows:
-            value = number_in(row.get(column))
-            if value is not None:
-                seconds = None if clock is None else number_in(row.get(clock))
-                metrics.setdefault(column, []).append((_step(path, step, row), value, seconds))
-    into.add_points(name, metrics, settings, source=path, kind=kind)
+    """The runs in a table of a log that comes in blocks of rows."""
+    step = _step_column(header)
+    if step is None:
+        raise RisingBanditsError(f"{path} must have a column that counts, such as step or epoch, got {shown(header)}.")
+    run_column = next((c for wanted in _RUNS for c in header if c.lower() == wanted), None)
+    clock = next((c for wanted in _CLOCKS for c in header if c.lower() == wanted), None)
+    others = [c for c in header if c and c not in (step, run_column, clock)]
+    settings = [column for column in others if column.startswith("config/")]
+    metrics = [c for c in others if c not in settings and c.lower() not in (*_NEVER, *_STEPS, *_CLOCKS)]
+    roles = Roles(step, run_column, clock, settings, list(dict.fromkeys(metrics)))
+    columns = gather(blocks, header, roles, name)
+    if kind == "Ray Tune" and len(columns.runs) == 1:
+        columns = columns._replace(runs=[name])
+    _add_runs(path, kind, roles, columns, into)
+
+
+def _add_runs(path: Path, kind: str, roles: Roles, columns: Columns, into: Recording) -> None:
+    _check_steps(path, roles, columns)
+    run_of = columns.run_of_row
+    if (run_of[1:] < run_of[:-1]).any():
+        order = np.argsort(run_of, kind="stable")
+        run_of = run_of[order]
+        columns = columns._replace(
+            numbers={c: Numbers(n[order], there[order]) for c, (n, there) in columns.numbers.items()}
+        )
+    bounds = np.searchsorted(run_of, np.arange(len(columns.runs) + 1))
+    for number, run in enumerate(columns.runs):
+        rows = slice(int(bounds[number]), int(bounds[number + 1]))
+        written = {metric: _written(columns, roles, metric, rows) for metric in roles.metrics}
+        given = {
+            column.removeprefix("config/"): _setting(cells.get(number)) for column, cells in columns.settings.items()
+        }
+        into.add_series(run, written, given, source=path, kind=kind)
+
+
+def _written(columns: Columns, roles: Roles, metric: str, rows: slice) -> Series:
+    """The values of a metric in some rows, without the cells that have none."""
+    values, there = columns.numbers[metric]
+    kept: Any = rows if there[rows].all() else np.arange(len(values))[rows][there[rows]]
+    clock = columns.numbers[roles.clock] if roles.clock else None
+    seconds = None if clock is None or not clock.there[kept].all() else clock.values[kept]
+    return Series(columns.numbers[roles.step].values[kept], values[kept], seconds)
+
+
+def _check_steps(path: Path, roles: Roles, columns: Columns) -> None:
+    """Every row that has a value of a metric must have a step."""
+    for row, cell in columns.odd_steps.items():
+        if any(columns.numbers[metric].there[row] for metric in roles.metrics):
+            raise RisingBanditsError(f"{path}, column {roles.step} must have numbers, got {shown(cell)}.")
 
 
 def json_lines(path: Path, text: str) -> list[Row]:
@@ -171,41 +195,29 @@ def flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def parquet_rows(path: Path) -> list[Row]:
-    """The rows of a Parquet file."""
+def add_parquet(path: Path, name: str, into: Recording) -> None:
+    """The runs of a Parquet file."""
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise missing("pyarrow", "Parquet files", "pandas") from error
+
+    def blocks() -> Iterator[list[Sequence[Any]]]:
+        for batch in file.iter_batches():
+            yield from blocks_of(zip(*(column.to_pylist() for column in batch.columns), strict=True), len(header))
+
     try:
-        rows: list[Row] = parquet.read_table(path).to_pylist()
+        file = parquet.ParquetFile(path)
+        header = [str(column) for column in file.schema_arrow.names]
+        add_table(path, name, "", header, blocks(), into)
+    except RisingBanditsError:
+        raise
     except Exception as error:  # whatever a damaged file makes it raise
         raise RisingBanditsError(f"{path} is no Parquet file that can be read ({type(error).__name__}).") from error
-    return rows
 
 
 def _step_column(header: Sequence[str]) -> str | None:
     return next((column for wanted in _STEPS for column in header if column.lower() == wanted), None)
-
-
-def _step(path: Path, column: str, row: Row) -> float:
-    step = number_in(row.get(column))
-    if step is None or not math.isfinite(step):
-        raise RisingBanditsError(f"{path}, column {column} must have numbers, got {shown(row.get(column))}.")
-    return step
-
-
-def number_in(cell: Any) -> float | None:
-    """A number, NaN included, which is what training that diverged has; None for anything else."""
-    if cell is None or isinstance(cell, bool):
-        return None
-    try:
-        if isinstance(cell, int | float):
-            return float(cell)
-        text = str(cell).strip()
-        return float(text) if text and "_" not in text else None
-    except (ValueError, OverflowError):  # a whole number may be too large
-        return None
 
 
 def _setting(cell: Any) -> Value:

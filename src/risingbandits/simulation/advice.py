@@ -94,7 +94,7 @@ class Advice:
 
 def advise(
     outcome: Replay,
-    objective: str = "best-arm",
+    objective: str | None = None,
     *,
     hours: Mapping[str, npt.ArrayLike] | None = None,
     step: float | None = None,
@@ -105,12 +105,12 @@ def advise(
     Parameters
     ----------
     outcome : Replay
-    objective : {"best-arm", "cumulative"}
-        What policies are compared by.
+    objective : {"best-arm", "cumulative"}, optional
+        What policies are compared by; by default that of the replay.
     hours : dict of name -> values, optional
-        Hours that each arm had taken when each of its values was recorded.
+        Hours that each arm had taken when each of its values was recorded; by default those of loaded curves.
     step : float, optional
-        Steps of training that a pull stands for.
+        Steps of training that a pull stands for; by default that of loaded curves.
     price : float, optional
         Of an hour; needs ``hours``.
 
@@ -126,7 +126,9 @@ def advise(
     that it would keep is within 1 % of the range of the best one.
     This is about these curves; the interval is one of orders, not of other tasks.
     """
-    check_choice("objective", objective, OBJECTIVES)
+    objective = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
+    hours = outcome.hours if hours is None else hours
+    step = outcome.step if step is None else step
     price = None if price is None else check_finite("price", price, minimum=0.0)
     if price is not None and not hours:
         raise RisingBanditsError(f"price needs hours, which curves without times do not have, got {shown(price)}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,19 +17,18 @@ import numpy.typing as npt
 
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import (
-    RisingBanditsError,
     check_choice,
     check_finite,
     check_positive_int,
-    check_range,
-    shown,
 )
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies import Policy
-from risingbandits.policies.base import DIRECTIONS, Kernels
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
+from risingbandits.simulation.replay_inputs import COMPARED, LoadedCurves, given_curves
 from risingbandits.simulation.run import Policies, labelled_policies
 
 if TYPE_CHECKING:
@@ -100,6 +99,12 @@ class Replay:
         Width of the reward range.
     stage : Stage
         What it was played on, to play one order again.
+    objective : str
+        What the policies played for, "best-arm" or "cumulative".
+    hours : dict of name -> values
+        At each value since the run began, where curves were loaded that have times.
+    step : float or None
+        Steps of training that a pull stands for, where curves were loaded.
     """
 
     arms: tuple[str, ...]
@@ -114,6 +119,9 @@ class Replay:
     lengths: Ints
     unit: float
     stage: Stage
+    objective: str = "best-arm"
+    hours: Mapping[str, Floats] = field(default_factory=dict)
+    step: float | None = None
 
     @property
     def orders(self) -> int:
@@ -140,7 +148,7 @@ class Replay:
 
     @property
     def advice(self) -> Advice:
-        """Which policy to use for finding the best arm, and why, in words: `advise` with nothing but the curves."""
+        """Which policy to use, and why, in words; `advise` also takes the price of an hour."""
         from risingbandits.simulation.advice import advise
 
         return advise(self)
@@ -169,14 +177,15 @@ class Replay:
 
 
 def replay(
-    curves: Mapping[str, Sequence[float]],
-    policies: Policies,
-    budget: int,
+    curves: Mapping[str, Sequence[float]] | LoadedCurves,
+    policies: Policies | None = None,
+    budget: int | None = None,
     *,
+    objective: str = "best-arm",
     orders: int = 1,
     seed: int = 0,
-    direction: str = "maximize",
-    reward_range: tuple[float, float] = (0.0, 1.0),
+    direction: str | None = None,
+    reward_range: tuple[float, float] | None = None,
     sigma: float | None = None,
     max_arms: int | None = None,
     after_end: str = "stop",
@@ -185,20 +194,24 @@ def replay(
 
     Parameters
     ----------
-    curves : dict of name -> values
+    curves : dict of name -> values, or what `load_curves` has found
         One curve for each arm, one value for each pull; they may differ in length.
     policies : policy, name, sequence of these, or dict of label -> policy
-        As for `simulate`. A policy whose ``sigma`` is None gets that of the curves.
-    budget : int
-        Pulls; a replay ends earlier where no arm has a value left.
+        As for `simulate`. A policy whose ``sigma`` is None gets that of the curves. By default `auto`, others of ours
+        and what others use for the same purpose.
+    budget : int, optional
+        Pulls; a replay ends earlier where no arm has a value left. By default a quarter of all values.
+    objective : {"best-arm", "cumulative"}
+        What policies are compared by, and what policies play for that were not given.
     orders : int
         Orders of the arms: the first one as given, all others random.
     seed : int
         Decides the orders and the draws of randomised policies.
     direction : "maximize" or "minimize"
-        Whether large or small values are good.
+        Whether large or small values are good; by default as loaded, else large ones.
     reward_range : pair of float
-        Least and greatest possible value; policies see it as 0 to 1.
+        Least and greatest possible value; policies see it as 0 to 1, which is also the default. Loaded curves that lie
+        elsewhere have their own least and greatest value.
     sigma : float, optional
         Noise of one value, in its own unit; by default `noise_of_curves`.
     max_arms : int, optional
@@ -215,14 +228,14 @@ def replay(
     >>> outcome.arms[outcome.best_arm], round(outcome.best_constant, 3)
     ('slow', 0.5)
     """
-    names, scaled = _scaled(curves, direction, reward_range)
-    budget = check_positive_int("budget", budget)
+    names, scaled, direction, low, high, hours, step = given_curves(curves, direction, reward_range)
+    check_choice("objective", objective, COMPARED)
+    budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
     seed = check_positive_int("seed", seed, minimum=0)
     most = len(names) if max_arms is None else check_positive_int("max_arms", max_arms)
     check_choice("after_end", after_end, AFTER_END)
-    chosen = labelled_policies(policies)
-    low, high = reward_range
+    chosen = parse_policies(COMPARED[objective], objective) if policies is None else labelled_policies(policies)
     unit = high - low
 
     def recorded(value: Any) -> Any:
@@ -264,6 +277,9 @@ def replay(
         lengths=lengths,
         unit=unit,
         stage=stage,
+        objective=objective,
+        hours=hours,
+        step=step,
     )
 
 
@@ -282,31 +298,6 @@ def noise_of_curves(curves: Sequence[npt.ArrayLike]) -> float:
     if not seconds:
         return _LEAST_SIGMA
     return max(float(np.sqrt(np.mean(np.concatenate(seconds) ** 2) / 6)), _LEAST_SIGMA)
-
-
-def _scaled(
-    curves: Mapping[str, Sequence[float]], direction: str, reward_range: tuple[float, float]
-) -> tuple[tuple[str, ...], list[Floats]]:
-    """Names and curves in [0, 1], more is better."""
-    check_choice("direction", direction, DIRECTIONS)
-    low, high = check_range("reward_range", reward_range)
-    if not isinstance(curves, Mapping) or not curves:
-        raise RisingBanditsError(f"curves must be a dict with at least one arm and its values, got {shown(curves)}.")
-    scaled = []
-    for name, values in curves.items():
-        try:
-            curve = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            curve = np.empty(0)
-        if curve.ndim != 1 or curve.size == 0 or not np.isfinite(curve).all():
-            raise RisingBanditsError(f"curves[{name!r}] must be a list of finite numbers, got {shown(values)}.")
-        if curve.min() < low or curve.max() > high:
-            raise RisingBanditsError(
-                f"curves[{name!r}] must lie in the reward range, {low:g} to {high:g}, "
-                f"has {curve.min():g} to {curve.max():g}: give the range of the values."
-            )
-        scaled.append((curve - low) / (high - low) if direction == "maximize" else (high - curve) / (high - low))
-    return tuple(str(name) for name in curves), scaled
 
 
 def _final(curve: Floats) -> float:
