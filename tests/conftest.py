@@ -3,7 +3,15 @@
 Property tests try the same examples in every run, so that a failure can be repeated.
 """
 
+# ruff: noqa: E402
 from __future__ import annotations
+
+import os
+
+# Before NumPy is loaded, here and in the programs that tests start: the matrices are small, and threads that wait for
+# each other beside another worker's took most of the time of the tests that use them.
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 import itertools
 import math

@@ -33,12 +33,12 @@ SHORTER = {
     "risingbandits arena records": "",
     "risingbandits arena data": "",
     "risingbandits arena --rows real,made --tune": "--quick --rows metaqnn_cifar10,lstm_ptb --jobs 1",
-    "risingbandits arena": "--quick --rows presets --jobs 1",
+    "risingbandits arena": "--quick --rows stationary --policies kl-ucb,ucb1 --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",
     "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
     "risingbandits paper imdb run --dataset": (
-        "--quick --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin"
+        "--quick --arms 2 --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin"
     ),
     "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
     "risingbandits paper lower-bounds": "--runs 2 --horizon 500",
@@ -55,10 +55,11 @@ SHORTER = {
 FILLED = {"NAME": "commit-ucb", "STORE": "run.db", "path": "my.csv"}
 # Whose blocks test_documentation runs.
 GUIDE = ("CONTRIBUTING.md",)
-# These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway.
+# These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
+# in test_arena or in test_reproduce.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits arena --objective both"
-    r"|risingbandits paper (reproduce( all --|$)|imdb (curves|run .*--seed))"
+    r".*--backend ray|python |risingbandits arena (--objective both|.*--tune)"
+    r"|risingbandits paper (reproduce|imdb (curves|run .*--seed))"
 )
 
 

@@ -105,7 +105,7 @@ def test_decisions_equal_the_reference(
 ) -> None:
     problem = get_problem(name)
     runner = Runner(policy, problem, HORIZON, np.array([HORIZON]))
-    for seed in range(3):
+    for seed in range(2):
         other = slow(problem.n_arms, HORIZON)
         vars(other).update(changes)
         pulls = check_decisions(policy, other, problem, HORIZON, seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.stats import multivariate_normal, norm
+from scipy.special import log_ndtr, ndtr
 
 from reference_commit import Reference, commit_value
 from reference_noise import Guard, arm_variance, pairs, pooled_variance
@@ -76,19 +76,16 @@ def components(
                 design = np.column_stack([np.ones_like(g), g]) if with_start else g[:, None]
                 size = design.shape[1]
                 prior_mean = np.full(size, 0.3 if with_start else 0.5)
-                prior_cov = np.eye(size) * (0.3 if with_start else 0.4) ** 2
-                evidence = multivariate_normal(
-                    design @ prior_mean, np.diag(1 / w) + design @ prior_cov @ design.T, allow_singular=True
-                ).logpdf(y)
-                precision = np.linalg.inv(prior_cov) + design.T @ np.diag(w) @ design
-                cov = np.linalg.inv(precision)
-                mean = cov @ (np.linalg.inv(prior_cov) @ prior_mean + design.T @ (w * y))
+                prior_variance = (0.3 if with_start else 0.4) ** 2
+                evidence = log_density(y - design @ prior_mean, np.diag(1 / w) + prior_variance * design @ design.T)
+                cov = np.linalg.inv(np.eye(size) / prior_variance + (design.T * w) @ design)
+                mean = cov @ (prior_mean / prior_variance + design.T @ (w * y))
                 ratios = mean / np.sqrt(np.diag(cov))
                 if (ratios <= -8).any():
                     continue
-                log_weight = float(evidence + norm.logcdf(np.minimum(ratios, 8)).sum())
+                log_weight = float(evidence + log_ndtr(np.minimum(ratios, 8)).sum())
                 if ratios[-1] < 3:  # cut b at 0, and carry the start along
-                    h = norm.pdf(ratios[-1]) / norm.cdf(ratios[-1])
+                    h = math.exp(-(ratios[-1] ** 2) / 2) / math.sqrt(2 * math.pi) / ndtr(ratios[-1])
                     shrink = max(1e-3, 1 - h * (h + ratios[-1]))
                     slope = cov[:, -1] / cov[-1, -1]
                     mean = mean + slope * math.sqrt(cov[-1, -1]) * h
@@ -98,6 +95,12 @@ def components(
                 spread = math.sqrt(max(0.0, float(asked @ cov @ asked)))
                 found.append(Component(log_weight, float(asked @ mean), spread, tau))
     return found
+
+
+def log_density(away: Floats, cov: Floats) -> float:
+    """Logarithm of the density of a normal vector at this distance from its mean."""
+    _, log_determinant = np.linalg.slogdet(2 * math.pi * cov)
+    return float(-0.5 * (away @ np.linalg.solve(cov, away) + log_determinant))
 
 
 def mixture(found: list[Component]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -112,7 +115,7 @@ def mixture(found: list[Component]) -> tuple[Floats, Floats, Floats, Floats]:
 
 def upper_quantile(weights: Floats, means: Floats, spreads: Floats, tail: float) -> float:
     def excess(u: float) -> float:
-        return float(weights @ norm.sf(u, means, spreads)) - tail
+        return float(weights @ ndtr((means - u) / spreads)) - tail
 
     return float(brentq(excess, (means - 9 * spreads).min(), (means + 9 * spreads).max(), xtol=1e-13))
 
