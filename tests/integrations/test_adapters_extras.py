@@ -18,6 +18,9 @@ import risingbandits.integrations as adapters
         ("sklearn", "RisingSelector", "scikit-learn is needed for RisingSelector"),
         ("optuna", "OptunaArms", "Optuna is needed for OptunaArms"),
         ("torch", "TorchArm", "PyTorch is needed for TorchArm"),
+        ("lightning", "LightningArm", "Lightning is needed for LightningArm"),
+        ("transformers", "TrainerArm", "Transformers is needed for TrainerArm"),
+        ("keras", "KerasArm", "Keras is needed for KerasArm"),
     ],
 )
 def test_a_missing_library_is_named(library: str, name: str, sentence: str) -> None:

@@ -105,7 +105,7 @@ def test_arms() -> None:
     check_arm(Learner)
     check_arm(lambda: lambda pull: pull.n / 10)
     wrong: list[tuple[Any, str]] = [
-        (WithoutMomentum, "after load of the state after 2"),
+        (WithoutMomentum, "after load of the state after 1"),
         (Consumed, "pull 2 after save at 1"),
         (Unsaved, "must write a file"),
         (Infinite, "not a finite number"),

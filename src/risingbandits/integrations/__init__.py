@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from risingbandits.integrations.frameworks.catboost import CatBoostArm
+    from risingbandits.integrations.frameworks.keras import KerasArm
     from risingbandits.integrations.frameworks.lightgbm import LightGBMArm
+    from risingbandits.integrations.frameworks.lightning import LightningArm
     from risingbandits.integrations.frameworks.mlflow_listener import MlflowListener
     from risingbandits.integrations.frameworks.tensorboard_listener import TensorBoardListener
     from risingbandits.integrations.frameworks.torch import TorchArm
+    from risingbandits.integrations.frameworks.transformers import TrainerArm
     from risingbandits.integrations.frameworks.wandb_listener import WandbListener
     from risingbandits.integrations.frameworks.xgboost import XGBoostArm
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CatBoostArm",
+    "KerasArm",
     "LightGBMArm",
+    "LightningArm",
     "MlflowListener",
     "OptunaArms",
     "PartialFitArm",
@@ -36,6 +41,7 @@ __all__ = [
     "StudyArm",
     "TensorBoardListener",
     "TorchArm",
+    "TrainerArm",
     "TrialArm",
     "WandbListener",
     "WarmStartArm",
@@ -49,7 +55,10 @@ _MODULES = {
     "frameworks.tensorboard_listener": ("TensorBoardListener",),
     "frameworks.wandb_listener": ("WandbListener",),
     "frameworks.xgboost": ("XGBoostArm",),
+    "frameworks.keras": ("KerasArm",),
+    "frameworks.lightning": ("LightningArm",),
     "frameworks.torch": ("TorchArm",),
+    "frameworks.transformers": ("TrainerArm",),
     "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
     "ray_tune": ("RisingScheduler",),
     "river": ("RisingClassifier", "RisingRegressor", "RiverPolicy"),

@@ -90,6 +90,13 @@ def check_loss(loss: float, arm: str) -> None:
         )
 
 
+def rows_of(batch: Any) -> int:
+    """The number of samples in a batch: the length of its first tensor."""
+    while not hasattr(batch, "shape"):
+        batch = next(iter(batch.values() if isinstance(batch, Mapping) else batch))
+    return int(batch.shape[0])
+
+
 def warn_of_schedule(schedule: str) -> None:
     """Say that a schedule knows where training is to end."""
     warnings.warn(

@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
 from risingbandits._core.files import whole
 from risingbandits.allocation.pull import Pull
+from risingbandits.integrations.frameworks._plain import plain
 from risingbandits.integrations.frameworks._randomness import as_tensor, capture, restore
 from risingbandits.integrations.frameworks._torch_schedules import planned_schedule
-from risingbandits.integrations.frameworks._training import TrainingArm, check_loss, not_a_checkpoint, warn_of_schedule
+from risingbandits.integrations.frameworks._training import (
+    TrainingArm,
+    check_loss,
+    not_a_checkpoint,
+    rows_of,
+    warn_of_schedule,
+)
 
 try:
     import torch
@@ -21,7 +26,6 @@ except ImportError:
     raise missing("PyTorch", "TorchArm", "torch") from None
 
 _FORMAT = 1
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.Tensor, torch.Size, torch.dtype, torch.device)
 
 
 class TorchArm(TrainingArm):
@@ -195,7 +199,7 @@ class TorchArm(TrainingArm):
         elif self.cost == "steps":
             self._spent += 1
         elif self.cost == "samples":
-            self._spent += _rows(batch)
+            self._spent += rows_of(batch)
 
     # -- the data -----------------------------------------------------------------------------------------------
 
@@ -283,7 +287,7 @@ class TorchArm(TrainingArm):
     def save(self, path: Path) -> None:
         """Write the whole state to ``path``, all or nothing, as a file that ``torch.load(weights_only=True)`` reads."""
         model = self.model.state_dict()  # as it is: it knows the versions of its modules
-        _plain(model, "model")
+        plain(model, "model")
         state = {
             "format": _FORMAT,
             "optimizer": self.optimizer.state_dict(),
@@ -296,7 +300,7 @@ class TorchArm(TrainingArm):
             "steps_schedule": self._steps_schedule,
         }
         with whole(Path(path)) as temporary:
-            torch.save({"model": model, **_plain(state, "state")}, temporary)
+            torch.save({"model": model, **plain(state, "state")}, temporary)
 
     def load(self, path: Path) -> None:
         """Read what `save` wrote; the file cannot run code."""
@@ -332,25 +336,3 @@ def _moved(batch: Any, device: Any) -> Any:
         parts = [_moved(part, device) for part in batch]
         return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
     return batch
-
-
-def _rows(batch: Any) -> int:
-    """The number of samples in a batch: the length of its first tensor."""
-    while not hasattr(batch, "shape"):
-        batch = next(iter(batch.values() if isinstance(batch, Mapping) else batch))
-    return int(batch.shape[0])
-
-
-def _plain(state: Any, where: str) -> Any:
-    """``state`` in types that a file without code can hold."""
-    if isinstance(state, np.ndarray):
-        return torch.from_numpy(np.array(state))
-    if isinstance(state, np.generic):
-        return state.item()
-    if isinstance(state, Mapping):
-        return {key: _plain(part, f"{where}.{key}") for key, part in state.items()}
-    if isinstance(state, tuple | list) and not isinstance(state, torch.Size):
-        return type(state)(_plain(part, f"{where}[{i}]") for i, part in enumerate(state))
-    if isinstance(state, _PLAIN):
-        return state
-    raise RisingBanditsError(f"{where} must be of numbers, texts and tensors to be saved, got {shown(state)}.")

@@ -1,0 +1,106 @@
+"""Arms whose frameworks resume from checkpoints of their own: the last one is kept, and goes along in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import remove, whole
+from risingbandits.integrations.frameworks._plain import plain
+from risingbandits.integrations.frameworks._training import TrainingArm, not_a_checkpoint
+
+_FORMAT = 1
+
+
+class FolderArm(TrainingArm):
+    """An arm that trains from the framework's last checkpoint, whether that was written here or elsewhere.
+
+    A checkpoint of the arm is a folder: ``arm.pt`` with the random states and, before the first pull, the model as it
+    begins; ``checkpoint``, what the framework wrote, which any program of the framework can load.
+    """
+
+    def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
+        super().__init__(metric, direction, cost, costs, seed)
+        #: A folder of its own for the framework to write to; it is removed with the arm.
+        self.work = Path(tempfile.mkdtemp(prefix="risingbandits-"))
+        weakref.finalize(self, shutil.rmtree, self.work, ignore_errors=True)
+        self.last: Path | None = None  # the framework's checkpoint of the last pull
+
+    @property
+    @abstractmethod
+    def _module(self) -> Any:
+        """The PyTorch module that learns."""
+
+    def _keep_last(self, path: Path) -> None:
+        """``path`` is the checkpoint to go on from; the one before is not needed any more."""
+        before, self.last = self.last, path
+        if before is not None and before != path:
+            remove(before)
+
+    def save(self, path: Path) -> None:
+        """Write the folder ``path``, all or nothing."""
+        import torch  # here, so that whoever lacks Lightning or Transformers hears of those
+
+        with whole(Path(path)) as temporary:
+            temporary.mkdir()
+            state: dict[str, Any] = {"format": _FORMAT, "pulls": self.pulls, "random": self._randomness.states}
+            start = {} if self.last is not None else {"model": self._module.state_dict()}
+            torch.save({**plain(state, "state"), **start}, temporary / "arm.pt")
+            if self.last is not None:
+                _copy(self.last, temporary / "checkpoint")
+
+    def load(self, path: Path) -> None:
+        """Read what `save` wrote."""
+        import torch
+
+        try:
+            state = torch.load(Path(path) / "arm.pt", map_location="cpu", weights_only=True)
+            if state["format"] != _FORMAT:
+                raise ValueError(f"format {state['format']}")
+            if "model" in state:
+                self._module.load_state_dict(state["model"])
+                last = None
+            else:
+                last = self.work / f"loaded-{state['pulls']}"
+                remove(last)
+                _copy(Path(path) / "checkpoint", last)
+        except Exception as error:  # whatever PyTorch makes of a file that is none of its own
+            raise not_a_checkpoint(path, type(self).__name__, error) from None
+        if self.last is not None and self.last != last:
+            remove(self.last)
+        self.last, self.pulls, self._randomness.states = last, state["pulls"], state["random"]
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file or a folder, by links where that is possible: such files are replaced, never changed."""
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=_link)
+    elif source.exists():
+        _link(source, target)
+    else:
+        raise FileNotFoundError(str(source))
+
+
+def _link(source: Any, target: Any) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk, or one without links
+        shutil.copy2(source, target)
+
+
+def run_piece(train: Callable[[], Any], arm: str) -> Any:
+    """Train; what a framework says about a checkpoint that it cannot take is told in one sentence."""
+    try:
+        return train()
+    except (KeyError, RuntimeError, ValueError, OSError) as error:
+        if isinstance(error, RisingBanditsError):
+            raise
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise RisingBanditsError(f"arm {arm!r} cannot be trained further: {type(error).__name__}: {said}") from error
