@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import zlib
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
+from risingbandits.allocation.stores.postgres_server import complaint, connect, load_psycopg, split_address
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,7 +21,6 @@ _LOCKS = 0x5242  # the first half of the number of the lock; the second is the s
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _SCHEMA = "risingbandits"
 _LONGEST_TURN = 30  # seconds: the server ends the transaction of a worker that stands still in it for longer
-_CONNECT_SECONDS = 10
 _LONGEST_WAIT = 1e6  # seconds that the server can count
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -52,15 +51,9 @@ class PostgresStore(SqlStore):
         readonly: bool = False,
         migrations: Sequence[Sequence[str]] = MIGRATIONS,
     ) -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            raise RisingBanditsError(
-                "psycopg is needed for a store in PostgreSQL: pip install 'risingbandits[postgres]'."
-            ) from error
-        self._psycopg = psycopg
-        self._trouble = (psycopg.Error,)
-        self._address, self.schema = _split(address)
+        self._psycopg = load_psycopg("a store")
+        self._trouble = (self._psycopg.Error,)
+        self._address, self.schema = split_address(address, _SCHEMA)
         self.name = f"the store {self.schema} in PostgreSQL"
         self.durability = durability
         self._readonly = readonly
@@ -135,19 +128,9 @@ class PostgresStore(SqlStore):
             self._left.append(self._writer)
             self._writer, self._pid = None, os.getpid()
         if self._writer is None or self._writer.closed:
-            own = self._psycopg.conninfo.conninfo_to_dict(self._address)
-            options = [
-                own.get("options"),
-                f'-c search_path="{self.schema}"',
-                f"-c idle_in_transaction_session_timeout={_LONGEST_TURN}s",
-                "-c default_transaction_read_only=on" if self._readonly else None,
-            ]
-            self._writer = self._psycopg.connect(
-                self._address,
-                autocommit=True,
-                options=" ".join(str(option) for option in options if option),
-                connect_timeout=int(own.get("connect_timeout") or _CONNECT_SECONDS),
-            )
+            options = [f"-c idle_in_transaction_session_timeout={_LONGEST_TURN}s"]
+            options += ["-c default_transaction_read_only=on"] if self._readonly else []
+            self._writer = connect(self._psycopg, self._address, self.schema, *options)
             self._cursor = self._writer
             self._set_clock(self._writer)
         return self._writer
@@ -158,20 +141,12 @@ class PostgresStore(SqlStore):
         self._offset = row[0] - time.monotonic()
 
     def _complain(self, error: Exception) -> NoReturn:
-        text = self._without_password(str(error).strip().split("\n")[0]).rstrip(".")
+        text = complaint(self._psycopg, self._address, error)
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
             raise StoreBusy(f"{self.name} is held by another worker for too long; nothing was written.") from None
         if isinstance(error, self._psycopg.OperationalError) and (self._writer is None or self._writer.closed):
             raise StoreUnreachable(f"{self.name} cannot be reached: {text}.") from None
         raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from None
-
-    def _without_password(self, text: str) -> str:
-        """What a server or a driver says, which may quote the address."""
-        try:
-            secret = self._psycopg.conninfo.conninfo_to_dict(self._address).get("password")
-        except self._psycopg.Error:  # the address cannot be read
-            return "its address cannot be read"
-        return text.replace(str(secret), "***") if secret else text
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -201,14 +176,3 @@ class PostgresStore(SqlStore):
         if self._writer is not None and os.getpid() == self._pid:
             self._writer.close()
         self._writer = None
-
-
-def _split(address: str) -> tuple[str, str]:
-    """The address without ``schema``, which is ours, and the schema."""
-    base, _, query = address.partition("?")
-    parts = query.split("&") if query else []
-    schema = next((part.removeprefix("schema=") for part in parts if part.startswith("schema=")), _SCHEMA)
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", schema):
-        raise RisingBanditsError(f"schema must be a name of letters, digits and underscores, got {shown(schema)}.")
-    kept = "&".join(part for part in parts if not part.startswith("schema="))
-    return f"{base}?{kept}" if kept else base, schema
