@@ -20,11 +20,13 @@ from kill_worker import reward
 from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Event, open_reader
+from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 
 WORKER = Path(kill_worker.__file__)
 ARMS = [f"arm{i}" for i in range(6)]
 WORKERS = 4
+PRIOR = Prior({arm: Belief(0.1 * i, 0.5, "4 tasks") for i, arm in enumerate(ARMS)}, 4, 0.5)
 
 
 def test_20_kills(place: str, tmp_path: Path) -> None:
@@ -90,8 +92,7 @@ def is_dead(pid: int) -> bool:
 
 
 def test_20_kills_with_a_prior(place: str, tmp_path: Path) -> None:
-    beliefs = {arm: Belief(0.1 * i, 0.5, "4 tasks") for i, arm in enumerate(ARMS)}
-    survive(place, tmp_path, kills=20, prior=Prior(beliefs, 4, 0.5))
+    survive(place, tmp_path, kills=20, prior=PRIOR)
 
 
 def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) -> None:
@@ -110,16 +111,27 @@ def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) ->
     with open_reader(place) as reader:
         check(list(reader.events()), crew.diaries)
         assert reader.ledger().surprises == 0, "a replay decides as the first time"
-        bound = [event for event in reader.events() if event.kind == "bind"]
-        assert sorted(event.arm for event in bound) == (ARMS if prior is not None else []), "each arm once"
-        assert [reader.ledger().opened[event.n].name for event in bound] == [event.arm for event in bound]
+        assert sorted(bound_once(list(reader.events()), reader.ledger())) == (ARMS if prior is not None else [])
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
-def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(kills: int, place: str, tmp_path: Path) -> None:
+def bound_once(events: list[Event], ledger: Ledger) -> list[str]:
+    """The arms that got a slot, each once, and the one that the store says."""
+    bound = [event for event in events if event.kind == "bind"]
+    assert len({event.arm for event in bound}) == len(bound)
+    assert [ledger.opened[event.n].name for event in bound] == [event.arm for event in bound]
+    return [event.arm for event in bound]
+
+
+@pytest.mark.parametrize(
+    ("kills", "prior"),
+    [(8, None), (4, PRIOR), *(pytest.param(100, prior, marks=pytest.mark.slow) for prior in (None, PRIOR))],
+)
+def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(
+    kills: int, prior: Prior | None, place: str, tmp_path: Path
+) -> None:
     """Each time the budget is spent or nearly so another process extends it, with a new arm, and may be killed."""
     rng = np.random.default_rng(7)
-    Allocator(ARMS, budget=20, store=place, policy="epsilon-greedy", seed=1).close()
+    Allocator(ARMS, budget=20, store=place, policy="epsilon-greedy", seed=1, prior=prior).close()
     crew = Crew(place, tmp_path)
     said: list[str] = []
     try:
@@ -154,6 +166,8 @@ allocator.extend(retries={3 + number})
         assert set(said) <= set(ledger.by_name), "an acknowledged extension is lost"
         assert len(said) >= kills // 2
         assert ledger.spent <= ledger.settings.budget.amount
+        pulled = {event.arm for event in events if event.kind == "ask"}
+        assert set(bound_once(events, ledger)) == (pulled if prior is not None else set())
 
 
 def finish(store: str) -> None:
