@@ -29,6 +29,7 @@ from risingbandits.arena.second_families import second_families
 
 PULLS = (2, 5, 10)  # for each arm
 STORED_PULLS = 5  # of an earlier run that the product made itself
+STORED_RUNS = 5  # such runs of each task; each is the earlier run of a fifth of the orders
 KNOWN_BY_NAME = {"atari": "agent", "lcdb": "learner", "scikit-learn": "model"}
 KNOWN_BY_WORD = {"algoperf": "submission", "tdmpc2": "method", "dmc": "method"}  # several arms have the same
 FAMILIES = (*KNOWN_BY_NAME, *KNOWN_BY_WORD, "taskset")
@@ -112,11 +113,12 @@ def some_arms(task: Task, number: int) -> Task:
 
 
 @cache
-def _stored(objective: str, name: str) -> EarlierTask:
-    """What a run of the product has seen of a task."""
+def _stored(objective: str, name: str, number: int) -> EarlierTask:
+    """What a run of the product has seen of a task; runs with another number have another seed."""
     task = next(task for task in all_tasks() if task.name == name)
     limited = some_arms(task, TASKSET_CURVES) if task.family == "taskset" else task
-    allocator, _ = played(limited, STORED_PULLS * len(limited.arms), objective, None, seed=zlib.crc32(name.encode()))
+    seed = zlib.crc32(name.encode()) + number
+    allocator, _ = played(limited, STORED_PULLS * len(limited.arms), objective, None, seed)
     return limited.earlier({arm: allocator.rewards(arm) for arm in limited.arms if allocator.rewards(arm)})
 
 
@@ -129,7 +131,7 @@ def true_prior(name: str, kind: str, order: int) -> Prior:
         rng = np.random.default_rng([order, zlib.crc32(name.encode())])
         earlier = [earlier[i] for i in rng.permutation(len(earlier))[: int(kind.split(" ")[0])]]
     if kind.startswith("stores"):
-        tasks = [_stored(kind.split(" ")[1], other.name) for other in earlier]
+        tasks = [_stored(kind.split(" ")[1], other.name, order) for other in earlier]
     else:
         tasks = [some_arms(other, TASKSET_CURVES if task.family == "taskset" else 10**6).earlier() for other in earlier]
     return read_prior(tasks, task.arms, task.settings)
@@ -142,7 +144,7 @@ PRIORS: dict[
 
 def prior_of(task: Task, kind: str, order: int = 0) -> Prior:
     """The prior of a row; some rows have a wrong one."""
-    drawn = order if kind[0].isdigit() else 0
+    drawn = order if kind[0].isdigit() else order % STORED_RUNS if kind.startswith("stores") else 0
     whole = kind in ("full", "favourite", "shuffled", "reversed")
     prior = PRIORS[task.name] if whole else true_prior(task.name, kind, drawn)
     beliefs = [prior.of(arm) for arm in task.arms]
