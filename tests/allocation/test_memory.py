@@ -15,9 +15,12 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.prior.beliefs import Belief, Prior
-from risingbandits.allocation.prior.memory import ENDING, entries_of, remember, run_called, tasks_in
+from risingbandits.allocation.prior.memory import entries_of, forget, remember, run_called, tasks_in
+from risingbandits.allocation.prior.shelves import ENDING
 from risingbandits.allocation.prior.sources import read_sources
 from risingbandits.allocation.prior.store_tasks import store_identity, store_task
+from risingbandits.allocation.stores.base import StoreUnreachable
+from servers import PostgresServer
 
 NAMES = [f"arm {i}" for i in range(8)]
 BEST = "arm 2"
@@ -35,8 +38,7 @@ def order(allocator: Allocator) -> list[str]:
     return [event.arm for event in allocator.store.events() if event.kind == "ask"]
 
 
-def test_the_second_run_opens_the_best_arm_of_the_first_first(tmp_path: Path) -> None:
-    memory = tmp_path / "deep" / "memory"
+def test_the_second_run_opens_the_best_arm_of_the_first_first(tmp_path: Path, memory: str) -> None:
     first = Allocator(arms(), 80, objective="best-arm", store=tmp_path / "may.db", memory=memory)
     assert first.settings.prior is None
     first.run(progress=False)
@@ -73,8 +75,8 @@ def test_a_memory_that_says_nothing_of_the_arms_changes_nothing(
     assert len(tasks_in(memory)) == 1 + (there == "strangers")
 
 
-def test_a_run_that_goes_on_has_one_entry_and_does_not_learn_from_itself(tmp_path: Path) -> None:
-    memory, store = tmp_path / "memory", tmp_path / "run.db"
+def test_a_run_that_goes_on_has_one_entry_and_does_not_learn_from_itself(tmp_path: Path, memory: str) -> None:
+    store = tmp_path / "run.db"
     allocator = Allocator(NAMES, 60, store=store, memory=memory)
     for _ in range(25):
         pull = allocator.ask()
@@ -86,7 +88,8 @@ def test_a_run_that_goes_on_has_one_entry_and_does_not_learn_from_itself(tmp_pat
     assert again.ledger.settings.prior is None
     again.run(progress=False)
     assert [task.pulls for task in tasks_in(memory)] == [60]
-    assert list(memory.iterdir()) == [half]
+    assert again.remember() == half
+    assert len(tasks_in(memory)) == 1
     plain = Allocator(arms(), 60)
     plain.run(progress=False)
     assert order(again) == order(plain)
@@ -104,12 +107,12 @@ Allocator(dict.fromkeys(names, pull), 60, store=sys.argv[1], memory=sys.argv[2])
 """
 
 
-def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path: Path) -> None:
-    memory, store = tmp_path / "memory", tmp_path / "run.db"
+def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path: Path, memory: str) -> None:
+    store = tmp_path / "run.db"
     Allocator(arms(), 60, objective="best-arm", memory=memory).run(progress=False)
     whole = Allocator(arms(), 60, memory=memory)
     assert whole.ledger.settings.prior is not None
-    command = [sys.executable, "-c", _PROGRAM, str(store), str(memory), "0.01"]
+    command = [sys.executable, "-c", _PROGRAM, str(store), memory, "0.01"]
     process = subprocess.Popen(command)
     while not (store.exists() and (store_identity(store) is not None and store_task(store).pulls > 10)):
         assert process.poll() is None
@@ -126,14 +129,14 @@ def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path
     assert len(entries_of(memory, store_identity(store))) == 1
 
 
-def test_two_processes_with_one_memory(tmp_path: Path) -> None:
-    memory, shared = tmp_path / "memory", tmp_path / "shared.db"
+def test_two_processes_with_one_memory(tmp_path: Path, memory: str) -> None:
+    shared = tmp_path / "shared.db"
     stores = [shared, shared, tmp_path / "own.db"]
-    started = [subprocess.Popen([sys.executable, "-c", _PROGRAM, str(s), str(memory), "0.002"]) for s in stores]
+    started = [subprocess.Popen([sys.executable, "-c", _PROGRAM, str(s), memory, "0.002"]) for s in stores]
     assert [process.wait() for process in started] == [0, 0, 0]
     found = {task.name.split()[0]: task for task in tasks_in(memory)}
     assert {name: task.pulls for name, task in found.items()} == {"own": 60, "shared": 60}
-    assert len(list(memory.iterdir())) == 2
+    assert len(tasks_in(memory)) == 2
 
 
 def test_a_memory_that_cannot_be_written_to_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -147,14 +150,17 @@ def test_a_memory_that_cannot_be_written_to_is_one_warning(tmp_path: Path, caplo
     assert record.getMessage().startswith(f"the run is not remembered in {memory}: ")
     with pytest.raises(OSError, match="memory"):
         allocator.remember()
-    with pytest.raises(RisingBanditsError, match="memory must be a folder, got"):
+    with pytest.raises(RisingBanditsError, match=r"memory must be a folder or an address postgresql://\.\.\., got"):
         Allocator(NAMES, 20, memory=memory)
 
 
 def test_what_was_said_wrong(tmp_path: Path) -> None:
-    for wrong in (3, "", "postgresql://host/runs"):
-        with pytest.raises(RisingBanditsError, match="memory must be the path of a folder, got"):
+    for wrong in (3, "", "mysql://me:secret@host/runs"):
+        with pytest.raises(
+            RisingBanditsError, match=r"memory must be the path of a folder or postgresql.*, got"
+        ) as said:
             Allocator(NAMES, 20, memory=wrong)  # type: ignore[arg-type]
+        assert "secret" not in str(said.value)
     with pytest.raises(RisingBanditsError, match="a run must have told pulls to be remembered, got none"):
         Allocator(NAMES, 20, memory=tmp_path / "memory").remember()
     with pytest.raises(RisingBanditsError, match="memory must be given to Allocator"):
@@ -168,7 +174,7 @@ def test_a_name_is_kept_and_each_run_in_memory_is_one_of_its_own(tmp_path: Path)
         first.tell(pull, 0.5)
     [path] = tmp_path.iterdir()
     assert path.name.startswith("run 20")
-    named = first.remember("mnist")
+    named = Path(first.remember("mnist"))
     assert list(tmp_path.iterdir()) == [named]
     assert named.name == f"mnist{ENDING}"
     assert first.remember() == named
@@ -182,10 +188,10 @@ def test_a_name_is_kept_and_each_run_in_memory_is_one_of_its_own(tmp_path: Path)
         run_called(tmp_path, "mni")
 
 
-def test_beside_a_prior_and_each_run_counts_once(tmp_path: Path) -> None:
-    memory, store = tmp_path / "memory", tmp_path / "may.db"
+def test_beside_a_prior_and_each_run_counts_once(tmp_path: Path, memory: str) -> None:
+    store = tmp_path / "may.db"
     Allocator(arms(), 80, objective="best-arm", store=store, memory=memory).run(progress=False)
-    assert [task.name for task in read_sources([str(store), str(memory)]).tasks] == ["may"]
+    assert [task.name for task in read_sources([str(store), memory]).tasks] == ["may"]
     scores = {name: float(-i) for i, name in enumerate(NAMES)}
     both = Allocator(NAMES, 80, prior=[scores, store], memory=memory).ledger.settings.prior
     assert both is not None
@@ -209,3 +215,39 @@ def test_losses_and_settings_are_remembered(tmp_path: Path) -> None:
     prior = Allocator(list(other), 80, arm_settings=other, memory=tmp_path).ledger.settings.prior
     assert prior is not None
     assert {belief.source for belief in prior.beliefs.values()} == {"settings"}
+
+
+def test_a_server_that_is_away_is_an_error_at_first_and_a_warning_at_the_end(
+    postgres: PostgresServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = f"{postgres.address}&schema=memory_away&password=secret"
+    allocator = Allocator(arms(), 20, memory=memory, store=tmp_path / "run.db")
+    postgres.stop()
+    try:
+        with caplog.at_level(logging.WARNING, logger="risingbandits"):
+            allocator.run(progress=False)
+        assert allocator.finished
+        [record] = caplog.records
+        assert "the memory memory_away in PostgreSQL cannot be reached" in record.getMessage()
+        assert "secret" not in record.getMessage()
+        with pytest.raises(StoreUnreachable, match="the memory memory_away in PostgreSQL cannot be reached"):
+            Allocator(NAMES, 20, memory=memory)
+    finally:
+        postgres.start()
+    assert allocator.remember() == f"{tasks_in(memory)[0].name} in the memory memory_away in PostgreSQL"
+
+
+def test_one_address_names_a_store_and_a_memory(postgres: PostgresServer) -> None:
+    address = postgres.address
+    with Allocator(arms(), 40, objective="best-arm", store=f"{address}&schema=both", memory=address) as allocator:
+        allocator.run(progress=False)
+    [remembered] = tasks_in(address)
+    assert remembered.identity == store_identity(f"{address}&schema=both")
+    with Allocator(NAMES, 5, store=f"{address}&schema=risingbandits_memory") as other:
+        pull = other.ask()
+        assert pull is not None
+        other.tell(pull, 0.5)
+    [stored] = read_sources(f"{address}&schema=risingbandits_memory").tasks
+    assert stored.pulls == 1, "where a schema has both, it is a store as a prior, and a memory as a memory"
+    assert [task.pulls for task in tasks_in(address)] == [40]
+    assert forget(address, remembered.name) == remembered.name

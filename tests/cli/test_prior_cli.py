@@ -26,11 +26,15 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two stores, a memory of both, and a file in long form."""
+    return fill(tmp_path, str(tmp_path / "memory"))
+
+
+def fill(tmp_path: Path, memory: str) -> Path:
     for name in ("may", "june"):
         with Allocator(list(TOPS), budget=15, policy="round-robin", store=tmp_path / f"{name}.db") as allocator:
             for pull in allocator:
                 allocator.tell(pull, TOPS[pull.arm] * pull.n / (pull.n + 2))
-            remember(tmp_path / "memory", allocator.ledger, name=name)
+            remember(memory, allocator.ledger, name=name)
     (tmp_path / "long.csv").write_text(LONG)
     return tmp_path
 
@@ -126,8 +130,8 @@ def test_mistakes(
     assert sentence in err
 
 
-def test_memory(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    memory = folder / "memory"
+def test_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path, memory: str) -> None:
+    fill(tmp_path, memory)
     assert ["may", "3", "15", "maximize", "good"] in lines_of(outcome(capsys, "memory", "list", memory)[1])
     listed = json.loads(outcome(capsys, "memory", "list", memory, "--json")[1])
     assert [row["run"] for row in listed] == ["june", "may"]
@@ -142,6 +146,17 @@ def test_memory(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         code, _, err = outcome(capsys, "memory", command, memory, "may")
         assert code == 2
         assert err.endswith("one of ['june'], got 'may'.\n")
+
+
+def test_a_plan_with_a_memory_on_a_server(capsys: pytest.CaptureFixture[str], tmp_path: Path, memory: str) -> None:
+    arms = "".join(f'[[arms]]\nname = "arm {i}"\ncommand = ["echo", "0.{9 - i}"]\n' for i in (5, 2, 4, 3))
+    (tmp_path / "plan.toml").write_text(f'budget = 20\nobjective = "best-arm"\nmemory = "{memory}"\n{arms}')
+    assert "prior from" not in outcome(capsys, "run", tmp_path / "plan.toml")[1]
+    again = outcome(capsys, "run", tmp_path / "plan.toml", "--memory", memory, "--store", tmp_path / "b.db")[1]
+    assert "prior from 1 task" in again
+    assert again.splitlines()[-1].startswith("Remembered: ")
+    listed = json.loads(outcome(capsys, "memory", "list", memory, "--json")[1])
+    assert [row["best arm"] for row in listed] == ["arm 2", "arm 2"]
 
 
 def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ class Allocator(AsyncVerbs):
         and kept in the store: later the sources may be gone or others, and are not looked at.
     arm_settings : mapping of names to mappings, or None
         What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have such.
-    memory : path or None
-        Folder of what earlier runs taught, which is read like ``prior`` when the allocation is made, beside it if both
-        are given; `run` and a loop over the allocator add this run to it, otherwise `remember` does.
+    memory : path, "postgresql://..." or None
+        Folder or schema of what earlier runs taught, which is read like ``prior`` when the allocation is made, beside
+        it if both are given; `run` and a loop over the allocator add this run to it, otherwise `remember` does.
     on_tell : callable, sequence of callables, or None
         Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 
@@ -377,7 +377,7 @@ class Allocator(AsyncVerbs):
         """What `run` pulls under a name, if it was given here: an arm, a function, or what makes one; else None."""
         return self._arms.get(name)
 
-    def remember(self, name: str | None = None) -> Path:
+    def remember(self, name: str | None = None) -> str | Path:
         """Add what this run has taught so far to the memory, in place of what it has added before; the path of that.
 
         By default the run is called like its store, with the day it began. `run` and a loop over the allocator do this

@@ -15,10 +15,12 @@ from risingbandits.allocation.extension import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.history import is_history, read_history
+from risingbandits.allocation.prior.memory import shelf_at
 from risingbandits.allocation.prior.reading import read_prior
+from risingbandits.allocation.prior.shelves import Shelf
 from risingbandits.allocation.prior.sources import listed
 from risingbandits.allocation.settings import Settings, check_arm_settings, stored_settings
-from risingbandits.allocation.stores.base import Store
+from risingbandits.allocation.stores.base import Store, is_server
 
 if TYPE_CHECKING:
     from risingbandits.allocation.session import Session
@@ -58,13 +60,12 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     return prior if given is not None or prior.beliefs else None
 
 
-def _memory(folder: str) -> list[str]:
-    """The folder as a source, if there is one yet."""
-    if not os.path.lexists(folder):
-        return []
-    if not os.path.isdir(folder):
-        raise RisingBanditsError(f"memory must be a folder, got {shown(folder)}.")
-    return [folder]
+def _memory(memory: str) -> list[Shelf]:
+    """The memory as a source, if there is one yet."""
+    if not is_server(memory) and os.path.lexists(memory) and not os.path.isdir(memory):
+        raise RisingBanditsError(f"memory must be a folder or an address postgresql://..., got {shown(memory)}.")
+    shelf = shelf_at(memory)
+    return [shelf] if shelf.exists() else []
 
 
 def settings_of_arms(arms: Any, given: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.prior.memory import entries_of, remember
 from risingbandits.allocation.prior.store_tasks import first_identity
+from risingbandits.allocation.stores.base import hide_password
 from risingbandits.allocation.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("risingbandits")
 
 
-def remember_run(allocator: Allocator, name: str | None = None) -> Path:
+def remember_run(allocator: Allocator, name: str | None = None) -> str | Path:
     """Add a run to the memory that its allocator has; the path of the entry."""
     if allocator.memory is None:
         raise RisingBanditsError("memory must be given to Allocator, such as memory='runs', to remember a run.")
@@ -37,14 +38,14 @@ def remember_run(allocator: Allocator, name: str | None = None) -> Path:
         return remember(allocator.memory, ledger, name=name, identity=identity)
 
 
-def remember_quietly(allocator: Allocator) -> Path | None:
+def remember_quietly(allocator: Allocator) -> str | Path | None:
     """The same where there is a memory and something to remember; what hinders it is a warning, for the run is done."""
     if allocator.memory is None or not allocator.ledger.told:
         return None
     try:
         path = remember_run(allocator)
     except (OSError, RisingBanditsError) as error:
-        log.warning("the run is not remembered in %s: %s", allocator.memory, error)
+        log.warning("the run is not remembered in %s: %s", hide_password(allocator.memory), error)
         return None
     log.info("%s: remembered in %s", allocator.store.name, path)
     return path

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import numbers
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
@@ -32,6 +31,7 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy, implied_objective
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.prior.beliefs import Prior
+from risingbandits.allocation.prior.memory import check_memory
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
@@ -191,15 +191,6 @@ def _prior(where: str, value: Any) -> Prior | None:
     raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
 
 
-def _memory(where: str, value: Any) -> str | None:
-    """The whole path of a folder, so that it stays the same one when the program changes its own."""
-    if value is None:
-        return None
-    if not isinstance(value, str | os.PathLike) or not str(value).strip() or "://" in str(value) or "\0" in str(value):
-        raise RisingBanditsError(f"{where} must be the path of a folder, got {shown(value)}.")
-    return os.path.abspath(os.path.expanduser(value))
-
-
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
     """Complain about a setting of an arm that there is not."""
     for arm in value if isinstance(value, dict) else ():
@@ -240,7 +231,7 @@ class Settings:
         None, _settings_of_arms, in_plan=False, may_change=True, extends=True
     )
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
-    memory: str | None = setting(None, _memory, may_change=True, stored_as=None)
+    memory: str | None = setting(None, check_memory, may_change=True, stored_as=None)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
     learns: bool = False  # whether they are opened by a model of their settings

@@ -30,10 +30,10 @@ risingbandits prior losses.csv --direction minimize --arms "small net,large net"
 _MOST_NAMES = 5  # in a sentence
 _RUN = ("run", "arms", "pulls", "direction", "best arm")
 
-Folder = Annotated[Path, typer.Argument(help="Folder of the memory.")]
+Memory = Annotated[str, typer.Argument(help="Folder of the memory, or postgresql://...")]
 
 commands = typer.Typer()
-memory_commands = typer.Typer(help="What a project remembers of its runs, in a folder of yours; nothing leaves it.")
+memory_commands = typer.Typer(help="What a project remembers of its runs, where you say; nothing leaves it.")
 
 
 @commands.command(epilog=_PRIOR_EPILOG)
@@ -77,26 +77,27 @@ def prior(
 
 
 @memory_commands.command("list")
-def list_memory(folder: Folder, as_json: Json = False) -> None:
+def list_memory(memory: Memory, as_json: Json = False) -> None:
     """List the runs in a memory, with the best arm of each."""
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation.prior.memory import tasks_in
     from risingbandits.allocation.prior.scores import normal_scores
+    from risingbandits.allocation.stores.base import hide_password
 
     rows, records = [], []
-    for task in tasks_in(folder):
+    for task in tasks_in(memory):
         scores = dict(zip(task.arms, normal_scores(task.gains()), strict=True)) if task.arms else {}
         best = max(scores, key=lambda arm: scores[arm], default=None)
         rows.append((task.name, str(len(task.arms)), str(task.pulls), task.direction, best or "-"))
         values = (task.name, len(task.arms), task.pulls, task.direction, best)
         records.append(dict(zip(_RUN, values, strict=True)))
     with Output(as_json) as output:
-        output.table(TextTable(_RUN, rows, frozenset({1, 2}), str(folder), records))
+        output.table(TextTable(_RUN, rows, frozenset({1, 2}), hide_password(memory), records))
 
 
 @memory_commands.command("show")
 def show_memory(
-    folder: Folder,
+    memory: Memory,
     name: Annotated[str | None, typer.Argument(help="Only this run.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -107,19 +108,19 @@ def show_memory(
     from risingbandits.allocation.prior.tables import task_table
 
     if name is None:
-        found = look_back(Sources(tasks_in(folder), []))
+        found = look_back(Sources(tasks_in(memory), []))
         _present(found, list(found.prior.beliefs), as_json)
         return
     with Output(as_json) as output:
-        output.table(task_table(run_called(folder, name)))
+        output.table(task_table(run_called(memory, name)))
 
 
 @memory_commands.command("forget")
-def forget_run(folder: Folder, name: Annotated[str, typer.Argument(help="The run.")]) -> None:
+def forget_run(memory: Memory, name: Annotated[str, typer.Argument(help="The run.")]) -> None:
     """Remove a run from a memory."""
     from risingbandits.allocation.prior.memory import forget
 
-    typer.echo(f"Forgotten: {forget(folder, name)}")
+    typer.echo(f"Forgotten: {forget(memory, name)}")
 
 
 def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:

@@ -66,8 +66,10 @@ def run(
         ),
     ] = None,
     memory: Annotated[
-        Path | None,
-        typer.Option(help="Folder of what earlier runs taught: like --prior at first, and this run is added."),
+        str | None,
+        typer.Option(
+            help="Folder or postgresql://... of what earlier runs taught: like --prior at first, and this run is added."
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only say what would be run, or why it cannot be.")] = False,
     backend: Annotated[
@@ -99,7 +101,7 @@ def run(
         if sources:
             chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
-        chosen = replace(chosen, settings={**chosen.settings, "memory": str(memory)})
+        chosen = replace(chosen, settings={**chosen.settings, "memory": memory})
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     if backend == "ray" and chosen.slots:
         raise RisingBanditsError("slots are for this machine; on a cluster give --resources, such as CPU=1,GPU=0.5.")

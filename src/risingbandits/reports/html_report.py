@@ -6,12 +6,13 @@ from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
+from risingbandits.allocation.stores.base import is_server
 from risingbandits.reports.pages.layout import Page
 
 
 def page_of(source: str | Path) -> Page:
     """The page of a folder with studies, or of a store (an SQLite file or a ``postgresql://`` address)."""
-    if not str(source).startswith(("postgresql://", "postgres://")):
+    if not is_server(source):
         path = Path(source)
         if path.is_dir():
             from risingbandits.reports.pages.study_page import folder_page

@@ -10,27 +10,37 @@ from pathlib import Path
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation.prior.memory import ENDING, forget, read_entry, remember, tasks_in
+from risingbandits.allocation.prior.entries import read_entry
+from risingbandits.allocation.prior.memory import forget, remember, shelf_at, tasks_in
+from risingbandits.allocation.prior.shelves import ENDING
 from risingbandits.allocation.prior.sources import read_sources
 from risingbandits.allocation.prior.store_tasks import store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask
+from servers import PostgresServer
 
 
-def test_a_run_is_read_back_and_replaces_its_own_entry(tmp_path: Path) -> None:
-    folder = tmp_path / "memory"
+def test_a_run_is_read_back_and_replaces_its_own_entry(memory: str) -> None:
     curves = {"a": [0.1, math.nan, 0.1 + 0.2], "b": [-1.0], "never": []}
     first = EarlierTask("may", curves, {"a": {"lr": 0.1, "depth": None}}, "minimize", frozenset({"b"}), False, "id")
-    path = remember(folder, first)
-    again = remember(folder, first, {"b": {"lr": 1.0}})
+    path = remember(memory, first)
+    again = remember(memory, first, {"b": {"lr": 1.0}})
     assert path == again
-    [task] = tasks_in(folder)
+    [task] = tasks_in(memory)
     assert [list(task.curves[arm]) for arm in ("b",)] == [[-1.0]]
     assert [str(value) for value in task.curves["a"]] == ["0.1", "nan", "0.30000000000000004"]
     assert (task.name, task.direction, task.failed, task.named, task.identity) == first_facts(first)
     assert task.settings == {"a": {"lr": 0.1, "depth": None}, "b": {"lr": 1.0}}
-    assert [file.name for file in folder.iterdir()] == [f"may{ENDING}"]
+    assert "may" in str(path)
+    renamed = remember(memory, first, name="june")
+    assert [task.name for task in tasks_in(memory)] == ["june"], "the same run by another name is one entry"
+    assert renamed != path
+
+
+def test_equal_runs_are_equal_bytes(tmp_path: Path) -> None:
+    path = Path(remember(tmp_path, {"a": [0.1, math.nan]}, name="may"))
+    assert path == tmp_path / f"may{ENDING}"
     written = path.read_bytes()
-    remember(folder, first, {"b": {"lr": 1.0}})
+    remember(tmp_path, {"a": [0.1, math.nan]}, name="may")
     assert path.read_bytes() == written
 
 
@@ -57,7 +67,7 @@ def test_a_run_does_not_learn_from_its_own_entry(tmp_path: Path) -> None:
 
 def test_names_that_are_no_file_names(tmp_path: Path) -> None:
     names = ["a/b", "a_b", "..", "ä", "x" * 300, "A", "may 3"]
-    paths = [remember(tmp_path, {"a": [0.1]}, name=name) for name in names]
+    paths = [Path(remember(tmp_path, {"a": [0.1]}, name=name)) for name in names]
     assert len({path.name for path in paths}) == len(names)
     assert all(path.parent == tmp_path for path in paths)
     assert {task.name for task in tasks_in(tmp_path)} == set(names)
@@ -72,7 +82,7 @@ def test_what_cannot_be_remembered_read_or_forgotten(tmp_path: Path) -> None:
             remember(tmp_path, {"a": [0.1]}, name=name)
     with pytest.raises(RisingBanditsError, match=r"none must be a folder that exists\."):
         tasks_in(tmp_path / "none")
-    path = remember(tmp_path, {"a": [0.1]}, name="may")
+    path = Path(remember(tmp_path, {"a": [0.1]}, name="may"))
     with pytest.raises(RisingBanditsError, match=r"name must be that of a run in .*, one of \['may'\], got 'june'\."):
         forget(tmp_path, "june")
     path.write_bytes(path.read_bytes()[:-9])
@@ -80,16 +90,41 @@ def test_what_cannot_be_remembered_read_or_forgotten(tmp_path: Path) -> None:
         read_entry(path)
 
 
-def test_several_processes_write_at_once(tmp_path: Path) -> None:
+def test_any_name_on_a_server_and_what_cannot_be_read_there(postgres: PostgresServer) -> None:
+    import psycopg
+
+    memory = f"{postgres.address}&schema=memory_names"
+    with pytest.raises(
+        RisingBanditsError, match=r"the memory memory_names in PostgreSQL must be a memory that exists\."
+    ):
+        tasks_in(memory)
+    names = ["a/b", "..", "\u00e4", "x" * 300, "'; DROP TABLE remembered", "%s"]
+    said = [remember(memory, {"a": [0.1]}, name=name) for name in names]
+    assert said == [f"{name} in the memory memory_names in PostgreSQL" for name in names]
+    assert {task.name for task in tasks_in(memory)} == set(names)
+    for name in names[1:]:
+        forget(memory, name)
+    with pytest.raises(RisingBanditsError, match=r"name must be that of a run in the memory .*, one of \['a/b'\], got"):
+        forget(memory, "june")
+    with psycopg.connect(postgres.address) as connection:
+        connection.execute("UPDATE memory_names.remembered SET entry = substr(entry, 1, 20)")
+    with pytest.raises(RisingBanditsError, match=r"a/b in the memory memory_names in PostgreSQL is damaged"):
+        tasks_in(memory)
+    with psycopg.connect(postgres.address) as connection:
+        connection.execute("ALTER TABLE memory_names.remembered RENAME entry TO other")
+    with pytest.raises(RisingBanditsError, match=r"the memory memory_names in PostgreSQL cannot be used: column"):
+        tasks_in(memory)
+
+
+def test_several_processes_write_at_once(memory: str) -> None:
     program = (
         "import sys; from risingbandits.allocation.prior.memory import remember\n"
         "for i in range(20): remember(sys.argv[1], {'a': [float(sys.argv[2])] * 2000}, name=f'run {i % 4}')"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(n)]) for n in range(2)]
+    writers = [subprocess.Popen([sys.executable, "-c", program, memory, str(n)]) for n in range(2)]
     while any(writer.poll() is None for writer in writers):
-        for task in tasks_in(tmp_path):
+        for task in tasks_in(memory) if shelf_at(memory).exists() else []:
             assert set(task.curves["a"]) in ({0.0}, {1.0})
             assert len(list(task.curves["a"])) == 2000
     assert [writer.returncode for writer in writers] == [0, 0]
-    assert [task.name for task in tasks_in(tmp_path)] == [f"run {i}" for i in range(4)]
-    assert len(list(tmp_path.iterdir())) == 4
+    assert [task.name for task in tasks_in(memory)] == [f"run {i}" for i in range(4)]

@@ -20,6 +20,7 @@ from risingbandits.allocation.commands.placeholders import names_in
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
 from risingbandits.allocation.commands.toml_reader import check_text, read_table, read_toml
 from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arms_exist
+from risingbandits.allocation.stores.base import is_server
 
 _DEFAULT_LEASE = 60.0
 
@@ -78,20 +79,20 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         settings["max_pulls"] = limits
     for name in ("prior", "warm_start"):
         if isinstance(settings.get(name), list):
-            settings[name] = [s if "://" in s else str(folder / Path(s).expanduser()) for s in settings[name]]
+            settings[name] = [_beside(folder, source) for source in settings[name]]
     if "memory" in settings:
-        settings["memory"] = str(folder / Path(settings["memory"]).expanduser())
+        settings["memory"] = _beside(folder, settings["memory"])
     if any(arm.settings for arm in arms):
         settings["arm_settings"] = {arm.name: arm.settings for arm in arms if arm.settings}
     place = store if store is not None else values.get("store", f"{path.stem}.db")
-    if store is None and not _is_server(place):
+    if store is None and not is_server(place):
         place = str(folder / place)
     return Plan(
         path=path,
         arms=arms,
         budget=values["budget"],
         store=place,
-        folder=folder / path.stem if _is_server(place) else Path(place).absolute(),
+        folder=folder / path.stem if is_server(place) else Path(place).absolute(),
         settings=settings,
         jobs=_jobs(here, values, arms),
         slots=values.get("slots"),
@@ -99,8 +100,9 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     )
 
 
-def _is_server(store: str) -> bool:
-    return store.startswith(("postgresql://", "postgres://"))
+def _beside(folder: Path, where: str) -> str:
+    """A path is seen from the plan's folder; an address stays what it is."""
+    return where if "://" in where else str(folder / Path(where).expanduser())
 
 
 # -- what is allowed ------------------------------------------------------------------------------------------------

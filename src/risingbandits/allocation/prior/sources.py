@@ -13,14 +13,15 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.prior.csv_tasks import csv_tasks
-from risingbandits.allocation.prior.memory import ENDING, read_entry, tasks_in
-from risingbandits.allocation.prior.store_tasks import store_identity, store_task
+from risingbandits.allocation.prior.entries import read_entry
+from risingbandits.allocation.prior.memory import shelf_at, tasks_in
+from risingbandits.allocation.prior.shelves import ENDING, Shelf
+from risingbandits.allocation.prior.store_tasks import store_exists, store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask
-from risingbandits.allocation.stores.base import Store
+from risingbandits.allocation.stores.base import Store, is_server
 from risingbandits.recorded.curves import Curves, curves_of
 from risingbandits.recorded.reading import is_log, is_store, read_runs
 
-_SERVERS = ("postgresql://", "postgres://")
 _ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
 
 
@@ -119,6 +120,8 @@ def listed(sources: Any) -> Iterable[Any]:
 
 def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
+    if isinstance(source, Shelf):
+        return True, list(source.entries())
     if isinstance(source, Curves):
         return False, [recorded_task(source.metric, source)]
     if isinstance(source, EarlierTask):
@@ -131,8 +134,9 @@ def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[
         return False, [study_task(study, name) for name, study in source.items()]
     if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
         return False, [EarlierTask(str(name), curves, direction=direction) for name, curves in source.items()]
-    if isinstance(source, str) and source.startswith(_SERVERS):
-        return False, [store_task(source)]
+    if is_server(source):
+        remembered = not store_exists(source) and shelf_at(source).exists()
+        return (True, tasks_in(source)) if remembered else (False, [store_task(source)])
     if isinstance(source, str | os.PathLike) and str(source).strip():
         return _tasks_of_path(Path(source).expanduser(), direction, metric, what)
     raise RisingBanditsError(f"{what} must be {_ALLOWED}, got {shown(source)}.")
@@ -182,6 +186,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _exists(present: str | Path | Store) -> bool:
-    if isinstance(present, Store) or str(present).startswith(_SERVERS):
+    if isinstance(present, Store) or is_server(present):
         return True
     return Path(present).exists()

@@ -50,6 +50,15 @@ def ledger_task(name: str, ledger: Any) -> EarlierTask:
     )
 
 
+def store_exists(where: str) -> bool:
+    """Whether there is a store at a path or an address."""
+    store = open_store(where, readonly=True)
+    try:
+        return store.settings() is not None
+    finally:
+        store.close()
+
+
 def store_identity(where: str | Path | Store) -> str | None:
     """What a store and its copies have in common and no other store has; None while nothing has happened in it."""
     store = open_store(where, readonly=True)

@@ -94,10 +94,10 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
     if isinstance(where, Store):
         return where
     store: Any
-    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+    if is_server(where):
         from risingbandits.allocation.stores.postgres import PostgresStore
 
-        store = PostgresStore(where, durability=durability, readonly=readonly)
+        store = PostgresStore(str(where), durability=durability, readonly=readonly)
     elif isinstance(where, str) and "://" in where:
         raise RisingBanditsError(
             f"store must be a path or an address postgresql://..., got {shown(hide_password(where))}."
@@ -135,6 +135,15 @@ def _checked_path(where: str | Path) -> Path:
             f"got {shown(str(where))}."
         )
     return path
+
+
+def is_server(where: Any) -> bool:
+    """Whether this is the address of a server.
+
+    >>> is_server("postgresql://host/runs"), is_server("runs")
+    (True, False)
+    """
+    return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
 
 
 def hide_password(address: str) -> str:
