@@ -51,22 +51,36 @@ class _FunctionArm:
 
 
 def makes_arm(thing: Any) -> bool:
-    """Whether something makes an arm when it is called: a class, or a function that takes no arguments.
+    """Whether something makes an arm when it is called: a class, or a function that can be called without arguments.
 
-    >>> makes_arm(lambda: object()), makes_arm(lambda pull: 0.5)
-    (True, False)
+    Functions in a loop often have arguments with defaults, ``lambda rate=rate: Net(rate)``; one whose first argument is
+    called ``pull`` is a function of the pull even so.
+
+    >>> makes_arm(lambda: object()), makes_arm(lambda rate=0.1: object())
+    (True, True)
+    >>> makes_arm(lambda pull: 0.5), makes_arm(lambda pull=None: 0.5), makes_arm(lambda p, scale=2.0: 0.5)
+    (False, False, False)
     """
     if isinstance(thing, type):
         return True
     if isinstance(thing, Arm) or not callable(thing):
         return False
     try:
-        inspect.signature(thing).bind(None)
-    except TypeError:  # it cannot take a pull
-        return True
+        parameters = inspect.signature(thing).parameters
+        inspect.signature(thing).bind()
+    except TypeError:  # it needs arguments: one that takes a pull is a function of it
+        return not _takes_one(thing)
     except ValueError:  # a function that is not written in Python
         return False
-    return False
+    return next(iter(parameters), "") != "pull"
+
+
+def _takes_one(thing: Any) -> bool:
+    try:
+        inspect.signature(thing).bind(None)
+    except TypeError:
+        return False
+    return True
 
 
 def as_arm(thing: Any) -> Arm:
