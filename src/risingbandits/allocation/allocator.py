@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
@@ -31,20 +31,18 @@ from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
-from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
+from risingbandits.allocation.settings import SETTINGS, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
+from risingbandits.allocation.views import Views
 from risingbandits.allocation.waiting import ask_patiently
 from risingbandits.policies import Policy
-
-if TYPE_CHECKING:
-    from risingbandits.allocation.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
-class Allocator(AsyncVerbs):
+class Allocator(AsyncVerbs, Views):
     """Spend a budget of pulls on named arms; see docs/allocator.md.
 
     Parameters
@@ -303,52 +301,6 @@ class Allocator(AsyncVerbs):
             raise RisingBanditsError(f"settings of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
         self._session.change("describe", name, text)
 
-    # -- views --------------------------------------------------------------------------------------------------
-
-    @property
-    def settings(self) -> Settings:
-        """What holds now: what the allocation was made with, and what was changed since."""
-        return self._session.settings
-
-    @property
-    def ledger(self) -> Ledger:
-        """The state as of now, with what other processes have done; not to be changed."""
-        return self._session.ledger()
-
-    @property
-    def spent(self) -> float:
-        """How much of the budget is told: pulls, cost or seconds."""
-        return self.ledger.spent
-
-    @property
-    def remaining(self) -> float:
-        """What is left of the budget, 0 if it is overdrawn."""
-        ledger = self.ledger
-        return max(0, ledger.settings.budget.amount - ledger.spent)
-
-    @property
-    def finished(self) -> bool:
-        """Whether no pull can follow."""
-        return self.ledger.finished
-
-    @property
-    def arms(self) -> list[str]:
-        """The names of all arms, retired ones too."""
-        return list(self.ledger.by_name)
-
-    def recommend(self) -> str:
-        """The arm to keep if everything ended now."""
-        return self.ledger.recommend()
-
-    def rewards(self, name: str) -> list[float]:
-        """The rewards of an arm in the order of its pulls."""
-        return self.ledger.rewards(name)
-
-    def explain(self) -> AllocationTable:
-        """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
-        with self._session.lock:
-            return self.ledger.explain()
-
     # -- loops --------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Pull]:
@@ -358,7 +310,12 @@ class Allocator(AsyncVerbs):
         remember_quietly(self)
 
     def run(
-        self, jobs: int | None = None, progress: bool = True, arms: Mapping[str, Any] | None = None, slots: Slots = None
+        self,
+        jobs: int | None = None,
+        progress: bool = True,
+        arms: Mapping[str, Any] | None = None,
+        slots: Slots = None,
+        keep: int | str | None = None,
     ) -> None:
         """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
 
@@ -368,10 +325,13 @@ class Allocator(AsyncVerbs):
         A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second one gives
         them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
         made with, as `RayArms` on a cluster.
+
+        ``keep`` bounds the checkpoints: at most so many arms have one, or all take at most "10 GB". The arm that will
+        hardly be resumed gives up its own first; if it is, it is trained again, at no cost to the budget.
         """
         from risingbandits.allocation.arms.running import run_arms
 
-        run_arms(self, self._arms if arms is None else arms, jobs, progress, slots)
+        run_arms(self, self._arms if arms is None else arms, jobs, progress, slots, keep)
 
     def find_arm(self, name: str) -> Any:
         """What `run` pulls under a name, if it was given here: an arm, a function, or what makes one; else None."""

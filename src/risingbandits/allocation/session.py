@@ -111,7 +111,7 @@ class Session:
 
     # -- transactions -------------------------------------------------------------------------------------------
 
-    def _transact(self, work: Callable[[Ledger], T], patience: float = PATIENCE) -> T:
+    def transact(self, work: Callable[[Ledger], T], patience: float = PATIENCE) -> T:
         """Do ``work`` with the ledger, all or nothing; again while the server is away, for ``patience`` seconds."""
         try:
             return self._attempt(work, patience)
@@ -161,7 +161,7 @@ class Session:
 
     def ask(self, patience: float = PATIENCE, slot: str = "") -> Pull | NotNow | None:
         """A pull, None if there will be none, or the reason why there is none now."""
-        return self._transact(partial(self._ask, slot=slot) if slot else self._ask, patience)
+        return self.transact(partial(self._ask, slot=slot) if slot else self._ask, patience)
 
     def _ask(self, ledger: Ledger, slot: str = "") -> Pull | NotNow | None:
         moment = self._now(ledger)
@@ -217,7 +217,7 @@ class Session:
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
         """What listeners hear if the reward counts; None if its (arm, n) is known."""
-        return self._transact(lambda ledger: self._tell(ledger, pull, reward, cost))
+        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost))
 
     def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
@@ -261,7 +261,7 @@ class Session:
                 log.warning("%s is retired: it %s", arm.name, why)
             return True
 
-        return self._transact(work)
+        return self.transact(work)
 
     def renew(self, pull: Pull | int) -> bool:
         """Extend a lease; False if the pull is not in flight."""
@@ -272,7 +272,7 @@ class Session:
                 self._note(ledger, "renew", flight.arm, flight)
             return flight is not None
 
-        return self._transact(work)
+        return self.transact(work)
 
     def add(self, name: str) -> None:
         """A new arm."""
@@ -282,7 +282,7 @@ class Session:
                 raise RisingBanditsError(f"arm {shown(name)} exists already.")
             self._note(ledger, "add", name)
 
-        self._transact(work)
+        self.transact(work)
 
     def change(self, kind: str, name: str, reason: str = "") -> None:
         """Retire, mask, unmask or describe an arm; nothing if it is so already."""
@@ -296,7 +296,7 @@ class Session:
             if not so:
                 self._note(ledger, kind, arm, text=reason)
 
-        self._transact(work)
+        self.transact(work)
 
     def extend(self, changes: Callable[[Ledger], dict[str, Any]]) -> str:
         """Change settings by what ``changes`` finds, which may be nothing; what is said of it."""
@@ -307,7 +307,7 @@ class Session:
                 self._note(ledger, "extend", "", text=json.dumps(found))
             return str(found.get("said", ""))
 
-        return self._transact(work)
+        return self.transact(work)
 
     # -- the store ----------------------------------------------------------------------------------------------
 

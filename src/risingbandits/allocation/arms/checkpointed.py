@@ -11,6 +11,7 @@ process dies, the state after the last told pull is there.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import threading
@@ -27,6 +28,8 @@ from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
+
+log = logging.getLogger("risingbandits")
 
 _LONGEST = 120  # of a folder's name; file systems take 255 bytes
 
@@ -228,18 +231,31 @@ class Checkpointed:
             return False
         there = self._there = self._there or []
         if self.pulls not in there:
-            self._files.path.mkdir(parents=True, exist_ok=True)
-            with whole(self._files.checkpoint(self.pulls)) as temporary:
-                self._arm.save(temporary)
-                if not temporary.exists():
-                    raise RisingBanditsError(f"save(path) of arm {self.name!r} must write a file or a folder at path.")
-                if self.flush:
-                    flush(temporary)
+            self._write(self._files.checkpoint(self.pulls))
             there.append(self.pulls)
         self._kept_pulls, self._kept_time = self.pulls, time.monotonic()
         if len(there) > 2:  # the last pull may not be told yet: if it never is, the state before it is needed
             self._forget(there[-2])
         return True
+
+    def _write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole(path) as temporary:
+            self._arm.save(temporary)
+            if not temporary.exists():
+                raise RisingBanditsError(f"save(path) of arm {self.name!r} must write a file or a folder at path.")
+            if self.flush:
+                flush(temporary)
+
+    @property
+    def can_be_made_again(self) -> bool:
+        """Whether the learner can do without a checkpoint, at the price of being trained again."""
+        return self._make is not None or self._finds_its_step
+
+    def look_again(self) -> None:
+        """Checkpoints may have been removed by others."""
+        if self._files is not None and self._there:
+            self._there = [n for n in self._there if self._files.checkpoint(n).exists()]
 
     def is_light(self) -> bool:
         """Whether the learner can be dropped and restored without being trained again."""
@@ -268,6 +284,8 @@ class Checkpointed:
                 raise RisingBanditsError(self._cannot_go_back(pulls))
         if not self._finds_its_step:
             assert self.pulls is not None
+            if (again := pulls - self.pulls) > 0:
+                log.info("%s has no checkpoint after pull %d: %d pulls are made again", self.name, pulls, again)
             for n in range(self.pulls + 1, pulls + 1):
                 self._made_by(self._arm, Pull(0, self.name, n, slot=slot))
         if self._make is None and not there:

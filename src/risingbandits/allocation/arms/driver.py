@@ -30,6 +30,7 @@ from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnrea
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
     from risingbandits.allocation.arms.display import Display
+    from risingbandits.allocation.arms.economy import Economy
 
 log = logging.getLogger("risingbandits")
 
@@ -107,6 +108,7 @@ class Driver:
         self.pace = display.pace = Pace.of(allocator.store)
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
+        self.economy: Economy | None = None  # where checkpoints are bounded
         self._find = find
         self.running: dict[int, Pull] = {}
         # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
@@ -262,6 +264,8 @@ class Driver:
         self.pace.end(pull)
         if self._tell(pull, reward, cost):
             self.arms[pull.arm].told(pull)
+            if self.economy is not None:
+                self.economy.tidy()
             if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
             self.display.told(pull, reward)

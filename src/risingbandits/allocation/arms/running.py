@@ -10,6 +10,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.driver import Driver
+from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.places import Slots
 from risingbandits.allocation.remembering import remember_quietly
 
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
 
 
-def run_arms(allocator: Allocator, arms: Mapping[str, Any], jobs: int | None, progress: bool, slots: Slots) -> None:
+def run_arms(
+    allocator: Allocator,
+    arms: Mapping[str, Any],
+    jobs: int | None,
+    progress: bool,
+    slots: Slots,
+    keep: int | str | None = None,
+) -> None:
     """Pull ``arms`` until the budget of ``allocator`` is spent, as `Allocator.run` says."""
     if hasattr(arms, "belong_to"):
         arms.belong_to(allocator)
@@ -28,7 +36,12 @@ def run_arms(allocator: Allocator, arms: Mapping[str, Any], jobs: int | None, pr
         ready[name] = before if before is not None and same else Checkpointed.of(name, arm, allocator)
     allocator.checkpointed.update(ready)
     with progress_bar(allocator, progress) as display:
-        received = Driver(allocator, ready, jobs, display, slots=slots, find=allocator.find_arm).run()
+        driver = Driver(allocator, ready, jobs, display, slots=slots, find=allocator.find_arm)
+        if keep is not None:
+            folder = getattr(arms, "folder", None) or allocator.store.directory
+            driver.economy = Economy(allocator, folder, driver.arms, keep, driver.jobs)
+            driver.economy.tidy()
+        received = driver.run()
     remember_quietly(allocator)
     if received == signal.SIGINT:
         raise KeyboardInterrupt

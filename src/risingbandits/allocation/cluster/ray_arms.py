@@ -98,7 +98,7 @@ class RayArms(Mapping[str, "_Remote"]):
             raise RisingBanditsError(f"arms must map names to functions that make learners, got {shown(arms)}.")
         import_ray(_PURPOSE)
         self._make = dict(arms)
-        self._folder = None if folder is None else Path(folder).absolute()
+        self.folder = None if folder is None else Path(folder).absolute()
         given = _checked("resources", {"CPU": 1.0} if resources is None else resources)
         self._needs = dict.fromkeys(arms, given)
         for name, own in (arm_resources or {}).items():
@@ -138,12 +138,12 @@ class RayArms(Mapping[str, "_Remote"]):
     def belong_to(self, allocator: Allocator) -> None:
         """Take what an allocator knows: the folder of its store, earlier pulls, and what checkpoints must survive."""
         directory = allocator.store.directory
-        if self._folder is None and directory is not None:
-            self._folder = directory.absolute()
+        if self.folder is None and directory is not None:
+            self.folder = directory.absolute()
         self._trained = {name: len(past) for name, past in allocator.settings.warm_start.items()}
         self._settings["flush"] = allocator.settings.durability == "power"
         self._settings["timed"] = allocator.settings.budget.seconds is not None
-        if self._folder is None:
+        if self.folder is None:
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")
         if self._slots is None:
             self._connect()
@@ -244,7 +244,7 @@ class RayArms(Mapping[str, "_Remote"]):
 
     def _start(self, name: str, placed: Placed[Any]) -> bool:
         """Start the process of an arm at its place. False if place or process was lost before it could begin."""
-        if self._folder is None:
+        if self.folder is None:
             raise RisingBanditsError("folder must be given, got None.")
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -257,7 +257,7 @@ class RayArms(Mapping[str, "_Remote"]):
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(placed.node, soft=True)
         make = self._ray.cloudpickle.dumps(self._make[name])
         settings = {**self._settings, "trained": self._trained.get(name, 0)}
-        process = self._process.options(max_restarts=0, **options).remote(name, make, str(self._folder), settings)
+        process = self._process.options(max_restarts=0, **options).remote(name, make, str(self.folder), settings)
         begun = process.place.remote()
         while not self._ray.wait([begun], timeout=_LOOK)[0]:
             if name in self._stopped or (placed.node and placed.node not in self._alive()):

@@ -1,0 +1,202 @@
+"""Checkpoints within bounds: who gives up is the policy's guess, nothing is lost, and nobody decides otherwise."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chain_arm import Chain, expected
+from risingbandits import Allocator, Pull, RisingBanditsError
+from risingbandits.allocation import Told
+from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.economy import Economy, check_keep, who_gives_up_first
+from risingbandits.allocation.next_pulls import rounds_until_pulled
+
+NAMES = ["a", "b", "c", "d", "e", "f"]
+
+
+class Rising(Chain):
+    """A chain whose rewards rise, so that policies prefer some arms; its state still tells its whole past."""
+
+    most_kept = 0  # arms with checkpoints when a pull begins
+
+    def __init__(self, name: str, folder: Path, diary: Path | None = None) -> None:
+        super().__init__(name, diary)
+        self.folder = folder
+
+    def pull(self, pull: Pull) -> float:
+        Rising.most_kept = max(Rising.most_kept, len(kept(self.folder)))
+        super().pull(pull)
+        return level(self.name, pull.n)
+
+
+def level(name: str, n: int) -> float:
+    return (0.4 + 0.1 * NAMES.index(name)) * n / (n + 3)
+
+
+def kept(folder: Path) -> list[str]:
+    """The arms that have checkpoints."""
+    return sorted(path.parent.name for path in folder.glob("?/checkpoint-*"))
+
+
+def run(
+    store: Path, budget: int, keep: Any = None, jobs: int = 1, stop_after: int = 0, **settings: Any
+) -> list[tuple[str, int]]:
+    """Spend a budget with new learners, or a part of it; the pulls that count, in their order."""
+    folder = store.with_name(store.name + ".state")
+    arms = {name: lambda name=name: Rising(name, folder, store.with_name("diary")) for name in NAMES}
+    told: list[tuple[str, int]] = []
+    settings = {"policy": "round-robin", **settings}
+
+    def listen(heard: Told) -> None:
+        told.append((heard.arm, heard.n))
+        if len(told) == stop_after:
+            signal.raise_signal(signal.SIGINT)
+
+    with Allocator(arms, budget, store=store, on_tell=listen, **settings) as allocator:
+        with suppress(KeyboardInterrupt):
+            allocator.run(jobs=jobs, progress=False, keep=keep)
+        for name in NAMES:
+            rewards = allocator.rewards(name)
+            assert rewards == [level(name, n) for n in range(1, len(rewards) + 1)]
+            for checkpoint in (folder / name).glob("checkpoint-*"):  # its state is that after the last pull
+                n = int(checkpoint.name.rpartition("-")[2])
+                learner = Chain(name)
+                for pull in range(1, n + 1):
+                    learner.pull(Pull(pull, name, pull))
+                assert checkpoint.read_text() == learner.state
+    return told
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("policy", ["round-robin", "commit-ucb", None])
+def test_bound_holds_and_decisions_do_not_change(policy: str | None, jobs: int, tmp_path: Path) -> None:
+    Rising.most_kept = 0
+    (tmp_path / "free").mkdir()
+    bounded = run(tmp_path / "run.db", 60, keep=3, jobs=jobs, policy=policy)
+    assert Rising.most_kept <= 3 + jobs  # and what is in flight has another one until it is told
+    assert len(kept(tmp_path / "run.db.state")) <= 3
+    if jobs == 1:
+        assert bounded == run(tmp_path / "free" / "run.db", 60, policy=policy)
+
+
+def test_a_run_in_pieces_gives_up_the_same_and_trains_again(tmp_path: Path) -> None:
+    (tmp_path / "pieces").mkdir()
+    whole = run(tmp_path / "run.db", 36, keep=3)
+    pieces: list[tuple[str, int]] = []
+    while len(pieces) < 36:  # new learners each time: what has no checkpoint is trained again
+        pieces += run(tmp_path / "pieces" / "run.db", 36, keep=3, stop_after=4)
+    assert pieces == whole
+    assert kept(tmp_path / "pieces" / "run.db.state") == kept(tmp_path / "run.db.state")
+    made = [line for line in (tmp_path / "pieces" / "diary").read_text().splitlines() if line.startswith("begin")]
+    assert len(made) > 36
+    assert len([line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("begin")]) == 36
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from risingbandits.allocation.arms import economy
+from test_economy import run
+
+economy.remove = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+run(Path(sys.argv[1]), 24, keep=3)
+"""
+
+
+def test_killed_while_one_gives_up(tmp_path: Path) -> None:
+    store, folder = tmp_path / "run.db", tmp_path / "run.db.state"
+    environment = {"PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", KILLED, store], env=environment, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(list(folder.glob("given-up-*"))) == 1  # it was on its way out, whole, and nobody takes it for an arm's
+    assert len(kept(folder)) == 3
+    run(store, 24, keep=3)
+    assert list(folder.glob("given-up-*")) == []
+    assert len(kept(folder)) == 3
+
+
+def test_never_those_in_flight_nor_the_one_to_keep_nor_what_cannot_be_made(tmp_path: Path) -> None:
+    with Allocator(NAMES, 100, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        arms = {name: Checkpointed.of(name, lambda name=name: Chain(name), allocator) for name in NAMES}
+        arms["c"] = Checkpointed.of("c", Chain("c"), allocator)  # an object: it could not be made anew
+        for _ in range(13):
+            pull = allocator.ask()
+            assert pull is not None
+            arms[pull.arm].pull(pull)
+            allocator.tell(pull, 0.1)
+            arms[pull.arm].told(pull)
+        flying = allocator.ask()
+        assert flying is not None
+        assert (flying.arm, allocator.recommend()) == ("b", "a")
+        economy = Economy(allocator, allocator.store.directory, arms, keep=2, jobs=1)
+        economy.tidy()
+        assert kept(tmp_path / "run.db.state") == ["a", "b", "c"]
+        assert economy.given_up == 3
+        assert [arms["d"].pull(Pull(0, "d", 3)), arms["b"].pull(flying)] == [expected("d", 3)[2], expected("b", 3)[2]]
+        arms["d"] = Checkpointed.of("d", lambda: Chain("d"), allocator)  # lost: trained again
+        assert arms["d"].pull(Pull(0, "d", 3)) == expected("d", 3)[2]
+
+
+def test_bytes(tmp_path: Path) -> None:
+    run(tmp_path / "run.db", 30, keep="200 B")  # a state has 64 bytes
+    folder = tmp_path / "run.db.state"
+    assert len(kept(folder)) == 3
+
+
+def test_who_gives_up_first() -> None:
+    """By pulls over rounds until the next pull; with round robin both are known."""
+    with Allocator(["a", "b", "c"], 30, policy="round-robin") as allocator:
+        for _ in range(7):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, 0.5)
+        before = allocator.explain().to_dict()
+        assert rounds_until_pulled(allocator.ledger) == {"b": 1, "c": 2, "a": 3}
+        prices = {"a": 3 / 3, "b": 2 / 1, "c": 2 / 2}
+        assert who_gives_up_first(allocator.ledger, "abc") == sorted("abc", key=lambda name: prices[name])
+        assert allocator.explain().to_dict() == before
+        assert rounds_until_pulled(allocator.ledger, most=1) == {"b": 1}
+
+
+def test_arms_that_the_race_has_left_give_up_first() -> None:
+    rng = np.random.default_rng(0)
+    with Allocator([f"arm{i}" for i in range(16)], 160, max_pulls=40) as allocator:
+        for pull in allocator:
+            ceiling = (int(pull.arm[3:]) + 1) / 17
+            allocator.tell(pull, float(np.clip(ceiling * pull.n / (pull.n + 2) + rng.normal(scale=0.01), 0, 1)))
+            if allocator.spent == 100:
+                break
+        ledger = allocator.ledger
+        tried = [arm.name for arm in ledger.arms if arm.rewards]
+        order = who_gives_up_first(ledger, tried)
+        soon = rounds_until_pulled(ledger)
+        later = []
+        for pull in allocator:
+            later.append(pull.arm)
+            ceiling = (int(pull.arm[3:]) + 1) / 17
+            allocator.tell(pull, float(np.clip(ceiling * pull.n / (pull.n + 2) + rng.normal(scale=0.01), 0, 1)))
+    assert 0 < len(soon) < len(tried)
+    half = len(order) // 2
+    assert sum(name in later for name in order[:half]) < sum(name in later for name in order[half:])
+
+
+@pytest.mark.parametrize("keep", [0, 1, 1.5, True, "10", "ten GB", "-1 GB", "5 parsecs", None])
+def test_bad_bounds(keep: Any) -> None:
+    with pytest.raises(RisingBanditsError, match="keep must be"):
+        check_keep(keep, jobs=1)
+
+
+def test_it_needs_a_folder() -> None:
+    with (
+        Allocator({"a": lambda pull: 0.5}, 2) as allocator,
+        pytest.raises(RisingBanditsError, match="keep needs a store that is a file"),
+    ):
+        allocator.run(progress=False, keep=5)
