@@ -10,6 +10,7 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
 from risingbandits.cli import completion
+from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of, say_notes
 from risingbandits.cli.shared_options import Objective
@@ -36,12 +37,16 @@ Recorded = Annotated[
         autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
     ),
 ]
+Page = Annotated[
+    Path | None, typer.Option(help="HTML file for pictures, which needs nothing else (with the extra report).")
+]
 
 commands = typer.Typer()
 
 
 @commands.command(epilog=_CHECK_EPILOG)
 def check(
+    context: typer.Context,
     curves: Recorded,
     metric: Metric = None,
     direction: Direction = None,
@@ -51,6 +56,7 @@ def check(
     ] = None,
     simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
     seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Tell whether measured curves look rising and concave, how early they tell the best arm, and what that means."""
@@ -75,11 +81,19 @@ def check(
         output.add(verdicts={report.name: report.verdict for report in reports})
         for report in reports:
             output.say(f"{report.name} {report.verdict}.")
-        output.table(verdicts_table(check_curves(gains, reports, found.restarted)), "questions")
+        verdicts = check_curves(gains, reports, found.restarted)
+        output.table(verdicts_table(verdicts), "questions")
+        if page is not None:
+            from risingbandits.reports.pages import check_page
+
+            down, command = found.direction == "minimize", given_command(context)
+            check_page.write_page(gains, reports, verdicts, page, metric=found.metric, falling=down, command=command)
+            output.say(f"Pictures: {page}", page=page)
 
 
 @commands.command(epilog=_REPLAY_EPILOG)
 def replay(
+    context: typer.Context,
     curves: Recorded,
     budget: Annotated[
         int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
@@ -108,6 +122,7 @@ def replay(
         str, typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold).")
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Tell from recorded learning curves what each policy would have spent, earned and kept, and which one to use."""
@@ -144,6 +159,11 @@ def replay(
 
             write_whole(out, tables.replay_csv(outcome).encode())
             output.say(f"Every policy and order: {out}", written=out)
+        if page is not None:
+            from risingbandits.reports.pages import replay_page
+
+            replay_page.write_page(outcome, advice, page, metric=found.metric, command=given_command(context))
+            output.say(f"The race, and pictures: {page}", page=page)
 
 
 def _budget(curves: Curves, budget: int | None, hours: float | None) -> int | None:

@@ -19,11 +19,11 @@ from risingbandits._core.types import Floats
 from risingbandits.recorded.runs import RecordedRun, Recording, Series, Value
 
 # Words in the name of a metric that say which way is good; the last one in the name counts ("loss_improvement").
-_LOW = {
+LOW = {
     "loss", "losses", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "mape", "wer", "cer", "nll", "bpb",
     "bpc", "logloss", "crossentropy", "entropy", "fid", "regret", "cost", "deviance",
 }  # fmt: skip
-_HIGH = {
+HIGH = {
     "acc", "accuracy", "auc", "auroc", "f1", "score", "return", "reward", "precision", "recall", "map", "bleu", "rouge",
     "r2", "ndcg", "iou", "dice", "ssim", "psnr", "success", "likelihood", "kappa", "mcc",
 }  # fmt: skip
@@ -147,9 +147,9 @@ def choose_direction(
     said = {run.direction for run in runs if run.direction}
     if len(said) == 1:
         return said.pop(), "as the log says"
-    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in _LOW | _HIGH]
+    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in LOW | HIGH]
     if words:
-        low = words[-1] in _LOW
+        low = words[-1] in LOW
         return ("minimize" if low else "maximize"), f"by the word {words[-1]!r} in its name"
     ends = [
         (float(np.mean(own.values[: _third(own)])), float(np.mean(own.values[-_third(own) :])))

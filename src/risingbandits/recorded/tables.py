@@ -32,13 +32,13 @@ from risingbandits.recorded.runs import Recording, Series, Value
 Row = Mapping[str, Any]
 
 # In the order in which they are preferred; compared without capitals. Epochs repeat where steps are counted as well.
-_STEPS = (
+STEPS = (
     "training_iteration", "_step", "global_step", "trainer/global_step", "step", "steps", "iteration", "iter", "epoch",
     "epochs", "pull",
 )  # fmt: skip
-_RUNS = ("run_name", "run", "run_id", "run id", "trial_id", "trial", "experiment", "arm", "model", "name")
-_CLOCKS = ("_runtime", "time_total_s", "wall time", "wall_time", "_timestamp", "timestamp", "seconds", "time")
-_NEVER = {
+RUNS = ("run_name", "run", "run_id", "run id", "trial_id", "trial", "experiment", "arm", "model", "name")
+CLOCKS = ("_runtime", "time_total_s", "wall time", "wall_time", "_timestamp", "timestamp", "seconds", "time")
+NEVER = {
     "pid", "node_ip", "hostname", "date", "experiment_id", "done", "iterations_since_restore", "time_since_restore",
     "time_this_iter_s", "timesteps_total", "timesteps_since_restore", "warmup_time", "episodes_total",
     "should_checkpoint", "checkpoint_dir_name", "experiment_tag", "total_flos",
@@ -75,7 +75,7 @@ def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
 
 def _add_export(path: Path, step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, into: Recording) -> None:
     """Weights & Biases' table of a chart: a column for each run, beside it the least and the greatest of the bin."""
-    wanted = [c for c, pair in pairs.items() if not pair["bound"] and pair["metric"].strip().lower() not in _STEPS]
+    wanted = [c for c, pair in pairs.items() if not pair["bound"] and pair["metric"].strip().lower() not in STEPS]
     roles = Roles(step, None, None, (), wanted)
     columns = gather(csv_blocks(path, file), file.header, roles, "")
     _check_steps(path, roles, columns)
@@ -120,11 +120,11 @@ def add_table(
     step = _step_column(header)
     if step is None:
         raise RisingBanditsError(f"{path} must have a column that counts, such as step or epoch, got {shown(header)}.")
-    run_column = next((c for wanted in _RUNS for c in header if c.lower() == wanted), None)
-    clock = next((c for wanted in _CLOCKS for c in header if c.lower() == wanted), None)
+    run_column = next((c for wanted in RUNS for c in header if c.lower() == wanted), None)
+    clock = next((c for wanted in CLOCKS for c in header if c.lower() == wanted), None)
     others = [c for c in header if c and c not in (step, run_column, clock)]
     settings = [column for column in others if column.startswith("config/")]
-    metrics = [c for c in others if c not in settings and c.lower() not in (*_NEVER, *_STEPS, *_CLOCKS)]
+    metrics = [c for c in others if c not in settings and c.lower() not in (*NEVER, *STEPS, *CLOCKS)]
     roles = Roles(step, run_column, clock, settings, list(dict.fromkeys(metrics)))
     columns = gather(blocks, header, roles, name)
     if kind == "Ray Tune" and len(columns.runs) == 1:
@@ -217,7 +217,7 @@ def add_parquet(path: Path, name: str, into: Recording) -> None:
 
 
 def _step_column(header: Sequence[str]) -> str | None:
-    return next((column for wanted in _STEPS for column in header if column.lower() == wanted), None)
+    return next((column for wanted in STEPS for column in header if column.lower() == wanted), None)
 
 
 def _setting(cell: Any) -> Value:

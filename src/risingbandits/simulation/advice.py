@@ -7,7 +7,7 @@ the best arm leaves it half trained, so the pulls that finish it count as well.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,10 +137,7 @@ def advise(
     if reason := _too_little(outcome):
         nothing = f"Cannot say which policy to use: {reason}"
         return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
-    figures = {
-        label: outcome.recommendation_regret(label) if objective == "best-arm" else outcome.regret(label)
-        for label in outcome.reward
-    }
+    figures = figures_of(outcome, objective)
     policy, equals = _chosen(figures, outcome.unit)
     short = figures[policy]
     cost, finishing = bill.of_policy(policy, objective)
@@ -164,6 +161,41 @@ def advise(
     return Advice(
         policy, outcome.arms[arm], float(short.mean()), width, tuple(equals), cost, whole, decided, tuple(said)
     )
+
+
+def policy_for(outcomes: Sequence[Replay], objective: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The policy to use for tasks like those of several replays, and which others are not told apart from it.
+
+    A task counts with the mean of its orders, as a share of what a random arm loses, so that tasks weigh alike.
+
+    >>> from risingbandits.simulation.replay import replay
+    >>> tasks = [{f"net {k}": [0.1 * k * (1 - r**n) for n in range(1, 41)] for k in range(1, 9)} for r in (0.9, 0.8)]
+    >>> policy_for([replay(task, ["successive-halving", "round-robin"], 80, orders=10) for task in tasks])
+    ('successive-halving', ())
+    """
+    if not outcomes or len({tuple(sorted(outcome.reward)) for outcome in outcomes}) > 1:
+        raise RisingBanditsError(f"outcomes must be replays of the same policies, got {shown(list(outcomes))}.")
+    means: dict[str, list[float]] = {label: [] for label in outcomes[0].reward}
+    for outcome in outcomes:
+        wanted = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
+        random = lost_by_a_random_arm(outcome, wanted)
+        for label, values in figures_of(outcome, wanted).items():
+            means[label].append(float(values.mean()) / random if random else 0.0)
+    policy, equals = _chosen({label: np.array(own) for label, own in means.items()}, 1.0)
+    return policy, tuple(equals)
+
+
+def figures_of(outcome: Replay, objective: str) -> dict[str, Floats]:
+    figure = outcome.recommendation_regret if objective == "best-arm" else outcome.regret
+    return {label: figure(label) for label in outcome.reward}
+
+
+def lost_by_a_random_arm(outcome: Replay, objective: str) -> float:
+    if objective == "best-arm":
+        worth = outcome.final
+        return float(np.abs(worth - worth[outcome.best_arm]).mean())
+    worth = np.array([curve[: outcome.budget].mean() for curve in outcome.stage.curves])
+    return float(worth.max() - worth.mean()) * outcome.unit
 
 
 def _too_little(outcome: Replay) -> str:

@@ -105,6 +105,8 @@ class Replay:
         At each value since the run began, where curves were loaded that have times.
     step : float or None
         Steps of training that a pull stands for, where curves were loaded.
+    low : float
+        Lower end of the reward range.
     """
 
     arms: tuple[str, ...]
@@ -122,6 +124,7 @@ class Replay:
     objective: str = "best-arm"
     hours: Mapping[str, Floats] = field(default_factory=dict)
     step: float | None = None
+    low: float = 0.0
 
     @property
     def orders(self) -> int:
@@ -153,6 +156,12 @@ class Replay:
 
         return advise(self)
 
+    def recorded(self, values: npt.ArrayLike) -> Floats:
+        """Values of the stage, in [0, 1] and more is better, as they were recorded."""
+        scaled = np.asarray(values, dtype=np.float64)
+        found: Floats = self.low + self.unit * (scaled if self.direction == "maximize" else 1.0 - scaled)
+        return found
+
     def course(self, label: str, order: int = 0) -> Course:
         """How a policy went through an order, pull by pull."""
         listed = self.stage.order(order)
@@ -177,7 +186,7 @@ class Replay:
 
 
 def replay(
-    curves: Mapping[str, Sequence[float]] | LoadedCurves,
+    curves: Mapping[str, npt.ArrayLike] | LoadedCurves,
     policies: Policies | None = None,
     budget: int | None = None,
     *,
@@ -280,6 +289,7 @@ def replay(
         objective=objective,
         hours=hours,
         step=step,
+        low=low,
     )
 
 

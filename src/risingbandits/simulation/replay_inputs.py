@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_range, shown
 from risingbandits._core.types import Floats
@@ -44,13 +45,13 @@ class Given(NamedTuple):
 
 
 def given_curves(
-    curves: Mapping[str, Sequence[float]] | LoadedCurves,
+    curves: Mapping[str, npt.ArrayLike] | LoadedCurves,
     direction: str | None,
     reward_range: tuple[float, float] | None,
 ) -> Given:
     """Curves as they are played; direction and range as told, else as loaded, else more is better and 0 to 1."""
     if isinstance(curves, Mapping) or not hasattr(curves, "direction"):
-        values: Mapping[str, Sequence[float] | Floats] = curves  # type: ignore[assignment]
+        values: Mapping[str, npt.ArrayLike] = curves  # type: ignore[assignment]
         known_direction, known_range = "maximize", (0.0, 1.0)
         hours: Mapping[str, Floats] = {}
         step: float | None = None
@@ -66,7 +67,7 @@ def given_curves(
     return Given(tuple(str(name) for name in values), scaled, way, low, high, hours, step)
 
 
-def _scaled(name: str, values: Sequence[float] | Floats, direction: str, low: float, high: float) -> Floats:
+def _scaled(name: str, values: npt.ArrayLike, direction: str, low: float, high: float) -> Floats:
     try:
         curve = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -64,10 +64,7 @@ def check_curves(
     restarts: none seen.
     """
     values = {name: np.asarray(own, dtype=np.float64) for name, own in curves.items()}
-    longest = max(len(own) for own in values.values())
-    whole = [own for own in values.values() if len(own) >= _WHOLE * longest]
-    common = min(len(own) for own in whole)
-    table = np.array([own[:common] for own in whole])
+    _, table = whole_curves(values)
     return [
         _shape(reports, "rising"),
         _shape(reports, "concave"),
@@ -78,6 +75,18 @@ def check_curves(
     ]
 
 
+def whole_curves(curves: Mapping[str, Floats]) -> tuple[list[str], Floats]:
+    """Names and values of the curves that were not stopped early, up to where all of them have values.
+
+    >>> whole_curves({"a": np.arange(10.0), "stopped": np.arange(3.0), "b": np.arange(9.0)})[0]
+    ['a', 'b']
+    """
+    longest = max(len(own) for own in curves.values())
+    whole = {name: own for name, own in curves.items() if len(own) >= _WHOLE * longest}
+    common = min(len(own) for own in whole.values())
+    return list(whole), np.array([own[:common] for own in whole.values()])
+
+
 def early_ranks(table: Floats, shares: Sequence[float] = SHARES) -> Floats:
     """Rank correlation (Spearman) of the arms' values at shares of their curves with those in the end.
 
@@ -86,12 +95,13 @@ def early_ranks(table: Floats, shares: Sequence[float] = SHARES) -> Floats:
     >>> early_ranks(np.array([[1.0, 2.0, 3.0], [2.0, 2.5, 2.9], [0.0, 0.1, 0.2]]), [0.4, 1.0]).round(2).tolist()
     [0.5, 1.0]
     """
-    end, length = _end(table), table.shape[1]
+    end, length = ends_of(table), table.shape[1]
     found = [rank_correlation(table[:, max(1, math.ceil(share * length)) - 1], end) for share in shares]
     return np.array([math.nan if value is None else value for value in found])
 
 
-def _end(table: Floats) -> Floats:
+def ends_of(table: Floats) -> Floats:
+    """What each arm is worth in the end: the mean of the last 5 % of its row."""
     last: Floats = table[:, -max(1, math.ceil(0.05 * table.shape[1])) :].mean(axis=1)
     return last
 
@@ -145,7 +155,7 @@ def _noise(table: Floats) -> Verdict:
         return Verdict(question, "cannot say, two whole curves of three values are the least", "record more")
     tails = table[:, table.shape[1] // 3 :] if table.shape[1] >= 9 else table
     noise = math.sqrt(float(np.mean([noise_level(own) ** 2 for own in tails])))
-    apart = float(np.std(_end(table), ddof=1))
+    apart = float(np.std(ends_of(table), ddof=1))
     if apart == 0.0:
         return Verdict(question, "cannot say, all arms end at the same value", "any policy will do")
     share = f"{100 * noise / apart:.2g} % of how far arms are apart in the end"

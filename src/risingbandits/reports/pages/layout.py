@@ -147,16 +147,16 @@ class Page(NamedTuple):
 
     def html(self) -> str:
         """The whole file."""
-        plotly, script = plotly_script(), _asset("page.js")
+        plotly, script = plotly_script(), asset("page.js")
         connect = "'none'" if self.live is None else "'self'"
         policy = (
-            f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
+            f"default-src 'none'; script-src {script_hash(plotly)} {script_hash(script)}; style-src 'unsafe-inline'; "
             f"img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
         )
-        return _asset("page.html").format(
+        return asset("page.html").format(
             policy=escape(policy).replace("&#x27;", "'"),
             title=escape(self.title),
-            style=_asset("page.css"),
+            style=asset("page.css"),
             live="" if self.live is None else f' data-event="{self.live}"',
             heading=name(self.title),
             lead=name(self.lead),
@@ -196,9 +196,11 @@ def _compiled_at_once(script: str) -> str:
 
 
 @cache
-def _asset(file: str) -> str:
+def asset(file: str) -> str:
+    """A file that is part of pages."""
     return (resources.files(__package__) / "assets" / file).read_text(encoding="utf-8")
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
+    """How a Content-Security-Policy names a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

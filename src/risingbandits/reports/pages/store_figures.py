@@ -61,7 +61,7 @@ def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
 def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
     """Stacked bars: of each block of told pulls, what each arm got."""
     of, amounts, _ = log.tells()
-    size = _block_size(of.size, _BLOCKS)
+    size = block_size(of.size, _BLOCKS)
     count = max(1, -(-of.size // size))
     sums = _by_arm(log, of, np.arange(of.size) // size, amounts, count)
     first = np.arange(count) * size + 1
@@ -107,10 +107,10 @@ def _layers(log: AllocationLog, x: Floats, sums: Floats, arms: Sequence[int]) ->
     return layers
 
 
-def _block_size(count: int, most: int) -> int:
+def block_size(count: int, most: int) -> int:
     """The least of 1, 2, 5, 10, 20, 50, ... in which ``count`` makes at most ``most`` blocks.
 
-    >>> _block_size(60, 60), _block_size(61, 60), _block_size(1_000_000, 60)
+    >>> block_size(60, 60), block_size(61, 60), block_size(1_000_000, 60)
     (1, 2, 20000)
     """
     size = 1
@@ -126,7 +126,7 @@ def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
     outlooks = log.outlooks()
     longest = max((len(arm.rewards) for arm in shown), default=1)
     ahead = max(2.0, (_AHEAD_AT_END if log.ledger.finished else _AHEAD) * longest)
-    size = _block_size(longest, _CURVE_POINTS)
+    size = block_size(longest, _CURVE_POINTS)
     curves = [Line(arm.name, arm.index, *_block_means(np.array(arm.rewards), size)) for arm in shown]
     expected = [trace for arm in shown if arm.name in outlooks for trace in _expected(arm, outlooks[arm.name], ahead)]
     blocks = "single rewards" if size == 1 else f"means of {size:,} rewards"

@@ -43,14 +43,14 @@
       dressed.colorscale = [[0, colours.low], [1, colours.high]];
       dressed.textfont = { color: colours.text, size: Math.max(7, Math.min(12, cell * 0.42)) };
     } else if (look.kind === "bar") {
-      const pattern = { shape: PATTERNS[round], fgcolor: colours.back, size: 6, solidity: 0.3 };
+      const pattern = { shape: PATTERNS[round], fillmode: "overlay", fgcolor: colours.back, size: 6, solidity: 0.3 };
       dressed.marker = { color: clear(colour, 0.85), line: { width: 0 }, pattern };
     } else if (look.kind === "band") {
       dressed.fillcolor = clear(colour, 0.18);
     } else if (look.kind === "area") {
       dressed.fillcolor = clear(colour, 0.85);
       dressed.line = { ...dressed.line, color: colour };
-      dressed.fillpattern = { shape: PATTERNS[round], fgcolor: colours.back, size: 6, solidity: 0.3 };
+      dressed.fillpattern = { shape: PATTERNS[round], fillmode: "overlay", fgcolor: colours.back, size: 6, solidity: 0.3 };
     } else {
       dressed.marker = { ...dressed.marker, color: colour };
       if (dressed.error_x) dressed.error_x = { ...dressed.error_x, color: colour };
