@@ -15,6 +15,7 @@ from chain_arm import expected
 from ray_cluster import nodes
 from risingbandits import Allocator, Budget
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.recorded import read_runs
 
 tune: Any = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'risingbandits[tune]'")
 
@@ -153,3 +154,30 @@ def test_without_ray_one_sentence() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     sentence = "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]'."
     assert done.stderr.strip().endswith(sentence)
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_logs_of_an_experiment_are_read(tmp_path: Path, form: str) -> None:
+    """What Tune itself has written, as one of its two kinds of files."""
+    from ray.tune import logger
+
+    write: Any = getattr(logger, {"csv": "CSVLoggerCallback", "json": "JsonLoggerCallback"}[form])()
+    made = tune.Tuner(
+        tune.with_resources(TuneChain, {"cpu": 1}),
+        param_space={"name": tune.grid_search(["a", "b"]), "ends_at": 4},
+        run_config=tune.RunConfig(
+            name="experiment",
+            storage_path=str(tmp_path),
+            verbose=0,
+            callbacks=[write],
+        ),
+    )
+    names = {result.metrics["trial_id"]: result.metrics["name"] for result in made.fit() if result.metrics}
+    found = read_runs(tmp_path / "experiment")
+    assert len(found.runs) == len(names) == 2
+    for run in found.runs:
+        [own] = [name for trial, name in names.items() if trial in run.name]
+        assert run.kind in ("Ray Tune", "")
+        assert run.metrics["score"].values.tolist() == expected(own, 4)
+        assert run.metrics["score"].steps.tolist() == [1, 2, 3, 4]
+        assert run.settings.get("name") == (own if form == "json" else None), "Tune leaves settings out of progress.csv"

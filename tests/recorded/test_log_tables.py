@@ -97,12 +97,14 @@ def test_a_trainer_of_hugging_face(tmp_path: Path) -> None:
         {"epoch": 1.5, "step": 30, "loss": 1.25},
         {"epoch": 2.0, "step": 40, "eval_loss": 1.0, "eval_runtime": 3.1},
     ]
-    put(
-        tmp_path / "bert" / "checkpoint-40" / "trainer_state.json",
-        json.dumps({"log_history": history, "global_step": 40}),
-    )
+    for step in (8, 20, 40):  # of which 40 has all, whatever the names would be sorted to
+        kept = [entry for entry in history if entry["step"] <= step]
+        text = json.dumps({"log_history": kept, "global_step": step})
+        put(tmp_path / "bert" / f"checkpoint-{step}" / "trainer_state.json", text)
+    put(tmp_path / "gpt" / "trainer_state.json", json.dumps({"log_history": history}))
+    put(tmp_path / "gpt" / "checkpoint-40" / "trainer_state.json", json.dumps({"log_history": history[:1]}))
     found = read_runs(tmp_path)
-    assert values(found, "eval_loss") == {"bert/checkpoint-40": [1.5, 1.0]}
+    assert values(found, "eval_loss") == {"bert": [1.5, 1.0], "gpt": [1.5, 1.0]}
     assert found.runs[0].metrics["loss"].steps.tolist() == [10.0, 30.0]
 
 

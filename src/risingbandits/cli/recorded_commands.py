@@ -29,8 +29,8 @@ Range = Annotated[
 ]
 
 _EPILOG = """\
-Files are known by their content: event files and CSV of TensorBoard, CSV of Weights & Biases, MLflow's folder or
-database, trainer_state.json of Hugging Face, CSV of Lightning and Keras, databases of Optuna, result.json and
+Files are known by their content: event files and CSV of TensorBoard, files and CSV of Weights & Biases, MLflow's
+folder or database, trainer_state.json of Hugging Face, CSV of Lightning and Keras, databases of Optuna, result.json and
 progress.csv of Ray Tune, stores of this program, and tables as CSV, JSON lines or Parquet. Nothing is sent anywhere.
 
 Examples:

@@ -106,7 +106,7 @@ def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
 def _event(message: bytes) -> Iterator[tuple[str, float, float, float]]:
     time = step = 0.0
     summaries = []
-    for number, value in _fields(message):
+    for number, value in fields(message):
         if number == 1 and isinstance(value, bytes) and len(value) == 8:
             (time,) = struct.unpack("<d", value)
         elif number == 2 and isinstance(value, int):
@@ -114,7 +114,7 @@ def _event(message: bytes) -> Iterator[tuple[str, float, float, float]]:
         elif number == 5 and isinstance(value, bytes):
             summaries.append(value)
     for summary in summaries:
-        for number, value in _fields(summary):
+        for number, value in fields(summary):
             if number == 1 and isinstance(value, bytes):
                 tag, found = _value(value)
                 if found is not None:
@@ -123,7 +123,7 @@ def _event(message: bytes) -> Iterator[tuple[str, float, float, float]]:
 
 def _value(message: bytes) -> tuple[str, float | None]:
     tag, found = "", None
-    for number, value in _fields(message):
+    for number, value in fields(message):
         if not isinstance(value, bytes):
             continue
         if number == 1:
@@ -138,7 +138,7 @@ def _value(message: bytes) -> tuple[str, float | None]:
 def _tensor(message: bytes) -> float | None:
     """The number in a tensor that has just one, None in others, such as texts and histograms."""
     kind, numbers = 0, b""
-    for number, value in _fields(message):
+    for number, value in fields(message):
         if number == 1 and isinstance(value, int):
             kind = value
         elif number in (4, 5, 6) and isinstance(value, bytes):  # its content as a whole, as floats or as doubles
@@ -149,8 +149,8 @@ def _tensor(message: bytes) -> float | None:
     return float(struct.unpack(form, numbers)[0])
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message: their numbers, and integers or bytes."""
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a message of protocol buffers: their numbers, and integers or bytes."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +17,17 @@ from risingbandits.recorded import tables, tracking
 from risingbandits.recorded.columns import csv_file
 from risingbandits.recorded.event_files import EventFiles, is_event_file
 from risingbandits.recorded.runs import Recording, Series
+from risingbandits.recorded.wandb_files import add_wandb_run, is_wandb_file
 
 _SQLITE, _PARQUET = b"SQLite format 3\0", b"PAR1"
 _STORE = {"settings", "events"}  # the tables of a store of ours
 # Files that are called the same in every run: the folder tells the runs apart.
 _USUAL = {"metrics.csv", "progress.csv", "result.json", "trainer_state.json", "log.csv", "history.csv", "training.log"}
+_TRAINER, _CHECKPOINT = "trainer_state.json", re.compile(r"checkpoint-(\d+)")
 _UNKNOWN = (
-    "must be a log that can be read: event files or CSV of TensorBoard, CSV of Weights & Biases, MLflow's folder or "
-    "database, trainer_state.json, CSV of Lightning or Keras, a database of Optuna, progress.csv or result.json of Ray "
-    "Tune, or a table as CSV, JSON lines or Parquet"
+    "must be a log that can be read: event files or CSV of TensorBoard, files or CSV of Weights & Biases, MLflow's "
+    "folder or database, trainer_state.json, CSV of Lightning or Keras, a database of Optuna, progress.csv or "
+    "result.json of Ray Tune, or a table as CSV, JSON lines or Parquet"
 )
 
 
@@ -110,6 +113,8 @@ def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
                 continue
             if {"progress.csv", "result.json"} <= set(files) and name == "progress.csv":
                 continue  # Ray Tune writes both; result.json has more
+            if name == _TRAINER and _is_older_checkpoint(here):
+                continue
             with _noted(into):
                 skipped += not _read_file(path, _name(path, root), into, scanner)
         if event_files:
@@ -119,6 +124,17 @@ def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
         into.notes.append(
             f"{skipped} other file{'s' if skipped > 1 else ''} in {root} {'are' if skipped > 1 else 'is'} no log."
         )
+
+
+def _is_older_checkpoint(folder: Path) -> bool:
+    """Whether what a Hugging Face trainer has left here is only the beginning of what is in a later checkpoint."""
+    match = _CHECKPOINT.fullmatch(folder.name)
+    if match is None:
+        return False
+    if (folder.parent / _TRAINER).is_file():
+        return True
+    others = (_CHECKPOINT.fullmatch(path.parent.name) for path in folder.parent.glob(f"checkpoint-*/{_TRAINER}"))
+    return any(other is not None and int(other[1]) > int(match[1]) for other in others)
 
 
 def _read_file(path: Path, name: str, into: Recording, scanner: EventFiles) -> bool:
@@ -131,6 +147,9 @@ def _read_file(path: Path, name: str, into: Recording, scanner: EventFiles) -> b
         return True
     if is_event_file(head):
         _add_event_files(path, [path], name if name != path.stem else path.parent.name, into, scanner)
+        return True
+    if is_wandb_file(head):
+        add_wandb_run(path, name, into)
         return True
     if b"\0" in head:
         return False
@@ -210,6 +229,8 @@ def _joined(parts: list[Series]) -> Series:
 
 def _name(path: Path, root: Path) -> str:
     """What a run is called whose log does not say it: its file, or its folder where all files have the same name."""
+    if path.name == _TRAINER and _CHECKPOINT.fullmatch(path.parent.name) and path.parent != root:
+        return _relative(path.parent.parent, root)
     if path.name.lower() in _USUAL:
         return _relative(path.parent, root)
     inside = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else "."

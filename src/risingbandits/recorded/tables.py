@@ -106,21 +106,29 @@ def add_long(path: Path, file: CsvFile, into: Recording) -> None:
     _add_runs(path, "long form", roles, columns, into)
 
 
-def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording) -> None:
-    """The runs in rows of a log, each of which maps columns to cells."""
+def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording, *, run: str | None = None) -> None:
+    """The runs in rows of a log, each of which maps columns to cells; all of one ``run`` where that is known."""
     header = list(dict.fromkeys(column for row in rows for column in row if column))
     cells = ([row.get(column) for column in header] for row in rows)
-    add_table(path, name, kind, header, blocks_of(cells, len(header)), into)
+    add_table(path, name, kind, header, blocks_of(cells, len(header)), into, run=run)
 
 
 def add_table(
-    path: Path, name: str, kind: str, header: Sequence[str], blocks: Iterable[Sequence[Cells]], into: Recording
+    path: Path,
+    name: str,
+    kind: str,
+    header: Sequence[str],
+    blocks: Iterable[Sequence[Cells]],
+    into: Recording,
+    *,
+    run: str | None = None,
 ) -> None:
     """The runs in a table of a log that comes in blocks of rows."""
     step = _step_column(header)
     if step is None:
         raise RisingBanditsError(f"{path} must have a column that counts, such as step or epoch, got {shown(header)}.")
-    run_column = next((c for wanted in RUNS for c in header if c.lower() == wanted), None)
+    named = () if run is not None else RUNS
+    run_column = next((c for wanted in named for c in header if c.lower() == wanted), None)
     clock = next((c for wanted in CLOCKS for c in header if c.lower() == wanted), None)
     others = [c for c in header if c and c not in (step, run_column, clock)]
     settings = [column for column in others if column.startswith("config/")]
