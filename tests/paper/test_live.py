@@ -16,7 +16,7 @@ from risingbandits.cli import run
 from risingbandits.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
 from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
 from risingbandits.paper.imdb.study import ARMS, Paired, live_csv, live_table, play_studies, study_policies
-from risingbandits.paper.published_program import PublishedREdUCB
+from risingbandits.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Threads

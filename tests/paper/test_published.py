@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBanditsError, simulate
-from risingbandits.paper.published_program import PublishedREdUCB
+from risingbandits.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.policies import REdUCB, policy_names
 from risingbandits.theory.estimators import concentration_width, window_estimate
 

@@ -17,6 +17,8 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
+from risingbandits.paper.published import program_policies, starting_at_zero
+from risingbandits.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.paper.tables_on_disk import RegretData, with_numbers, write_regret
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
@@ -107,12 +109,19 @@ class Experiment(Protocol):
 
 
 class PanelSpec(NamedTuple):
-    """One panel of a regret study: noise (None: the problem's own) and policies."""
+    """One panel of a regret study: noise (None: the problem's own), policies, and where arms start."""
 
     name: str
     title: str
     noise: Noise | None
     policies: Callable[[], dict[str, Policy]]
+    from_zero: bool = False  # whether the first pull pays mu(0), as in the published program
+
+    def played_on(self, problem: RisingBandit, horizon: int) -> RisingBandit:
+        """The problem as this panel has it."""
+        if self.from_zero:
+            return starting_at_zero(problem, horizon)
+        return problem if self.noise is None else problem.with_noise(self.noise)
 
 
 def definitions() -> dict[str, Policy]:
@@ -120,10 +129,8 @@ def definitions() -> dict[str, Policy]:
     return {name: get_policy(name) for name in POLICIES}
 
 
-def published_policies() -> dict[str, Policy]:
-    """R-ed-UCB as defined and with deviations of the published program, beside the paper's other policies."""
-    from risingbandits.paper.published_program import PublishedREdUCB
-
+def single_deviations() -> dict[str, Policy]:
+    """R-ed-UCB as defined and with single deviations of the published program, beside the paper's other policies."""
     sigma = 0.1  # as in the Gaussian study, whatever the noise
     return {
         "red-ucb": get_policy("red-ucb", sigma=sigma),
@@ -137,7 +144,8 @@ def published_policies() -> dict[str, Policy]:
 PANELS = (
     PanelSpec("gaussian", "Gaussian noise 0.1", None, definitions),
     PanelSpec("bernoulli", "Bernoulli rewards", Bernoulli(), definitions),
-    PanelSpec("deviations", "Beta noise, published deviations", Beta(), published_policies),
+    PanelSpec("deviations", "Beta noise, R-ed-UCB with single deviations", Beta(), single_deviations),
+    PanelSpec("program", "the published program", Beta(), program_policies, from_zero=True),
 )
 
 
@@ -157,8 +165,7 @@ class RegretStudy:
             problem = get_problem(self.problem)
             assert problem.horizon is not None
             horizon = problem.horizon if size.horizon is None else size.horizon
-            if spec.noise is not None:
-                problem = problem.with_noise(spec.noise)
+            problem = spec.played_on(problem, horizon)
             found.append(Panel(spec.name, problem, spec.policies(), horizon, size.runs, size.seed, size.record_at))
         return found
 
@@ -174,11 +181,9 @@ class RegretStudy:
             for n, value in zip(pulls, values, strict=True)
         ]
         write_regret(folder, self.name, results, rows)
-        noises = {spec.name: spec.noise for spec in self.specs}
+        specs = {spec.name: spec for spec in self.specs}
         for panel, result in results.items():
-            noise = noises[panel]
-            played = problem if noise is None else problem.with_noise(noise)
-            Study(played, result).save(folder / self.name / panel)
+            Study(specs[panel].played_on(problem, horizon), result).save(folder / self.name / panel)
 
     def draw(self, folder: Path) -> list[str]:
         data = RegretData.read(folder, self.name)

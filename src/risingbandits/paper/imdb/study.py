@@ -23,7 +23,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.paper.imdb import Learner, LiveArms, LogisticRegression, Network, Rows, load_digits, load_imdb
 from risingbandits.paper.imdb.averages import Averages
-from risingbandits.paper.published_program import PublishedREdUCB
+from risingbandits.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy
