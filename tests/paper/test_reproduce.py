@@ -52,7 +52,7 @@ def test_all_experiments_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtur
             assert f"]({stem}.png)" in page
             assert (tmp_path / f"{stem}.png").stat().st_size > 3_000
             assert (tmp_path / f"{stem}.svg").stat().st_size > 3_000
-    assert len(summary["experiments"]["15arms"]["final"]) == 9 + 9 + 10
+    assert len(summary["experiments"]["15arms"]["final"]) == 9 + 9 + 10 + 7
     assert (tmp_path / "15arms" / "gaussian" / "result.npz").exists()
     before = files_of(tmp_path)
     for path in tmp_path.glob("rates*.png"):
@@ -139,6 +139,6 @@ def test_page_says_what_the_tables_say() -> None:
     assert len(judgements) == len(claims.CLAIMS)
     for judgement in judgements:
         assert judgement.quote in page
-        assert f"| {judgement.finding} | {judgement.verdict} |" in page
+        assert f"| {judgement.by_definition} | {judgement.by_program} | {judgement.attribution} |" in page
     for path in folder.glob("*.csv"):
         assert path.stat().st_size < 110_000

@@ -1,6 +1,8 @@
 """Sentences of the paper's section and appendix on experiments, each with a test on the study's tables.
 
-The findings and verdicts are computed, so they say what the tables say.
+Every sentence is judged twice: on policies as their papers define them, with Gaussian noise, and on the published
+program, played as it is. So it is attributed to the definitions, to the program, or to neither. Findings and verdicts
+are computed: they say what the tables say.
 """
 
 from __future__ import annotations
@@ -14,19 +16,59 @@ import numpy as np
 from risingbandits.paper.regret_study import PAPER_POLICIES
 from risingbandits.paper.tables_on_disk import Line, RegretData, write_rows
 
-HOLDS, PARTLY, FAILS, DEVIATES = "holds", "holds in part", "does not hold", "depends on the program's deviations"
+HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold"
 
-_PAPER = "gaussian"
+_DEFINITION, _PROGRAM = "gaussian", "program"  # panels of the studies
 _DEVIATIONS = "deviations"
 _INDEX_1 = "red-ucb, index 1"
-_RANDOM_TIES = "red-ucb, index 1, random ties"
 
 
-class Tables(NamedTuple):
-    """The two studies."""
+class View(NamedTuple):
+    """One panel of a study: who plays, and what came of it."""
 
-    fifteen: RegretData
-    two: RegretData
+    data: RegretData
+    panel: str
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """Regret of the paper's policies."""
+        return {label: self.data.lines[self.panel][label] for label in PAPER_POLICIES}
+
+    @property
+    def end(self) -> float:
+        """T."""
+        return float(self.lines["red-ucb"].rounds[-1])
+
+    @property
+    def final(self) -> dict[str, float]:
+        """Final regret of all policies of the panel."""
+        return self.data.final_regret(self.panel)
+
+    def ranked(self, t: float) -> list[str]:
+        """The paper's policies by mean regret at round t, least first."""
+        return sorted(self.lines, key=lambda label: self.lines[label].at(t))
+
+    def share(self, label: str, arm: int) -> float:
+        """Percent of the pulls that went to an arm, counted from 1."""
+        pulls = self.data.pulls[self.panel][label]
+        return 100 * float(pulls[arm - 1]) / float(pulls.sum())
+
+    def half_width(self, label: str) -> float:
+        """Half of the 95 % interval of the final regret."""
+        (row,) = (row for row in self.data.final if row["panel"] == self.panel and row["policy"] == label)
+        return float(row["half_width"] or "nan")
+
+    def commit_ucb(self) -> str:
+        """What CommitUCB has, where it plays."""
+        final = self.final
+        return f"; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}" if "commit-ucb" in final else ""
+
+
+class Views(NamedTuple):
+    """The two problems as one panel has them."""
+
+    fifteen: View
+    two: View
 
 
 class Claim(NamedTuple):
@@ -34,22 +76,45 @@ class Claim(NamedTuple):
 
     quote: str
     where: str
-    judge: Callable[[Tables], tuple[str, str]]  # finding, verdict
+    judge: Callable[[Views], tuple[str, str]]  # finding, verdict
 
 
 class Judgement(NamedTuple):
-    """A sentence, where it stands, what we find, and whether it holds."""
+    """A sentence, where it stands, what we find by the definitions and by the program, and to which it is due."""
 
     quote: str
     where: str
-    finding: str
-    verdict: str
+    by_definition: str
+    by_program: str
+    attribution: str
 
 
 def judged(folder: Path) -> list[Judgement]:
     """All claims, judged by the tables in ``folder``."""
-    tables = Tables(RegretData.read(folder, "15arms"), RegretData.read(folder, "2arms"))
-    return [Judgement(claim.quote, claim.where, *claim.judge(tables)) for claim in CLAIMS]
+    fifteen, two = RegretData.read(folder, "15arms"), RegretData.read(folder, "2arms")
+    definition, program = (Views(View(fifteen, panel), View(two, panel)) for panel in (_DEFINITION, _PROGRAM))
+    judgements = []
+    for claim in CLAIMS:
+        (defined, first), (played, second) = claim.judge(definition), claim.judge(program)
+        judgements.append(
+            Judgement(claim.quote, claim.where, f"{first}: {defined}", f"{second}: {played}", attributed(first, second))
+        )
+    return judgements
+
+
+def attributed(by_definition: str, by_program: str) -> str:
+    """To what a sentence is due: the definitions where it follows from them, else the program, else neither.
+
+    >>> attributed("holds", "holds"), attributed("holds in part", "holds"), attributed("does not hold", "does not hold")
+    ('definition', 'program', 'neither')
+    >>> attributed("holds in part", "does not hold"), attributed("does not hold", "holds in part")
+    ('definition, in part', 'program, in part')
+    """
+    for verdict, ending in ((HOLDS, ""), (PARTLY, ", in part")):
+        for source, found in (("definition", by_definition), ("program", by_program)):
+            if found == verdict:
+                return source + ending
+    return "neither"
 
 
 def write(folder: Path, judgements: Sequence[Judgement]) -> None:
@@ -57,44 +122,23 @@ def write(folder: Path, judgements: Sequence[Judgement]) -> None:
     write_rows(folder / "claims.csv", Judgement._fields, judgements)
 
 
-def _lines(data: RegretData) -> dict[str, Line]:
-    return {label: data.lines[_PAPER][label] for label in PAPER_POLICIES}
-
-
-def _ranked(data: RegretData, t: float) -> list[str]:
-    """The paper's policies by mean regret at round t, least first."""
-    lines = _lines(data)
-    return sorted(lines, key=lambda label: lines[label].at(t))
-
-
-def _end(data: RegretData) -> float:
-    return float(next(iter(data.lines[_PAPER].values())).rounds[-1])
-
-
 def _amount(value: float) -> str:
     return f"{value:,.0f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _share(data: RegretData, label: str, arm: int, panel: str = _PAPER) -> float:
-    """Percent of the pulls that went to an arm, counted from 1."""
-    pulls = data.pulls[panel][label]
-    return 100 * float(pulls[arm - 1]) / float(pulls.sum())
 
 
 def _ordinal(rank: int) -> str:
     return {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh"}[rank]
 
 
-def _best_at_the_end(tables: Tables) -> tuple[str, str]:
-    final = tables.fifteen.final_regret(_PAPER)
-    order = _ranked(tables.fifteen, _end(tables.fifteen))
+def _best_at_the_end(views: Views) -> tuple[str, str]:
+    final, order = views.fifteen.final, views.fifteen.ranked(views.fifteen.end)
     text = f"{order[0]} {_amount(final[order[0]])}, then {order[1]} {_amount(final[order[1]])}, {order[2]} "
-    text += f"{_amount(final[order[2]])}; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}"
+    text += _amount(final[order[2]]) + views.fifteen.commit_ucb()
     return text, HOLDS if order[0] == "sw-ts" else FAILS
 
 
-def _less_at_the_beginning(tables: Tables) -> tuple[str, str]:
-    lines = _lines(tables.fifteen)
+def _less_at_the_beginning(views: Views) -> tuple[str, str]:
+    lines = views.fifteen.lines
     rounds = lines["sw-ts"].rounds
     texts, held = [], []
     for label in ("sw-ucb", "sw-kl-ucb"):
@@ -109,29 +153,32 @@ def _less_at_the_beginning(tables: Tables) -> tuple[str, str]:
     return "; ".join(texts), HOLDS if all(held) else PARTLY if any(held) else FAILS
 
 
-def _initial_exploration(tables: Tables) -> tuple[str, str]:
-    t = 0.1 * _end(tables.fifteen)
-    order, lines = _ranked(tables.fifteen, t), _lines(tables.fifteen)
+def _initial_exploration(views: Views) -> tuple[str, str]:
+    t = 0.1 * views.fifteen.end
+    order, lines = views.fifteen.ranked(t), views.fifteen.lines
+    others = [lines[label].at(t) for label in order if label != "red-ucb"]
     text = f"at t = {_amount(t)} R-ed-UCB has {_amount(lines['red-ucb'].at(t))}, the others "
-    text += f"{_amount(lines[order[0]].at(t))} to {_amount(lines[order[-2]].at(t))}; it goes on paying to the end"
-    return text, HOLDS if order[-1] == "red-ucb" else FAILS
+    text += f"{_amount(min(others))} to {_amount(max(others))}"
+    if views.fifteen.ranked(views.fifteen.end)[-1] == "red-ucb":
+        text += "; it goes on paying to the end"
+    return text, HOLDS if order[-1] == "red-ucb" else PARTLY if order.index("red-ucb") >= 4 else FAILS
 
 
-def _second_best(tables: Tables) -> tuple[str, str]:
-    data = tables.fifteen
-    rank = _ranked(data, _end(data)).index("red-ucb") + 1
-    final, other = data.final_regret(_PAPER), data.final_regret(_DEVIATIONS)
-    changed = sorted([_INDEX_1, *PAPER_POLICIES[1:]], key=lambda label: other[label]).index(_INDEX_1) + 1
-    arms = sum(float(n) > 0 for n in data.pulls[_DEVIATIONS][_INDEX_1])
-    text = f"{_ordinal(rank)} of seven with {_amount(final['red-ucb'])} (round robin {_amount(final['round-robin'])}). "
-    text += f"With Beta noise and index 1 while h = 0 it is {_ordinal(changed)}, {_amount(other[_INDEX_1])} instead of "
-    text += f"{_amount(other['red-ucb'])}: it then plays only {arms} of the 15 arms, the first ones; with random ties "
-    text += f"{_amount(other[_RANDOM_TIES])}"
-    return text, HOLDS if rank == 2 else DEVIATES if changed < rank else FAILS
+def _second_best(views: Views) -> tuple[str, str]:
+    view = views.fifteen
+    final, rank = view.final, view.ranked(view.end).index("red-ucb") + 1
+    text = f"{_ordinal(rank)} of seven with {_amount(final['red-ucb'])} ± {_amount(view.half_width('red-ucb'))}"
+    if "round-robin" in final:
+        single = View(view.data, _DEVIATIONS)
+        arms = sum(float(n) > 0 for n in view.data.pulls[_DEVIATIONS][_INDEX_1])
+        text += f" (round robin {_amount(final['round-robin'])}). With Beta noise and index 1 while h = 0 it has "
+        text += f"{_amount(single.final[_INDEX_1])} instead of {_amount(single.final['red-ucb'])}: it then plays only "
+        text += f"{arms} of the 15 arms, the first ones"
+    return text, HOLDS if rank == 2 else FAILS
 
 
-def _negative_before_crossing(tables: Tables) -> tuple[str, str]:
-    lines, end = _lines(tables.two), _end(tables.two)
+def _negative_before_crossing(views: Views) -> tuple[str, str]:
+    lines, end = views.two.lines, views.two.end
     crossing, bound = 19 * end / 400, 0.1 * end
     step = float(next(iter(lines.values())).rounds[0])
     falling = sum(line.slope(crossing - step, crossing) < 0 for line in lines.values())
@@ -143,8 +190,8 @@ def _negative_before_crossing(tables: Tables) -> tuple[str, str]:
     return text, (HOLDS if later >= 4 else PARTLY) if falling >= 4 else FAILS
 
 
-def _on_par(tables: Tables) -> tuple[str, str]:
-    lines, t = _lines(tables.two), 0.1 * _end(tables.two)
+def _on_par(views: Views) -> tuple[str, str]:
+    lines, t = views.two.lines, 0.1 * views.two.end
     others = [line.at(t) for label, line in lines.items() if label != "red-ucb"]
     mine = lines["red-ucb"].at(t)
     text = (
@@ -154,25 +201,22 @@ def _on_par(tables: Tables) -> tuple[str, str]:
     return text, HOLDS if near else FAILS
 
 
-def _outperforms(tables: Tables) -> tuple[str, str]:
-    final = tables.two.final_regret(_PAPER)
-    order = _ranked(tables.two, _end(tables.two))
-    half = {row["policy"]: row["half_width"] for row in tables.two.final if row["panel"] == _PAPER}
-    parts = [f"{label} {_amount(final[label])} ± {_amount(float(half[label] or 'nan'))}" for label in order[:3]]
-    text = f"{', '.join(parts)}; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}"
-    return text, HOLDS if order[0] == "red-ucb" else FAILS
+def _outperforms(views: Views) -> tuple[str, str]:
+    final, order = views.two.final, views.two.ranked(views.two.end)
+    parts = [f"{label} {_amount(final[label])} ± {_amount(views.two.half_width(label))}" for label in order[:3]]
+    return ", ".join(parts) + views.two.commit_ucb(), HOLDS if order[0] == "red-ucb" else FAILS
 
 
-def _slopes(tables: Tables) -> tuple[str, str]:
-    lines, end = _lines(tables.two), _end(tables.two)
+def _slopes(views: Views) -> tuple[str, str]:
+    lines, end = views.two.lines, views.two.end
     bends = {label: _bend(lines[label]) for label in ("rexp3", "ser4")}
     texts = []
     for label, bend in bends.items():
         slope, late = lines[label].slope(0.125 * end, 0.175 * end), lines[label].slope(0.8 * end, end)
         texts.append(f"{label}: {slope:.2f} per round around 30,000, {late:.2f} at the end, bend near {_amount(bend)}")
     near = [abs(bend - 40_000) <= 15_000 for bend in bends.values()]
-    flat = all(lines[label].slope(0.8 * end, end) < 0.2 for label in bends)
-    return "; ".join(texts), (HOLDS if all(near) else PARTLY) if flat else FAILS
+    bent = all(bend < end for bend in bends.values())  # at a bend the slope has fallen to half
+    return "; ".join(texts), (HOLDS if all(near) else PARTLY) if bent else FAILS
 
 
 def _bend(line: Line) -> float:
@@ -183,16 +227,16 @@ def _bend(line: Line) -> float:
     return float(line.rounds[found[0]]) if found.size else float(line.rounds[-1])
 
 
-def _late_reaction(tables: Tables) -> tuple[str, str]:
-    line, end = _lines(tables.two)["sw-ts"], _end(tables.two)
+def _late_reaction(views: Views) -> tuple[str, str]:
+    line, end = views.two.lines["sw-ts"], views.two.end
     before, after = line.slope(0.3 * end, 0.5 * end), line.slope(0.8 * end, end)
     text = f"SW-TS gains {before:.3f} of regret a round before t = {_amount(0.5 * end)} and {after:.3f} at the end; "
-    text += f"{_share(tables.two, 'sw-ts', 2):.0f} % of its pulls are of arm 2"
+    text += f"{views.two.share('sw-ts', 2):.0f} % of its pulls are of arm 2"
     return text, HOLDS if after < before / 2 else FAILS
 
 
-def _large_at_first(tables: Tables) -> tuple[str, str]:
-    lines, end = _lines(tables.two), _end(tables.two)
+def _large_at_first(views: Views) -> tuple[str, str]:
+    lines, end = views.two.lines, views.two.end
     shares = {label: 100 * lines[label].at(0.4 * end) / lines[label].at(end) for label in ("rexp3", "ser4", "sw-ts")}
     text = f"of its final regret each has by t = {_amount(0.4 * end)}: "
     text += ", ".join(f"{label} {share:.0f} %" for label, share in shares.items())
@@ -200,8 +244,8 @@ def _large_at_first(tables: Tables) -> tuple[str, str]:
     return text, HOLDS if all(early) else PARTLY if any(early) else FAILS
 
 
-def _linear(tables: Tables) -> tuple[str, str]:
-    lines, end = _lines(tables.two), _end(tables.two)
+def _linear(views: Views) -> tuple[str, str]:
+    lines, end = views.two.lines, views.two.end
     slopes = {label: lines[label].slope(0.8 * end, end) for label in ("kl-ucb", "sw-ucb", "sw-kl-ucb")}
     text = "regret per round at the end: " + ", ".join(f"{label} {slope:.3f}" for label, slope in slopes.items())
     linear = [slope > 0.3 for slope in slopes.values()]
@@ -210,36 +254,28 @@ def _linear(tables: Tables) -> tuple[str, str]:
     return text, HOLDS if all(linear) else PARTLY if any(linear) else FAILS
 
 
-def _arms_13_and_1(tables: Tables) -> tuple[str, str]:
-    data = tables.fifteen
-    pulls = data.pulls[_PAPER]["red-ucb"]
-    order = [int(arm) + 1 for arm in np.argsort(-pulls)]
-    top = ", ".join(f"arm {arm} {_share(data, 'red-ucb', arm):.1f} %" for arm in order[:4])
-    least = _share(data, "red-ucb", order[-1])
-    text = f"{top}; the least pulled has {least:.1f} %"
-    other = data.pulls[_DEVIATIONS][_RANDOM_TIES]
-    first, second = (int(arm) + 1 for arm in np.argsort(-other)[:2])
-    shares = [f"arm {arm} {_share(data, _RANDOM_TIES, arm, _DEVIATIONS):.0f} %" for arm in (first, second)]
-    text += f". With Beta noise, index 1 while h = 0 and random ties: {', '.join(shares)}"
-    if set(order[:2]) == {1, 13}:
-        return text, HOLDS
-    return text, DEVIATES if {first, second} == {1, 13} else FAILS
+def _arms_13_and_1(views: Views) -> tuple[str, str]:
+    view = views.fifteen
+    order = [int(arm) + 1 for arm in np.argsort(-view.data.pulls[view.panel]["red-ucb"])]
+    top = ", ".join(f"arm {arm} {view.share('red-ucb', arm):.1f} %" for arm in order[:4])
+    text = f"{top}; the least pulled has {view.share('red-ucb', order[-1]):.1f} %"
+    return text, HOLDS if set(order[:2]) == {1, 13} else FAILS
 
 
-def _identified(tables: Tables) -> tuple[str, str]:
-    share = _share(tables.two, "red-ucb", 2)
+def _identified(views: Views) -> tuple[str, str]:
+    share = views.two.share("red-ucb", 2)
     return f"{share:.0f} % of its pulls are of arm 2", HOLDS if share > 80 else FAILS
 
 
-def _not_identified(tables: Tables) -> tuple[str, str]:
-    shares = {label: _share(tables.two, label, 2) for label in ("kl-ucb", "sw-ucb", "sw-kl-ucb")}
+def _not_identified(views: Views) -> tuple[str, str]:
+    shares = {label: views.two.share(label, 2) for label in ("kl-ucb", "sw-ucb", "sw-kl-ucb")}
     text = "pulls of arm 2: " + ", ".join(f"{label} {share:.1f} %" for label, share in shares.items())
     missed = [share < 50 for share in shares.values()]
     return text, HOLDS if all(missed) else PARTLY if any(missed) else FAILS
 
 
-def _slightly_more(tables: Tables) -> tuple[str, str]:
-    shares = {label: _share(tables.two, label, 2) for label in ("ser4", "rexp3", "sw-ts")}
+def _slightly_more(views: Views) -> tuple[str, str]:
+    shares = {label: views.two.share(label, 2) for label in ("ser4", "rexp3", "sw-ts")}
     text = "pulls of arm 2: " + ", ".join(f"{label} {share:.0f} %" for label, share in shares.items())
     near = [50 < share < 65 for share in shares.values()]
     return text, HOLDS if all(near) else PARTLY if any(near) else FAILS

@@ -91,13 +91,14 @@ def _sum_up(names: Sequence[str], folder: Path, header: dict[str, Any], extra: b
     if header["horizon"] is None and extra and {"15arms", "2arms"} <= set(names):
         judgements = claims.judged(folder)
         claims.write(folder, judgements)
-        parts += ["## What the paper says, and what we find\n", claims_table(judgements).markdown()]
-        content["claims"] = [judgement._asdict() for judgement in judgements]
+        table = claims_table(judgements)
+        parts += ["## What the paper says, and what we find\n", table.markdown()]
+        content["claims"] = {"header": table.header, "rows": table.rows}
     write_whole(folder / "summary.json", (json.dumps(content, indent=1) + "\n").encode())
     write_whole(folder / "summary.md", "\n".join(parts).encode())
 
 
 def claims_table(judgements: Sequence[claims.Judgement]) -> TextTable:
     """The account of the claims as a table."""
-    rows = [(f"“{j.quote}” ({j.where})", j.finding, j.verdict) for j in judgements]
-    return TextTable(("the paper", "here", "verdict"), rows)
+    rows = [(f"“{j.quote}” ({j.where})", j.by_definition, j.by_program, j.attribution) for j in judgements]
+    return TextTable(("the paper", "by the definitions", "by the published program", "due to"), rows)

@@ -67,9 +67,9 @@ def _tables(summary: dict[str, Any]) -> Sequence[TextTable]:
         for table in content["tables"]:
             rows = [tuple(map(str, row)) for row in table["rows"]]
             tables.append(TextTable(tuple(table["header"]), rows, frozenset(), table["title"] or name))
-    claims = [(f"“{c['quote']}” ({c['where']})", c["finding"], c["verdict"]) for c in summary.get("claims", [])]
-    if claims:
-        tables.append(TextTable(("the paper", "here", "verdict"), claims, frozenset(), "What the paper says"))
+    if claims := summary.get("claims"):
+        rows = [tuple(row) for row in claims["rows"]]
+        tables.append(TextTable(tuple(claims["header"]), rows, frozenset(), "What the paper says"))
     return tables
 
 
