@@ -69,6 +69,15 @@ def at_work(diary: Path) -> set[int]:
     return set(processes.values()) - {0}
 
 
+def test_arms_of_the_allocator_as_they_are(tmp_path: Path) -> None:
+    """What runs in threads and in processes runs here, by one word."""
+    store, diary = tmp_path / "store.db", tmp_path / "diary"
+    with Allocator(chains("abcd", diary), 12, store=store, policy="round-robin") as allocator:
+        allocator.run(jobs=3, progress=False, backend="ray", keep=4)
+        check(allocator, store, 12)
+    assert len(begun(diary)) == 12
+
+
 def test_learners_stay_in_memory(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     with Allocator(list("abcdef"), 60, store=store) as allocator, RayArms(chains("abcdef", diary)) as arms:

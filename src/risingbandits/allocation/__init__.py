@@ -7,6 +7,7 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
+from risingbandits.allocation.cluster.process_arms import ProcessArms
 from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
@@ -29,6 +30,7 @@ __all__ = [
     "NoArmFree",
     "Outcome",
     "Prior",
+    "ProcessArms",
     "Pull",
     "RayArms",
     "StoreBusy",

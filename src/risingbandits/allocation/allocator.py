@@ -12,7 +12,7 @@ from typing import Any, Self
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.allocation.arms.base import Arm, as_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.arms.places import Slots, check_slot
+from risingbandits.allocation.arms.places import Places, Slots, check_slot
 from risingbandits.allocation.asynchronous import AsyncVerbs
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.extension import wanted_changes
@@ -316,22 +316,26 @@ class Allocator(AsyncVerbs, Views):
         arms: Mapping[str, Any] | None = None,
         slots: Slots = None,
         keep: int | str | None = None,
+        backend: str = "threads",
     ) -> None:
-        """Pull the arms until the budget is spent, in ``jobs`` threads, with a progress bar on a terminal.
+        """Pull the arms until the budget is spent, ``jobs`` at a time, with a progress bar on a terminal.
 
         ``slots`` are where pulls are made, ``["cuda:0", "cuda:1"]`` one at a time on each, ``{"cuda:0": 2}`` two; each
         pull has the one that it runs on as ``pull.slot``. ``jobs`` is by default their number, or 1 without slots.
 
         A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second one gives
         them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
-        made with, as `RayArms` on a cluster.
+        made with, as `RayArms` on a cluster. With ``backend`` "processes" or "ray" the arms of the allocator are made
+        and pulled by `ProcessArms` or `RayArms` for the time of the call; functions must make them.
 
         ``keep`` bounds the checkpoints: at most so many arms have one, or all take at most "10 GB". The arm that will
         hardly be resumed gives up its own first; if it is, it is trained again, at no cost to the budget.
         """
         from risingbandits.allocation.arms.running import run_arms
+        from risingbandits.allocation.cluster.backends import arms_on
 
-        run_arms(self, self._arms if arms is None else arms, jobs, progress, slots, keep)
+        with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:
+            run_arms(self, chosen, jobs, progress, slots, keep)
 
     def find_arm(self, name: str) -> Any:
         """What `run` pulls under a name, if it was given here: an arm, a function, or what makes one; else None."""

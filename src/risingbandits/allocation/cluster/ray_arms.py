@@ -1,29 +1,21 @@
-"""Arms on a Ray cluster: each learner lives in a process of its own, where it stays in memory between its pulls.
-
-`RayArms` is a mapping of names to arms for `Allocator.run`. A pull is one call of the process that has the learner.
-Processes are started when they are needed; when the cluster is full, the one that has been idle longest makes a
-checkpoint and goes. One that is lost, with its node or alone, fails its pull, which the allocator gives out again, to a
-new process that begins with the last checkpoint. The store of the allocator alone says which pulls count.
-"""
+"""Arms on a Ray cluster: each learner lives in a process of its own, where it stays in memory between its pulls."""
 
 from __future__ import annotations
 
 import logging
 import math
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
-from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
-from risingbandits.allocation.cluster.switching import Switching
+from risingbandits.allocation.cluster.placement import Placed, Resources, room
+from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
@@ -34,16 +26,10 @@ log = logging.getLogger("risingbandits")
 _PURPOSE = "RayArms"
 _NAMED = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}  # what Ray takes as options of their own
 _LOOK = 2.0  # seconds between looks at whether a process can still start
-_STARTS = 5  # of a process, before the pull has failed
 _SUSPICION = 30.0  # seconds for which a node that has lost a process is avoided
-_LAST_SAVE = 60.0  # seconds that learners have to be saved when all is closed
 
 
-class ArmLost(RisingBanditsError):
-    """The process of an arm has ended in the middle of a pull; the pull is to be made again."""
-
-
-class RayArms(Mapping[str, "_Remote"]):
+class RayArms(RemoteArms):
     """Arms whose learners live on a Ray cluster, for ``Allocator.run(arms=...)``.
 
     Parameters
@@ -94,55 +80,24 @@ class RayArms(Mapping[str, "_Remote"]):
         slots: int | None = None,
         address: str | None = None,
     ) -> None:
-        if not isinstance(arms, Mapping) or not arms or not all(callable(make) for make in arms.values()):
-            raise RisingBanditsError(f"arms must map names to functions that make learners, got {shown(arms)}.")
+        super().__init__(arms, folder, checkpoint_every, checkpoint_seconds)
         import_ray(_PURPOSE)
-        self._make = dict(arms)
-        self.folder = None if folder is None else Path(folder).absolute()
         given = _checked("resources", {"CPU": 1.0} if resources is None else resources)
         self._needs = dict.fromkeys(arms, given)
         for name, own in (arm_resources or {}).items():
             if name not in self._needs:
                 raise RisingBanditsError(f"arm_resources must name arms, got {shown(name)}.")
             self._needs[name] = _checked("arm_resources", own)
-        Checkpointed("", list, None, checkpoint_every, checkpoint_seconds)  # checks both
-        self._settings: dict[str, Any] = {"every": checkpoint_every, "seconds": checkpoint_seconds}
-        self._trained: dict[str, int] = {}
-        self._stopped: set[str] = set()  # arms whose pulls are to end
         self._slots = None if slots is None else check_positive_int("slots", slots)
         self._address = address
         self._stack = ExitStack()
         self._ray: Any = None
         self._process: Any = None
-        self._placed: dict[str, Placed[Any]] = {}
-        self._leaving: dict[str, Placed[Any]] = {}
         self._suspected: dict[str, float] = {}  # nodes that have lost a process, and when
-        self._changed = threading.Condition()
-        self._uses = 0
-        self._pulled: set[str] = set()  # arms that pulls were asked of
-        self._switching = Switching(log.warning)
-
-    # -- a mapping of names to arms -----------------------------------------------------------------------------
-
-    def __getitem__(self, name: str) -> _Remote:
-        if name not in self._make:
-            raise KeyError(name)
-        return _Remote(self, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._make)
-
-    def __len__(self) -> int:
-        return len(self._make)
 
     def belong_to(self, allocator: Allocator) -> None:
-        """Take what an allocator knows: the folder of its store, earlier pulls, and what checkpoints must survive."""
-        directory = allocator.store.directory
-        if self.folder is None and directory is not None:
-            self.folder = directory.absolute()
-        self._trained = {name: len(past) for name, past in allocator.settings.warm_start.items()}
-        self._settings["flush"] = allocator.settings.durability == "power"
-        self._settings["timed"] = allocator.settings.budget.seconds is not None
+        """Take what an allocator knows, and see that every arm has a node that it fits on."""
+        super().belong_to(allocator)
         if self.folder is None:
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")
         if self._slots is None:
@@ -152,98 +107,13 @@ class RayArms(Mapping[str, "_Remote"]):
                 if room(nodes, (), needs) is None:
                     raise RisingBanditsError(f"arm {name!r} needs {needs}, which no node of the cluster has.")
 
-    # -- pulls --------------------------------------------------------------------------------------------------
-
-    def pull(self, name: str, pull: Pull) -> float | Outcome:
-        """One pull, in the process of the arm."""
-        self._stopped.discard(name)
-        self._pulled.add(name)
-        began = time.monotonic()
-        placed = self._take(name)
-        lost = True
-        try:
-            tries = 1
-            while placed.process is None and not self._start(name, placed):
-                if tries == _STARTS:
-                    raise ArmLost(f"the process of arm {name!r} ended {tries} times before it could begin.")
-                tries += 1
-                self._give_back(name, placed, lost=True)
-                placed = self._take(name)
-            assert placed.process is not None
-            ready = time.monotonic()
-            try:
-                outcome: float | Outcome = self._ray.get(placed.process.pull.remote(pull))
-            except self._ray.exceptions.RayTaskError as error:
-                lost = False
-                raise (error.cause if isinstance(error.cause, Exception) else error) from None
-            except self._ray.exceptions.RayError as error:
-                raise ArmLost(f"the process of arm {name!r} was lost: {_first_line(error)}") from None
-            lost = False
-            self._switching.pulled(ready - began, time.monotonic() - ready)
-            return outcome
-        finally:
-            self._give_back(name, placed, lost)
-
-    def stop(self, name: str) -> None:
-        """End the pull of an arm that is at work: by the learner's own ``stop``, or else by ending its process."""
-        with self._changed:
-            self._stopped.add(name)
-            self._changed.notify_all()
-            placed = self._placed.get(name)
-            if placed is not None and placed.process is not None:
-                if placed.stoppable:
-                    placed.process.stop.options(concurrency_group="stop").remote()
-                else:
-                    self._ray.kill(placed.process)
-
-    def _check_not_stopped(self, name: str) -> None:
-        if name in self._stopped:
-            raise ArmLost(f"arm {name!r} was stopped.")
-
-    def _take(self, name: str) -> Placed[Any]:
-        """The arm's place on the cluster, now at work. Others go if there is no room."""
-        self._connect()
-        while True:
-            leaving: list[str] = []
-            with self._changed:
-                self._check_not_stopped(name)
-                placed = self._placed.get(name)
-                if placed is None and name in self._leaving:
-                    self._changed.wait(1.0)
-                    continue
-                if placed is None:
-                    placed, leaving = self._find_place(name)
-                    if placed is None:
-                        self._changed.wait(1.0)  # until a pull has ended, or nodes have come or gone
-                        continue
-                self._uses += 1
-                placed.busy, placed.used = True, self._uses
-                for other in leaving:
-                    self._leaving[other] = self._placed.pop(other)
-            for other in leaving:
-                self._leave(other)
-            return placed
-
-    def _find_place(self, name: str) -> tuple[Placed[Any] | None, list[str]]:
-        """A place for a new process, kept for it, and who must go first."""
-        needs = self._needs[name]
+    def _room_for(self, name: str) -> tuple[Mapping[str, Resources], Resources]:
         if self._slots is not None:
-            nodes: dict[str, Resources] = {"": {"slots": float(self._slots)}}
-            needs = {"slots": 1.0}
-        else:
-            nodes = self._nodes(needs)
-        leaving: list[str] = []
-        node = room(nodes, self._placed.values(), needs)
-        if node is None:
-            found = who_must_go(nodes, self._placed, needs)
-            if found is None:
-                return None, []
-            leaving, node = found
-        self._placed[name] = Placed(needs, node)
-        return self._placed[name], leaving
+            return {"": {"slots": float(self._slots)}}, {"slots": 1.0}
+        needs = self._needs[name]
+        return self._nodes(needs), needs
 
-    def _start(self, name: str, placed: Placed[Any]) -> bool:
-        """Start the process of an arm at its place. False if place or process was lost before it could begin."""
+    def _start(self, name: str, placed: Placed[RemoteProcess]) -> bool:
         if self.folder is None:
             raise RisingBanditsError("folder must be given, got None.")
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -256,7 +126,7 @@ class RayArms(Mapping[str, "_Remote"]):
             # Soft: if the node is lost meanwhile, the process starts on another one.
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(placed.node, soft=True)
         make = self._ray.cloudpickle.dumps(self._make[name])
-        settings = {**self._settings, "trained": self._trained.get(name, 0)}
+        settings = self._settings_of(name)
         process = self._process.options(max_restarts=0, **options).remote(name, make, str(self.folder), settings)
         begun = process.place.remote()
         while not self._ray.wait([begun], timeout=_LOOK)[0]:
@@ -269,10 +139,10 @@ class RayArms(Mapping[str, "_Remote"]):
         except self._ray.exceptions.RayTaskError as error:
             raise (error.cause if isinstance(error.cause, Exception) else error) from None
         except self._ray.exceptions.RayError as error:
-            log.info("%s could not begin on node %s: %s", name, placed.node, _first_line(error))
+            log.info("%s could not begin on node %s: %s", name, placed.node, first_line(error))
             return False
         with self._changed:
-            placed.process = process
+            placed.process = _Handle(self._ray, process, name)
             placed.node = node if self._slots is None else placed.node
         log.debug("%s lives on node %s", name, node)
         return True
@@ -289,32 +159,9 @@ class RayArms(Mapping[str, "_Remote"]):
         trusted = {node: own for node, own in alive.items() if now - self._suspected.get(node, -math.inf) > _SUSPICION}
         return trusted if room(trusted, (), needs) is not None else alive
 
-    def _give_back(self, name: str, placed: Placed[Any], lost: bool) -> None:
-        with self._changed:
-            placed.busy = False
-            if lost:
-                self._placed.pop(name, None)
-                if placed.node:
-                    self._suspected[placed.node] = time.monotonic()
-                if placed.process is not None:  # it may live on behind a broken connection
-                    self._ray.kill(placed.process)
-            self._changed.notify_all()
-
-    def _leave(self, name: str) -> None:
-        """Let an idle process make a checkpoint and end."""
-        process = self._leaving[name].process
-        assert process is not None
-        try:
-            if not self._ray.get(process.keep.remote()):
-                log.info("%s cannot be saved: it will be trained again from its first pull", name)
-        except self._ray.exceptions.RayError as error:
-            log.warning("%s was lost before it was saved: %s", name, _first_line(error))
-        self._ray.kill(process)
-        with self._changed:
-            del self._leaving[name]
-            self._changed.notify_all()
-        log.debug("%s made room", name)
-        self._switching.made_room(len(self._pulled), len(self._placed))
+    def _lost_at(self, node: str | None) -> None:
+        if node:
+            self._suspected[node] = time.monotonic()
 
     # -- the connection -----------------------------------------------------------------------------------------
 
@@ -327,41 +174,38 @@ class RayArms(Mapping[str, "_Remote"]):
 
     def close(self) -> None:
         """Save all learners, end their processes and leave the cluster if it was joined here."""
-        if self._ray is None:
-            return
-        with self._changed:
-            placed, self._placed = list(self._placed.values()), {}
-        processes: list[Any] = [own.process for own in placed if own.process is not None]
-        saved = [process.keep.remote() for process in processes]
-        if saved:
-            self._ray.wait(saved, num_returns=len(saved), timeout=_LAST_SAVE)
-        for process in processes:
-            self._ray.kill(process)
-        self._ray = None
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        if self._ray is not None:
+            super().close()
+            self._ray = None
+            self._stack.close()
 
 
-class _Remote:
-    """An arm of this process whose learner is elsewhere."""
+class _Handle:
+    """The process of an arm, as it is called from here."""
 
-    restores_itself = True  # no checkpoints are made of this object
-
-    def __init__(self, arms: RayArms, name: str) -> None:
-        self.arms, self.name = arms, name
+    def __init__(self, ray: Any, process: Any, name: str) -> None:
+        self._ray, self._process, self._name = ray, process, name
 
     def pull(self, pull: Pull) -> float | Outcome:
-        return self.arms.pull(self.name, pull)
+        outcome: float | Outcome = self._answer(self._process.pull.remote(pull))
+        return outcome
+
+    def keep(self) -> bool:
+        return bool(self._answer(self._process.keep.remote()))
 
     def stop(self) -> None:
-        self.arms.stop(self.name)
+        self._process.stop.options(concurrency_group="stop").remote()
+
+    def kill(self) -> None:
+        self._ray.kill(self._process)
+
+    def _answer(self, asked: Any) -> Any:
+        try:
+            return self._ray.get(asked)
+        except self._ray.exceptions.RayTaskError as error:
+            raise (error.cause if isinstance(error.cause, Exception) else error) from None
+        except self._ray.exceptions.RayError as error:
+            raise ArmLost(f"the process of arm {self._name!r} was lost: {first_line(error)}") from None
 
 
 class _Process:
@@ -391,8 +235,3 @@ def _checked(name: str, resources: Any) -> dict[str, float]:
     if not isinstance(resources, Mapping):
         raise RisingBanditsError(f"{name} must map kinds such as 'CPU' to amounts, got {shown(resources)}.")
     return {str(kind): check_finite(f"{name}[{kind!r}]", amount, minimum=0.0) for kind, amount in resources.items()}
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__

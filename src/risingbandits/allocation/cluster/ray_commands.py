@@ -6,18 +6,15 @@ from functools import partial
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.cluster.ray_arms import RayArms
-from risingbandits.allocation.commands.command import Command, command_arms
+from risingbandits.allocation.cluster.remote_arms import itself
+from risingbandits.allocation.commands.command import command_arms
 from risingbandits.allocation.commands.plan_file import Plan
 
 
 def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str | None) -> RayArms:
     """The arms of a plan. All nodes must see its folders."""
-    makers = {name: partial(_itself, arm) for name, arm in command_arms(plan).items()}
+    makers = {name: partial(itself, arm) for name, arm in command_arms(plan).items()}
     return RayArms(makers, plan.states, resources=resources, address=address)
-
-
-def _itself(arm: Command) -> Command:
-    return arm
 
 
 def parse_resources(text: str | None) -> dict[str, float] | None:

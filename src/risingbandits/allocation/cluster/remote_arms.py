@@ -1,0 +1,286 @@
+"""Arms whose learners live in processes of their own, wherever those are: on a Ray cluster or on this machine.
+
+`RemoteArms` is a mapping of names to arms for `Allocator.run`. A pull is one call of the process that has the learner.
+Processes are started when they are needed; when there is no more room, the one that has been idle longest makes a
+checkpoint and goes. One that is lost fails its pull, which the allocator gives out again, to a new process that begins
+with the last checkpoint. The store of the allocator alone says which pulls count.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
+from risingbandits.allocation.cluster.switching import Switching
+from risingbandits.allocation.pull import Pull
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.allocator import Allocator
+
+log = logging.getLogger("risingbandits")
+
+_STARTS = 5  # of a process, before the pull has failed
+_LAST_SAVE = 60.0  # seconds that learners have to be saved when all is closed
+
+
+class ArmLost(RisingBanditsError):
+    """The process of an arm has ended in the middle of a pull; the pull is to be made again."""
+
+
+class RemoteProcess(Protocol):
+    """The process of one arm; calls raise `ArmLost` where it has ended, and else what the learner raises."""
+
+    def pull(self, pull: Pull) -> float | Outcome:
+        """Make a pull."""
+
+    def keep(self) -> bool:
+        """Make a checkpoint; False if the learner cannot be saved."""
+
+    def stop(self) -> None:
+        """Ask the learner to end the pull at work, without waiting for that."""
+
+    def kill(self) -> None:
+        """End the process."""
+
+
+class RemoteArms(Mapping[str, "RemoteArm"], ABC):
+    """Arms in processes; subclasses know where processes can be and how they are started.
+
+    Parameters
+    ----------
+    arms : mapping of names to functions that make learners
+        Each is called in the process that will keep its learner.
+    folder : path or None
+        Where checkpoints are kept.
+    checkpoint_every : int or None
+        Pulls between checkpoints.
+    checkpoint_seconds : float or None
+        Seconds after which one is made even so.
+    """
+
+    def __init__(
+        self,
+        arms: Mapping[str, Callable[[], Any]],
+        folder: str | Path | None,
+        checkpoint_every: int | None,
+        checkpoint_seconds: float | None,
+    ) -> None:
+        if not isinstance(arms, Mapping) or not arms or not all(callable(make) for make in arms.values()):
+            raise RisingBanditsError(f"arms must map names to functions that make learners, got {shown(arms)}.")
+        Checkpointed("", list, None, checkpoint_every, checkpoint_seconds)  # checks both
+        self._make = dict(arms)
+        self.folder = None if folder is None else Path(folder).absolute()
+        self._settings: dict[str, Any] = {"every": checkpoint_every, "seconds": checkpoint_seconds}
+        self._trained: dict[str, int] = {}
+        self._stopped: set[str] = set()  # arms whose pulls are to end
+        self._placed: dict[str, Placed[RemoteProcess]] = {}
+        self._leaving: dict[str, Placed[RemoteProcess]] = {}
+        self._changed = threading.Condition()
+        self._uses = 0
+        self._pulled: set[str] = set()  # arms that pulls were asked of
+        self._switching = Switching(log.warning)
+
+    # -- where processes are ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _room_for(self, name: str) -> tuple[Mapping[str, Resources], Resources]:
+        """The nodes to choose from with what each has, and what the process of an arm needs of it."""
+
+    @abstractmethod
+    def _start(self, name: str, placed: Placed[RemoteProcess]) -> bool:
+        """Start the process of an arm at its place. False if place or process was lost before it could begin."""
+
+    def _connect(self) -> None:
+        """Before processes are looked for."""
+
+    def _lost_at(self, node: str | None) -> None:
+        """A process on a node was lost."""
+
+    # -- a mapping of names to arms -----------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> RemoteArm:
+        if name not in self._make:
+            raise KeyError(name)
+        return RemoteArm(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make)
+
+    def __len__(self) -> int:
+        return len(self._make)
+
+    def belong_to(self, allocator: Allocator) -> None:
+        """Take what an allocator knows: the folder of its store, earlier pulls, and what checkpoints must survive."""
+        directory, settings = allocator.store.directory, allocator.settings
+        if self.folder is None and directory is not None:
+            self.folder = directory.absolute()
+        self._trained = {name: len(past) for name, past in settings.warm_start.items()}
+        self._settings["flush"] = settings.durability == "power"
+        self._settings["timed"] = settings.budget.seconds is not None
+        self._settings["direction"] = settings.direction
+
+    def _settings_of(self, name: str) -> dict[str, Any]:
+        return {**self._settings, "trained": self._trained.get(name, 0)}
+
+    # -- pulls --------------------------------------------------------------------------------------------------
+
+    def pull(self, name: str, pull: Pull) -> float | Outcome:
+        """One pull, in the process of the arm."""
+        self._stopped.discard(name)
+        self._pulled.add(name)
+        began = time.monotonic()
+        placed = self._take(name)
+        lost = True
+        try:
+            tries = 1
+            while placed.process is None and not self._start(name, placed):
+                if tries == _STARTS:
+                    raise ArmLost(f"the process of arm {name!r} ended {tries} times before it could begin.")
+                tries += 1
+                self._give_back(name, placed, lost=True)
+                placed = self._take(name)
+            assert placed.process is not None
+            ready = time.monotonic()
+            try:
+                outcome = placed.process.pull(pull)
+            except ArmLost:
+                raise
+            except Exception:
+                lost = False  # the learner complains, the process is there
+                raise
+            lost = False
+            self._switching.pulled(ready - began, time.monotonic() - ready)
+            return outcome
+        finally:
+            self._give_back(name, placed, lost)
+
+    def stop(self, name: str) -> None:
+        """End the pull of an arm that is at work: by the learner's own ``stop``, or else by ending its process."""
+        with self._changed:
+            self._stopped.add(name)
+            self._changed.notify_all()
+            placed = self._placed.get(name)
+            if placed is not None and placed.process is not None:
+                placed.process.stop() if placed.stoppable else placed.process.kill()
+
+    def _check_not_stopped(self, name: str) -> None:
+        if name in self._stopped:
+            raise ArmLost(f"arm {name!r} was stopped.")
+
+    def _take(self, name: str) -> Placed[RemoteProcess]:
+        """The arm's place, now at work. Others go if there is no room."""
+        self._connect()
+        while True:
+            leaving: list[str] = []
+            with self._changed:
+                self._check_not_stopped(name)
+                placed = self._placed.get(name)
+                if placed is None and name in self._leaving:
+                    self._changed.wait(1.0)
+                    continue
+                if placed is None:
+                    placed, leaving = self._find_place(name)
+                    if placed is None:
+                        self._changed.wait(1.0)  # until a pull has ended, or nodes have come or gone
+                        continue
+                self._uses += 1
+                placed.busy, placed.used = True, self._uses
+                for other in leaving:
+                    self._leaving[other] = self._placed.pop(other)
+            for other in leaving:
+                self._leave(other)
+            return placed
+
+    def _find_place(self, name: str) -> tuple[Placed[RemoteProcess] | None, list[str]]:
+        """A place for a new process, kept for it, and who must go first."""
+        nodes, needs = self._room_for(name)
+        leaving: list[str] = []
+        node = room(nodes, self._placed.values(), needs)
+        if node is None:
+            found = who_must_go(nodes, self._placed, needs)
+            if found is None:
+                return None, []
+            leaving, node = found
+        self._placed[name] = Placed(needs, node)
+        return self._placed[name], leaving
+
+    def _give_back(self, name: str, placed: Placed[RemoteProcess], lost: bool) -> None:
+        with self._changed:
+            placed.busy = False
+            if lost:
+                self._placed.pop(name, None)
+                self._lost_at(placed.node)
+                if placed.process is not None:  # it may live on behind a broken connection
+                    placed.process.kill()
+            self._changed.notify_all()
+
+    def _leave(self, name: str) -> None:
+        """Let an idle process make a checkpoint and end."""
+        process = self._leaving[name].process
+        assert process is not None
+        try:
+            if not process.keep():
+                log.info("%s cannot be saved: it will be trained again from its first pull", name)
+        except Exception as error:  # lost, or a learner's own complaint
+            log.warning("%s was lost before it was saved: %s", name, first_line(error))
+        process.kill()
+        with self._changed:
+            del self._leaving[name]
+            self._changed.notify_all()
+        log.debug("%s made room", name)
+        self._switching.made_room(len(self._pulled), len(self._placed))
+
+    def close(self) -> None:
+        """Save all learners and end their processes."""
+        with self._changed:
+            placed, self._placed = list(self._placed.values()), {}
+        processes = [own.process for own in placed if own.process is not None]
+        if processes:
+            with ThreadPoolExecutor(len(processes)) as pool:
+                wait([pool.submit(process.keep) for process in processes], timeout=_LAST_SAVE)
+                for process in processes:
+                    process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class RemoteArm:
+    """An arm of this process whose learner is elsewhere."""
+
+    restores_itself = True  # no checkpoints are made of this object
+
+    def __init__(self, arms: RemoteArms, name: str) -> None:
+        self.arms, self.name = arms, name
+
+    def pull(self, pull: Pull) -> float | Outcome:
+        """One pull, in the process of the arm."""
+        return self.arms.pull(self.name, pull)
+
+    def stop(self) -> None:
+        """End it."""
+        self.arms.stop(self.name)
+
+
+def itself(arm: Any) -> Any:
+    """With `functools.partial`: what makes an arm elsewhere that can be sent there as it is."""
+    return arm
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__
