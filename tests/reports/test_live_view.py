@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from programs import PATIENCE
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.reports.live import page_updates
 from risingbandits.reports.live.page_updates import PageUpdates, State
@@ -66,6 +68,12 @@ class Events:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def test_nobody_listens_on_other_addresses(port: int) -> None:
+    """Linux has all of 127.0.0.0/8: who listens everywhere listens on 127.0.0.2, too."""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", port), timeout=PATIENCE)
 
 
 def test_the_page_only_for_this_machine(port: int) -> None:

@@ -100,6 +100,14 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
         raise RisingBanditsError(
             "Starlette and uvicorn are needed for watch: pip install 'risingbandits[report]'."
         ) from None
+
+    class Announced(uvicorn.Server):
+        """Is ready when it hears signals: Ctrl-C before would stop it in the middle of its start."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready(f"http://{_ADDRESS}:{port}/")
+
     if not 0 <= port <= 65535:
         raise RisingBanditsError(f"port must be an integer from 0 (any free port) to 65535, got {port}.")
     try:
@@ -112,8 +120,7 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
         try:
             app = make_app(updates, port, ended=lambda: server.should_exit)
             config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-            server = uvicorn.Server(config)
-            ready(f"http://{_ADDRESS}:{port}/")
+            server = Announced(config)
             server.run(sockets=[listening])
         finally:
             updates.close()
