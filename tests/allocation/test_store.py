@@ -12,6 +12,7 @@ from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.stores._sql import MIGRATIONS
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.cli import run
 from servers import PostgresServer
 
@@ -26,6 +27,20 @@ def test_memory_keeps_what_sqlite_keeps() -> None:
 
 def test_events_are_kept(place: str) -> None:
     _check_events(lambda: open_store(place))
+
+
+@pytest.mark.parametrize(("durability", "synchronous"), [("process", 1), ("power", 2)])
+def test_every_commit_waits_for_the_disk_where_power_may_fail(
+    durability: str, synchronous: int, tmp_path: Path
+) -> None:
+    """SQLite's words for it: NORMAL (1) and FULL (2), which alone outlives a loss of power in write-ahead mode."""
+    with Allocator(["a"], 10, store=tmp_path / "run.db", durability=durability) as allocator:
+        assert allocator.ask() is not None
+        store = allocator.store
+        assert isinstance(store, SqliteStore)
+        assert store._writer is not None
+        assert store._writer.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+        assert store._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def _check_events(make: Callable[[], Store]) -> None:

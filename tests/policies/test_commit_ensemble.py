@@ -17,7 +17,7 @@ from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import CommitEnsemble
 from risingbandits.policies.commit import _curve_shapes, _ensemble_members
-from risingbandits.problems import Bernoulli, Gaussian, Noise, Tabulated
+from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, LinearCapped, Noise, Tabulated
 from risingbandits.testing import check_policy
 
 FAMILIES = range(_curve_shapes.FAMILIES)
@@ -129,6 +129,16 @@ def test_decisions_are_those_of_the_definition(name: str, horizon: int) -> None:
     problem = get_problem(name).with_noise(Gaussian(0.1))
     expected = ref.EnsembleReference(problem.n_arms, horizon, 0.1, None).play(problem, 1)
     assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.0), problem, horizon, 1) == expected
+
+
+def test_odds_are_limited() -> None:
+    """An arm at once near its end and others that climb for long, so that the way up is a risk."""
+    curves = [ConstantCurve(0.6), LinearCapped(0.004, 0.9), LinearCapped(0.002, 0.95), LinearCapped(0.01, 0.7)]
+    problem = RisingBandit(curves, Gaussian(0.02), horizon=120)
+    policy = CommitEnsemble(sigma=0.02, max_odds=0.5, recheck=0.0)
+    expected = ref.EnsembleReference(4, 120, 0.02, None, odds=0.5).play(problem, 1)
+    assert play_policy(policy, problem, 120, 1) == expected
+    assert play_policy(policy.replace(max_odds=1e9), problem, 120, 1) != expected, "the limit decides"
 
 
 @pytest.mark.parametrize("noise", [Gaussian(0.1), Bernoulli()], ids=repr)

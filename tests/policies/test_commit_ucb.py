@@ -17,7 +17,7 @@ from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem,
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import CommitUCB
 from risingbandits.policies.commit import _commit_value, _lines, _widths
-from risingbandits.problems import Bernoulli, Gaussian, Tabulated
+from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, LinearCapped, Tabulated
 from risingbandits.testing import check_policy
 
 RULES = (None, "sunk-cost", "shared")
@@ -43,6 +43,46 @@ def test_decisions_with_other_widths_are_those_of_the_definition(widths: str, ru
         expected = Reference(problem.n_arms, 1_500, 0.5, rule, widths=widths).play(problem, seed)
         policy = CommitUCB(risk=rule, sigma=0.5, widths=widths, recheck=0.0)
         assert play_policy(policy, problem, 1_500, seed) == expected
+
+
+@pytest.mark.parametrize("rule", [None, "shared"])
+def test_bernstein_widths_decide(rule: str | None) -> None:
+    """With little noise they are the smallest, so that other arms are pulled than by KL widths."""
+    problem = get_problem("paper-2arms").with_noise(Gaussian(0.02))
+    runs = [Reference(2, 600, 0.5, rule, widths=widths).play(problem, 0) for widths in ("kl", "bernstein")]
+    assert runs[0] != runs[1]
+    assert play_policy(CommitUCB(risk=rule, sigma=0.5, widths="bernstein", recheck=0.0), problem, 600, 0) == runs[1]
+
+
+def test_a_bernstein_width_is_that_of_the_pairs_inside_the_block() -> None:
+    """Of pulls 4 to 9 the pairs (5, 6) and (7, 8) count; the sums of the pairs are kept by pull."""
+    rewards = np.array([0.9, 0.0, 0.8, 0.1, 0.3, 0.5, 0.2, 0.6, 0.0])
+    halves = np.where(np.arange(1, 10) % 2 == 0, (rewards - np.roll(rewards, 1)) ** 2 / 2, 0.0)
+    pairs = np.concatenate([[np.nan], np.cumsum(halves)])  # nothing is read before the first pull
+    z, w, variance = 2.0, 6.0, (0.2**2 + 0.4**2) / 4
+    level = z**2 / 2
+    s = math.sqrt(variance + level / (2 * w)) + math.sqrt(level / (2 * w))
+    expected = z * s / math.sqrt(w) + level / (3 * w)
+    assert _lines.block_spread(pairs, 0, 3, 9, _widths.BERNSTEIN, z) == pytest.approx(expected, rel=1e-12)
+    assert _lines.block_spread(pairs, 0, 3, 5, _widths.BERNSTEIN, z) == math.inf, "no pair inside"
+    assert _lines.block_spread(pairs, 0, 3, 9, _widths.KL, z) == math.inf
+
+
+# An arm at once near its end and others that climb for long, so that the way up is a risk.
+CLIMBING = RisingBandit(
+    [ConstantCurve(0.6), LinearCapped(0.004, 0.9), LinearCapped(0.002, 0.95), LinearCapped(0.01, 0.7)],
+    Gaussian(0.02),
+    horizon=600,
+)
+
+
+@pytest.mark.parametrize("rule", RULES[1:])
+def test_odds_are_limited(rule: str) -> None:
+    runs = {odds: Reference(4, 600, 0.02, rule, odds=odds).play(CLIMBING, 0) for odds in (0.5, 2.0, 1e9)}
+    assert len({tuple(run) for run in runs.values()}) == 3, "the limit decides"
+    for odds, expected in runs.items():
+        policy = CommitUCB(risk=rule, sigma=0.02, max_odds=odds, recheck=0.0)
+        assert play_policy(policy, CLIMBING, 600, 0) == expected
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -34,7 +34,7 @@ from risingbandits.policies import (
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets
 from risingbandits.policies.classic import _exp3
-from risingbandits.problems import ConstantCurve, NoNoise, random_problem
+from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
@@ -88,6 +88,18 @@ def test_decisions_are_those_of_the_definition(policy: Policy, reference: slow.R
     problem = get_problem(name)
     for seed in range(2):
         assert play_policy(policy, problem, 1_500, seed) == slow.play(reference, problem, 1_500, seed)
+
+
+@pytest.mark.parametrize("eps", [None, 0.1])
+def test_ser4_drops_arms_as_its_definition_says(eps: float | None) -> None:
+    """Three levels far apart, and a restart now and then: the worst arm rests for long and comes back."""
+    curves = [ConstantCurve(level) for level in (0.1, 0.5, 0.9)]
+    problem = RisingBandit(curves, Gaussian(0.1), horizon=1_500)
+    for seed in range(2):
+        expected = slow.play(slow.ser4(phi=0.002, delta=0.9, eps=eps), problem, 1_500, seed)
+        pulls_of_worst = [t for t, arm in enumerate(expected) if arm == 0]
+        assert np.diff(pulls_of_worst).max() > 100, "dropped, and back after a restart"
+        assert play_policy(Ser4(phi=0.002, delta=0.9, eps=eps), problem, 1_500, seed) == expected
 
 
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3"])

@@ -106,6 +106,38 @@ def test_random_instances_are_those_published() -> None:
     assert get_problem("random-3").curves[9] == Polynomial(0.01, 12449, 0.4109)
 
 
+# Means at pulls 1, 100, 10,000 and T, weighted by arm and pull: every coefficient of every arm is in one of them.
+FINGERPRINTS = {
+    "paper-15arms": 468.393211595,
+    "paper-2arms": 13.289078854,
+    "random-2": 225.562627312,
+    "random-3": 204.632445379,
+    "random-4": 241.829098680,
+    "random-5": 69.839074291,
+    "random-6": 118.080562060,
+    "mussi-5arms": 92.511862074,
+    "lower-bound-concave-a": 9.583115000,
+    "lower-bound-concave-b": 13.583115000,
+    "lower-bound-beta-a": 4.657453694,
+    "lower-bound-beta-b": 12.249413694,
+    "lower-bound-stochastic-a": 2.592780494,
+    "lower-bound-stochastic-b": 11.730340494,
+    "lower-bound-increment-a": 6.801852500,
+    "lower-bound-increment-b": 12.801852500,
+    "lower-bound-non-concave-a": 13.000000000,
+    "lower-bound-non-concave-b": 5.000000000,
+}
+
+
+@pytest.mark.parametrize("name", problem_names())
+def test_no_coefficient_of_a_named_problem_changes(name: str) -> None:
+    bandit = get_problem(name)
+    assert bandit.horizon is not None
+    means = bandit.means([1, 100, 10_000, bandit.horizon])
+    found = np.arange(1, bandit.n_arms + 1) @ means @ np.arange(1.0, 5.0)
+    assert found == pytest.approx(FINGERPRINTS[name], rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -103,11 +103,13 @@ def tsallis_chances(losses: Floats, eta: float) -> Floats:
 # -- sweeps --------------------------------------------------------------------------------------------------------
 
 
-def ser4(phi: float | None = None, delta: float | None = None, divisor: float = 2.0) -> Reference:
+def ser4(
+    phi: float | None = None, delta: float | None = None, divisor: float = 2.0, eps: float | None = None
+) -> Reference:
     def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
         chance = math.sqrt(1 / (horizon * n_arms * math.log(n_arms * horizon))) if phi is None else phi
         level = 1 / horizon if delta is None else delta
-        eps = 1 / (n_arms * horizon)
+        margin = 1 / (n_arms * horizon) if eps is None else eps
         restart = True
         while True:
             if restart:
@@ -124,7 +126,7 @@ def ser4(phi: float | None = None, delta: float | None = None, divisor: float = 
             if not restart:
                 radius = 2 * math.sqrt(math.log(4 * n_arms * tau**2 / level) / (divisor * tau))
                 highest = max(means[arm] for arm in played)
-                active = [arm for arm in played if highest - means[arm] + eps < radius]
+                active = [arm for arm in played if highest - means[arm] + margin < radius]
                 tau += 1
 
     return run

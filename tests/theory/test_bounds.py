@@ -28,8 +28,26 @@ from risingbandits.theory import (
     stochastic_bound,
     trivial_bound,
 )
+from risingbandits.theory.upper_bounds import least_over_q
 
 # -- upper bounds -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("valley", [0.0, 0.337133, 0.5, 0.98765, 1.0])
+def test_the_best_q_lies_between_the_values_that_are_looked_at_first(valley: float) -> None:
+    best, least = least_over_q(lambda q: math.cosh(3.0 * (q - valley)), None)
+    assert best == pytest.approx(valley, abs=1e-6)
+    assert least == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_best_q_of_a_bound_is_better_than_every_other() -> None:
+    problem = RisingBandit([PowerLaw(0.9, 0.9, 1.3), PowerLaw(0.8, 0.7, 0.9)], horizon=10_000)
+    bound = deterministic_bound(problem)
+    assert bound.q is not None
+    assert 0.0 < bound.q < 1.0
+    assert abs(32 * bound.q - round(32 * bound.q)) > 1e-3, "between the values that are looked at first"
+    for q in (*np.linspace(0, 1, 101), bound.q - 1e-4, bound.q + 1e-4):
+        assert deterministic_bound(problem, q=float(q)).value >= bound.value * (1 - 1e-12)
 
 
 def test_the_papers_bounds_on_its_fifteen_arms_are_vacuous() -> None:

@@ -145,6 +145,12 @@ def test_table_of_regret_rates() -> None:
     assert regret_rate("polynomial", 3).exponent == pytest.approx(2 / 3)
     assert regret_rate("polynomial", 3, "deterministic").exponent == pytest.approx(1 / 3)
     assert regret_rate("exponential", 2, "deterministic")(math.e**2) == pytest.approx(2)
+    powers = {
+        (decay, c, setting): regret_rate(decay, c, setting).log_power
+        for decay, c in (("polynomial", 0.8), ("polynomial", 1.2), ("polynomial", 3), ("exponential", 2))
+        for setting in ("deterministic", "stochastic")
+    }
+    assert list(powers.values()) == pytest.approx([0, 0, 1, 1, 1, 1 / 3, 1, 1 / 3])
 
 
 def test_refusals() -> None:

@@ -85,6 +85,16 @@ def test_sum_over_floors(share: float, m: int, power: float) -> None:
     assert values[indices].sum() <= right * (1 + 1e-12)
 
 
+def test_the_bias_bounds_are_those_of_the_lemmas() -> None:
+    """On a curve whose increments are 1/(l (l + 1)): gamma(9) = 1/90 and gamma(13) = 1/182."""
+
+    def curve(n: np.ndarray) -> np.ndarray:
+        return 1.0 - 1.0 / np.asarray(n, dtype=np.float64)
+
+    assert deterministic_bias_bound(curve, 10, 25) == pytest.approx(15 / 90, rel=1e-12)
+    assert stochastic_bias_bound(curve, 20, 4, 30) == pytest.approx(0.5 * (60 - 40 + 4 - 1) / 182, rel=1e-12)
+
+
 @settings(max_examples=100, deadline=None)
 @given(eps=st.floats(0.01, 0.49), arms=st.integers(1, 5), seed=st.integers(0, 1_000), power=st.floats(0.05, 2))
 def test_increments_of_the_stochastic_theorem_are_counted_right(eps: float, arms: int, seed: int, power: float) -> None:

@@ -44,10 +44,14 @@ def test_fits_keep_what_has_the_shape() -> None:
 
 @pytest.mark.parametrize("noise", [None, 0.1])
 def test_level(noise: float | None) -> None:
-    rng, wrong = np.random.default_rng(5), np.zeros(2)
+    rng, wrong, nearly = np.random.default_rng(5), np.zeros(2), 0
     for _ in range(200):
         flat = 0.1 * rng.standard_normal(N.size)
-        wrong += check_curve(flat, noise).rising.violated, check_curve(flat + 0.001 * N, noise).concave.violated
+        tests = check_curve(flat, noise).rising, check_curve(flat + 0.001 * N, noise).concave
+        wrong += tests[0].violated, tests[1].violated
+        assert all(test.violated == (test.p_value < 0.05) for test in tests)
+        nearly += sum(0.05 <= test.p_value < 0.1 for test in tests)
+    assert nearly > 0, "a level of 10 % would be seen"
     # 5 % of 200 is 10; four standard deviations are 12.
     assert wrong.max() <= 22
     assert wrong.min() >= 1
