@@ -71,7 +71,7 @@ def test_every_question_has_its_verdict_and_picture(new_page: NewPage, tmp_path:
         said = page.locator(f"#question-{number} p").first.text_content() or ""
         assert said.lower().startswith(verdict.answer.lower())
     assert page.locator("#curves .plot .scatterlayer .trace").count() == len(NETS)
-    for key in ("gains", "speed"):
+    for key in ("gains", "fluctuation"):
         assert page.locator(f"#{key} .plot .barlayer .trace").count() == 1
     for key in ("ranks", "noise"):
         assert page.locator(f"#{key} .plot .scatterlayer .trace").count() == 1

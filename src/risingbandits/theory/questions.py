@@ -25,7 +25,10 @@ _LEAST_VALUES = 10
 _EARLY, _LATE = 0.8, 0.5  # rank correlations above and below which early values tell much, or little
 _QUIET, _LOUD = 0.1, 0.5  # noise of one value, as a share of how far arms are apart in the end
 _SOME = 0.1  # of the arms may violate a shape: with many, one in twenty does by chance
-_MOST = 0.8  # of the arms have a feature: then it is one of all
+_MOST, _HALF = 0.8, 0.5  # of the arms have a feature: then it is one of all, or of part of them
+_CALM = 0.35  # of its fluctuation in the middle that a curve has at its end: then something has calmed it
+_OFTEN = 1 / 3  # of the second differences of a curve change their sign: noise does so in 3 of 4, a smooth curve never
+_LEAST_FOR_CALM = 25  # values
 
 
 class Verdict(NamedTuple):
@@ -169,25 +172,66 @@ def _noise(table: Floats) -> Verdict:
 
 
 def _schedule(table: Floats) -> Verdict:
-    """Whether most curves gain more in their last fifth than in the one before, which no curve that flattens does."""
+    """Whether most curves become calm, or faster, towards their end, which none does that could go on as before."""
     question = "schedule"
     if reason := _too_small(table):
         return Verdict(question, reason, "record more runs, or more values of each")
+    found = {
+        "gain more in the last fifth than in the one before": (gains_late(table), len(table)),
+        "fluctuate far less at the end than in the middle": calm_at_the_end(table),
+    }
+    for what, (count, of) in found.items():
+        if count >= _MOST * of and of >= max(_FEW, len(table) / 2):
+            return Verdict(
+                question,
+                f"likely, {count} of {of} arms {what}",
+                "as with a learning rate that falls towards a planned end (cosine): values on the way are too low, and "
+                "only those of runs with the same planned end can be compared",
+            )
+    for what, (count, of) in found.items():
+        if count >= _HALF * of and of >= max(_FEW, len(table) / 2):
+            return Verdict(
+                question,
+                f"in part, {count} of {of} arms {what}",
+                "some arms may have a learning rate that falls towards a planned end (cosine): do not compare their "
+                "values on the way with those of the others",
+            )
+    return Verdict(question, "none seen", "values on the way can be taken as they are")
+
+
+def gains_late(table: Floats) -> int:
+    """How many curves gain more in their last fifth than in the one before, which no curve that flattens does."""
     length = table.shape[1]
     block = max(1, length // 20)
     ends = [table[:, round(share * length) - block : round(share * length)].mean(axis=1) for share in (0.6, 0.8, 1.0)]
     faster = ends[2] - 2.0 * ends[1] + ends[0]
     noise = np.array([noise_level(own) for own in table[:, length // 3 :]])
     sure = faster > 2.0 * noise * math.sqrt(6.0 / block)
-    count = int(np.count_nonzero(sure & (ends[2] > ends[1])))
-    if count >= _MOST * len(table):
-        return Verdict(
-            question,
-            f"likely, {count} of {len(table)} arms gain more in the last fifth than in the one before",
-            "as with a learning rate that falls towards a planned end (cosine): values on the way are too low, and "
-            "only those of runs with the same planned end can be compared",
-        )
-    return Verdict(question, "none seen", "values on the way can be taken as they are")
+    return int(np.count_nonzero(sure & (ends[2] > ends[1])))
+
+
+def calm_at_the_end(table: Floats) -> tuple[int, int]:
+    """How many curves fluctuate far less in their last tenth than in the middle, and of how many that can be said.
+
+    With a rate of learning that falls to nothing, steps of training become too small to be seen. It cannot be said of
+    curves that are smooth in the middle, whose second differences keep their sign, nor of those that stand still at the
+    end: they may just have ended, or be as good as can be.
+
+    >>> rng = np.random.default_rng(0)
+    >>> noise = rng.normal(0, 0.01, (8, 60))
+    >>> calm_at_the_end(noise), calm_at_the_end(noise * np.linspace(1, 0.01, 60)), calm_at_the_end(np.ones((8, 60)))
+    ((0, 8), (8, 8), (0, 0))
+    """
+    length = table.shape[1]
+    if length < _LEAST_FOR_CALM:
+        return 0, 0
+    middle = table[:, round(0.35 * length) : round(0.65 * length)]
+    late = table[:, -max(5, math.ceil(0.1 * length)) :]
+    signs = np.sign(np.diff(middle, n=2, axis=1))
+    fluctuates = (signs[:, 1:] * signs[:, :-1] < 0).mean(axis=1) >= _OFTEN
+    before, after = (np.array([noise_level(own) for own in part]) for part in (middle, late))
+    told = fluctuates & (after > 0.0)
+    return int(np.count_nonzero(told & (after <= _CALM * before))), int(np.count_nonzero(told))
 
 
 def _restarts(restarted: Sequence[str], arms: int) -> Verdict:

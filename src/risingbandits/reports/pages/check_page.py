@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def check_page(
     names, table = whole_curves(curves)
     if len(names) >= _LEAST_ARMS and table.shape[1] >= _LEAST_VALUES:
         pictures |= {"concave": _gains(table), "early ranks": _ranks(table), "noise": _noise(names, table, falling)}
-        pictures["schedule"] = _speed(table)
+        pictures["schedule"] = _fluctuation(table)
     for number, verdict in enumerate(verdicts, 1):
         said = f"{verdict.answer[:1].upper()}{verdict.answer[1:]}. What it means: {verdict.meaning}."
         blocks: list[Block] = [Text(f"verdict-{number}", said)]
@@ -172,21 +173,24 @@ def _noise(names: Sequence[str], table: Floats, falling: bool) -> Figure:
     return figure._replace(layout=figure.layout | {"xaxis": figure.layout["xaxis"] | {"rangemode": "normal"}})
 
 
-def _speed(table: Floats) -> Figure:
-    """How many arms gain more in a fifth than in the one before."""
-    ends = _at_tenths(table)[:, ::2]
-    gains = np.diff(ends, axis=1)
-    faster = 100.0 * (gains[:, 1:] > gains[:, :-1]).mean(axis=0)
-    line = Line("arms", 0, np.array([30.0, 50.0, 70.0, 90.0]), faster)
+def _fluctuation(table: Floats) -> Figure:
+    """How much the arms fluctuate in each tenth of their curves."""
+    length = table.shape[1]
+    ends = [round(share * length) for share in (0.0, *_TENTHS.tolist())]
+    noise = []
+    for start, end in pairwise(ends):
+        part = table[:, max(0, min(start, end - 5)) : max(end, 5)]
+        noise.append(float(np.median([noise_level(own) for own in part])))
+    line = Line("median arm", 0, np.linspace(5.0, 95.0, 10), np.array(noise))
     return draw.lines_figure(
-        "speed",
-        "Arms that become faster",
-        "How many percent of the arms gain more in a fifth of their curve than in the one before. Curves that flatten "
-        "have few throughout; a learning rate that falls towards a planned end makes the last bar high.",
+        "fluctuation",
+        "How much curves fluctuate",
+        "The standard deviation of a value around its neighbours in each tenth of the curves; the median of the arms. "
+        "With a learning rate that falls to nothing towards a planned end it falls to nothing, too.",
         [line],
-        (draw.axis("percent of the curve", range=[0, 100]), draw.axis("percent of the arms", range=[0, 100])),
-        lines_table("Arms that become faster", "percent of the curve", [line], ".0f", ".0f"),
-        draw=lambda data: draw.bars(data, [18.0] * 4),
+        (draw.axis("percent of the curve", range=[0, 100]), draw.axis("fluctuation", rangemode="tozero")),
+        lines_table("Fluctuation", "percent of the curve", [line], ".0f", ".3g"),
+        draw=lambda data: draw.bars(data, [9.0] * 10),
         height=300,
     )
 
