@@ -10,7 +10,7 @@ import pytest
 
 from risingbandits import RisingBanditsError, get_policy
 from risingbandits.cli import run
-from risingbandits.simulation.advice import NEAR, advise
+from risingbandits.simulation.advice import NEAR, _chosen, advise
 from risingbandits.simulation.replay import Replay, replay
 
 NETS = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
@@ -160,3 +160,13 @@ def test_the_command_refuses(
     assert sentence in capsys.readouterr().err
     assert run(["replay", log(tmp_path / "other.csv", timed=False), "--hours", "4"]) == 2
     assert "hours needs curves with times, which these do not have, got 4." in capsys.readouterr().err
+
+
+def test_a_policy_that_fails_now_and_then_does_not_do_as_well() -> None:
+    """Its interval is so wide that it is not told apart, but it loses much."""
+    zero = np.zeros(10)
+    luckless = np.append(np.zeros(9), 1.0)
+    near = np.append(np.zeros(9), 0.05)
+    assert _chosen({"auto": luckless, "best": zero, "near": near}, 0.1) == ("best", ["near"])
+    assert _chosen({"auto": near, "best": zero}, 0.1) == ("auto", ["best"])
+    assert _chosen({"auto": near + 0.02, "best": zero}, 1.0) == ("best", [])

@@ -22,6 +22,7 @@ OBJECTIVES = ("best-arm", "cumulative")
 NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
 _PREFERRED = "auto"  # among policies that do equally well: what an allocation does if nothing is said
+_LITTLE = 0.1  # of what a random arm loses
 _MOST_ROUNDS = 20_000  # that are played again, pull by pull, to see when the decision was clear
 
 
@@ -138,7 +139,7 @@ def advise(
         nothing = f"Cannot say which policy to use: {reason}"
         return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
     figures = figures_of(outcome, objective)
-    policy, equals = _chosen(figures, outcome.unit)
+    policy, equals = _chosen(figures, lost_by_a_random_arm(outcome, objective))
     short = figures[policy]
     cost, finishing = bill.of_policy(policy, objective)
     said = [
@@ -213,14 +214,18 @@ def _too_little(outcome: Replay) -> str:
     return ""
 
 
-def _chosen(figures: Mapping[str, Floats], unit: float) -> tuple[str, list[str]]:
-    """The policy with the least mean, or the preferred one if it does as well, and all others that do."""
+def _chosen(figures: Mapping[str, Floats], random: float) -> tuple[str, list[str]]:
+    """The policy with the least mean, or the preferred one if it does as well, and all others that do.
+
+    One does as well if it is not told apart and loses little more, beside what a ``random`` arm loses: a policy that is
+    far worse in some orders is not told apart either, and yet not as good.
+    """
     best = min(figures, key=lambda label: float(figures[label].mean()))
     equals = []
     for label, values in figures.items():
         more = values - figures[best]
         width = float(half_width(more)) if len(more) >= _LEAST_ORDERS else 0.0
-        if float(more.mean()) <= max(width, 1e-9 * unit):
+        if float(more.mean()) <= max(min(width, _LITTLE * random), 1e-9 * random):
             equals.append(label)
     policy = _PREFERRED if _PREFERRED in equals else best
     return policy, [label for label in equals if label != policy]
