@@ -87,6 +87,16 @@ def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
     assert made == [["4", "1", "0"], ["5", "1", "0"], ["6", "1", "6"]]  # the first two for nobody
 
 
+def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path: Path) -> None:
+    first = Checkpointed("a", lambda: Chain("a"), tmp_path)
+    rewards = [first.pull(Pull(n, "a", n)) for n in (1, 2)]
+    (tmp_path / "a" / "checkpoint-3.77.0a1b2c3d.tmp").write_text("hal")
+    (tmp_path / "a" / "checkpoint-3.78.0a1b2c3d.tmp").mkdir()
+    rewards.append(Checkpointed("a", lambda: Chain("a"), tmp_path).pull(Pull(3, "a", 3)))
+    assert rewards == expected("a", 3)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["checkpoint-2", "checkpoint-3"]
+
+
 def test_a_new_allocation_does_not_take_old_checkpoints(tmp_path: Path) -> None:
     old = Checkpointed("a", lambda: Chain("other"), tmp_path)
     for n in range(1, 4):

@@ -115,6 +115,18 @@ def test_functions_of_the_pull_and_settings_of_the_allocator(tmp_path: Path) -> 
         assert allocator.rewards("b") == expected("b", 4)
 
 
+def test_bounded_checkpoints_of_learners_elsewhere(tmp_path: Path) -> None:
+    """What was given up is not written again by a process that still has it; a later run trains it again."""
+    store, folder, diary = tmp_path / "run.db", tmp_path / "run.db.state", tmp_path / "diary"
+    for budget in (8, 12):
+        with Allocator(list("abcd"), budget, store=store, policy="round-robin") as allocator:
+            with ProcessArms(chains("abcd", diary), processes=4) as arms:
+                allocator.run(progress=False, arms=arms, keep=2)
+            check(allocator, budget)
+        assert len({path.parent for path in folder.glob("?/checkpoint-*")}) == 2
+    assert len(begun(diary)) > 12
+
+
 LONG = """
 import sys
 from pathlib import Path

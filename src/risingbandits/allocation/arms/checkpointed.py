@@ -74,6 +74,13 @@ class Checkpoints:
                 remove(self.checkpoint(number))
         return [number for number in there if number <= n]
 
+    def sweep(self) -> None:
+        """Remove what processes that were killed had begun to write. Only for who has the arm: nobody else writes."""
+        if self.path.is_dir():
+            for name in os.listdir(self.path):
+                if name.startswith("checkpoint-") and name.endswith(".tmp"):
+                    remove(self.path / name)
+
     def keep_from(self, n: int) -> None:
         """Remove the checkpoints of pulls before n."""
         for number, path in _numbered(self.path, "checkpoint-"):
@@ -274,6 +281,8 @@ class Checkpointed:
         if self._keeps_itself or (self.pulls == pulls and self._there is not None):
             return self._arm
         there = self._there = [] if self._files is None else self._files.until(pulls)
+        if self._files is not None and self._can_be_saved:
+            self._files.sweep()
         last = there[-1] if there and self._can_be_saved else -1
         if self.pulls is None or self.pulls > pulls or self.pulls < last:
             if self._make is not None and self.pulls != self.trained:
