@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from risingbandits._core.types import Floats, Ints
+from risingbandits.allocation.prior.small_blocks import inverse_factor, product
 
 # The priors: mean and deviation of log w, log s and log v. Scores have variance 1, coordinates run from 0 to 1.
 _WEIGHT = (0.0, 1.5)
@@ -45,28 +46,24 @@ class GaussianProcess:
     """
 
     def __init__(self, points: Floats, values: Floats, groups: Ints, hyper: Floats) -> None:
-        from scipy.linalg import cho_factor, cho_solve
-
         self._scale = np.exp(hyper[:-2] / 2.0)[groups]
         self._signal, self._noise = float(np.exp(hyper[-2])), float(np.exp(hyper[-1]))
         self._points = points * self._scale
         covariance = self._covariance(self._points)
         covariance[np.diag_indices(len(points))] += self._noise + _JITTER
-        self._factor = cho_factor(covariance, lower=True)
-        self._weights = cho_solve(self._factor, values)
+        self._factor, _ = inverse_factor(covariance)
+        self._weights = times(self._factor.T, times(self._factor, values))
 
     def predict(self, points: Floats) -> tuple[Floats, Floats]:
         """Mean and deviation of values at points that were not seen, noise included."""
-        from scipy.linalg import solve_triangular
-
         cross = self._covariance(points * self._scale)
-        known = solve_triangular(self._factor[0], cross.T, lower=True)
-        variance = self._signal + self._noise - np.einsum("ij,ij->j", known, known)
-        return cross @ self._weights, np.sqrt(np.maximum(variance, self._noise))
+        known = product(cross, self._factor.T)
+        variance = self._signal + self._noise - np.einsum("ij,ij->i", known, known)
+        return times(cross, self._weights), np.sqrt(np.maximum(variance, self._noise))
 
     def _covariance(self, points: Floats) -> Floats:
         own = np.einsum("ij,ij->i", self._points, self._points)
-        distances = np.einsum("ij,ij->i", points, points)[:, None] + own - 2.0 * points @ self._points.T
+        distances = np.einsum("ij,ij->i", points, points)[:, None] + own - 2.0 * product(points, self._points.T)
         covariance: Floats = self._signal * np.exp(-0.5 * np.maximum(distances, 0.0))
         return covariance
 
@@ -101,23 +98,27 @@ def prior_of(settings: int) -> tuple[Floats, Floats]:
 
 def surprise(hyper: Floats, squares: Floats, values: Floats) -> tuple[float, Floats]:
     """Minus the log posterior density, up to a constant, and its gradient."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     n = len(values)
     signal, noise = np.exp(hyper[-2]), np.exp(hyper[-1])
-    smooth = signal * np.exp(-0.5 * np.tensordot(np.exp(hyper[:-2]), squares, 1))
+    smooth = signal * np.exp(-0.5 * np.einsum("g,gij->ij", np.exp(hyper[:-2]), squares))
     covariance = smooth + (noise + _JITTER) * np.eye(n)
     try:
-        factor = cho_factor(covariance, lower=True)
-    except LinAlgError:  # far from anything probable
+        factor, log_determinant = inverse_factor(covariance)
+    except np.linalg.LinAlgError:  # far from anything probable
         return math.inf, np.zeros(len(hyper))
-    weights = cho_solve(factor, values)
+    weights = times(factor.T, times(factor, values))
     centre, spread = prior_of(len(squares))
     away = (hyper - centre) / spread
-    value = 0.5 * values @ weights + np.log(np.diag(factor[0])).sum() + 0.5 * away @ away
+    value = 0.5 * values @ weights + 0.5 * log_determinant + 0.5 * away @ away
     # d/dh of the first two terms is 1/2 trace(slope dK/dh).
-    slope = cho_solve(factor, np.eye(n)) - np.outer(weights, weights)
+    slope = product(factor.T, factor) - np.outer(weights, weights)
     pull = slope * smooth
-    by_weight = -0.25 * np.exp(hyper[:-2]) * np.tensordot(squares, pull, ((1, 2), (0, 1)))
+    by_weight = -0.25 * np.exp(hyper[:-2]) * np.einsum("gij,ij->g", squares, pull)
     gradient = np.array([*by_weight, 0.5 * pull.sum(), 0.5 * noise * np.trace(slope)])
     return float(value), gradient + away / spread
+
+
+def times(matrix: Floats, vector: Floats) -> Floats:
+    """The matrix times the vector, by one thread."""
+    found: Floats = np.einsum("ij,j->i", matrix, vector)
+    return found
