@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import risingbandits as rb
 from risingbandits import RisingBanditsError
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.recorded import columns, curves_of, read_runs
@@ -124,3 +125,11 @@ def test_a_wide_file_with_gaps_is_refused_by_row_and_column(tmp_path: Path) -> N
         load_curves(path)
     path.write_text("a,b\n1,2\n,3\n,4\n")
     assert load_curves(path) == {"a": [1.0], "b": [2.0, 3.0, 4.0]}
+
+
+def test_plain_curves_that_do_not_tell_a_direction_are_maximized(tmp_path: Path) -> None:
+    (tmp_path / "curves.csv").write_text("a,b\n0.1,0.9\n0.2,0.8\n")
+    (tmp_path / "log.csv").write_text("run,step,m\na,1,0.1\na,2,0.2\nb,1,0.9\nb,2,0.8\n")
+    assert rb.load_curves(tmp_path / "curves.csv").direction == "maximize"
+    with pytest.raises(RisingBanditsError, match="direction must be given"):
+        rb.load_curves(tmp_path / "log.csv")

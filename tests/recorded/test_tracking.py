@@ -9,25 +9,31 @@ from pathlib import Path
 
 import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
 from risingbandits import RisingBanditsError
 from risingbandits.recorded import read_runs
 
 
-def test_a_database_of_optuna(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["database", "journal"])
+def test_trials_of_optuna(tmp_path: Path, form: str) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    path = tmp_path / "study.db"
-    study = optuna.create_study(storage=f"sqlite:///{path}", direction="minimize", study_name="nets")
+    path = tmp_path / "study"
+    journal = JournalStorage(JournalFileBackend(str(path))) if form == "journal" else None
+    study = optuna.create_study(storage=journal or f"sqlite:///{path}", direction="minimize", study_name="nets")
 
     def train(trial: optuna.Trial) -> float:
         rate = trial.suggest_float("lr", 0.125, 0.125)
-        trial.suggest_categorical("opt", ["sgd"])
+        trial.suggest_categorical("opt", ["adam", "sgd"])
         for step in range(3):
             trial.report(math.nan if trial.number == 1 and step == 2 else rate / (step + 1), step)
         if trial.number == 2:
             raise optuna.TrialPruned
         return rate
 
+    for _ in range(3):
+        study.enqueue_trial({"lr": 0.125, "opt": "sgd"})
     study.optimize(train, n_trials=3)
     study.enqueue_trial({"lr": 0.125, "opt": "sgd"})
     found = read_runs(path)
@@ -36,6 +42,19 @@ def test_a_database_of_optuna(tmp_path: Path) -> None:
     assert math.isnan(found.runs[1].metrics["value"].values[2])
     assert found.runs[2].settings == {"lr": 0.125, "opt": "sgd"}
     assert {run.direction for run in found.runs} == {"minimize"}
+
+
+def test_a_journal_of_optuna_that_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    whole = '{"op_code": 0, "worker_id": "w", "study_name": "s", "directions": [2]}\n'
+    for line in (
+        '{"op_code": 7, "worker_id": "w", "trial_id": 3, "step": 0, "intermediate_value": 0.5}',
+        '{"op_code": 4, "worker_id": "w"}',
+        '{"op_code": 0, "worker_id": "w", "study_name": "s", "directions": 7}',
+    ):
+        path.write_text(whole + line + "\n" + whole)
+        with pytest.raises(RisingBanditsError, match=r"is damaged: a line of it is none of a journal of Optuna\.$"):
+            read_runs(path)
 
 
 def mlflow_folder(folder: Path) -> Path:

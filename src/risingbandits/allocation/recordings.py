@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.recorded.curves import Curves, curves_of
 from risingbandits.recorded.reading import is_store, read_runs
@@ -57,4 +59,22 @@ def load_curves(
     >>> curves.metric, curves.direction, curves.values["huge net"][-1].round(2).item()
     ('val_loss', 'minimize', 0.55)
     """
-    return curves_of(read_recordings(paths), metric, direction, step)
+    return curves_in(read_recordings(paths), metric, direction, step)
+
+
+def curves_in(
+    recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
+) -> Curves:
+    """`curves_of`; where values of files with a column for each arm do not tell a direction, high ones are good."""
+    try:
+        return curves_of(recording, metric, direction, step)
+    except RisingBanditsError:
+        if direction is not None or not is_plain(recording):
+            raise
+        found = curves_of(recording, metric, "maximize", step)
+        return replace(found, reason="as is usual where nothing tells it")
+
+
+def is_plain(recording: Recording) -> bool:
+    """Whether all runs are columns of files of this package's own form."""
+    return all(run.kind == "a column for each arm" for run in recording.runs)

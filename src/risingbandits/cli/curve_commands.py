@@ -51,6 +51,7 @@ def check(
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
+    reward_range: Range = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
     ] = None,
@@ -66,6 +67,8 @@ def check(
 
     reports = []
     found = curves_from([curves], metric, direction, step)
+    if reward_range is not None:
+        range_of(found, reward_range)  # values beyond what is possible are wrong data
     sign = -1.0 if found.direction == "minimize" else 1.0
     gains = {name: sign * values for name, values in found.values.items() if len(values) >= 3}
     short = [name for name in found.values if name not in gains]

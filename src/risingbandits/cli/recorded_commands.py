@@ -80,31 +80,21 @@ def import_curves(
 @commands.command("page")
 def drop_page(
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file for the page.")] = Path("curves.html"),
-    as_json: Json = False,
 ) -> None:
     """Write a page that shows CSV files dropped on it, and the commands for them; nothing is sent anywhere."""
     from risingbandits.reports.pages.drop_page import write_drop_page
 
     write_drop_page(out)
-    with Output(as_json) as output:
-        output.say(f"Open {out} in a browser and drop CSV files of training runs on it.", written=out)
+    typer.echo(f"Open {out} in a browser and drop CSV files of training runs on it.")
 
 
 def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
     """The curves that a command is about; what had to be decided for other files than plain ones is said."""
-    from risingbandits._core.errors import RisingBanditsError
-    from risingbandits.allocation.recordings import read_recordings
-    from risingbandits.recorded import curves_of
+    from risingbandits.allocation.recordings import curves_in, is_plain, read_recordings
 
     recording = read_recordings(paths)
-    plain = all(run.kind == "a column for each arm" for run in recording.runs)
-    try:
-        curves = curves_of(recording, metric, direction, step)
-    except RisingBanditsError:
-        if not plain or direction is not None:
-            raise
-        curves = curves_of(recording, metric, "maximize", step)  # as the page of the form says, where it is unclear
-    if direction is None and (not plain or curves.direction == "minimize"):
+    curves = curves_in(recording, metric, direction, step)
+    if direction is None and (not is_plain(recording) or curves.direction == "minimize"):
         typer.echo(described(curves), err=True)
         say_notes(curves.notes)
     return curves
@@ -173,6 +163,7 @@ def say_notes(notes: Sequence[str]) -> None:
 
 
 _MOST_NOTES = 10
+_MOST_RUNS = 100  # that are listed for people; --json has all
 
 
 def metrics_table(recording: Recording) -> TextTable:
@@ -204,7 +195,8 @@ def curves_table(curves: Curves) -> TextTable:
         record = {"run": run, "values": len(values), "first": float(values[0]), "last": float(values[-1])}
         records.append({**record, "hours": float(curves.hours[run][-1]) if curves.hours else None})
     header = ("run", "values", "first", "last", "hours")
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), curves.metric, records)
+    cut = f", the best {_MOST_RUNS} of {len(rows):,} runs" if len(rows) > _MOST_RUNS else ""
+    return TextTable(header, rows[:_MOST_RUNS], frozenset({1, 2, 3, 4}), f"{curves.metric}{cut}", records)
 
 
 def _told(curves: Curves) -> str:

@@ -196,6 +196,9 @@ def _read_json(path: Path, name: str, text: str, into: Recording) -> bool:
             tracking.add_trainer_state(path, name, content, into)
             return True
         rows = [tables.flat(content)]
+    if rows and tracking.is_optuna_journal(rows[0]):
+        tracking.add_optuna_journal(path, rows, into)
+        return True
     if not tables.is_log_table([column for row in rows[:50] for column in row]):
         return False
     tables.add_rows(path, name, "Ray Tune" if "training_iteration" in rows[0] else "", rows, into)

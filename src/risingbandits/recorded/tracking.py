@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,49 @@ def add_optuna_database(path: Path, into: Recording) -> None:
                 into.add_points(
                     name, {"value": points}, settings, source=path, kind="Optuna", direction=direction.lower()
                 )
+
+
+# What a line of Optuna's journal does.
+_CREATE_STUDY, _DELETE_STUDY, _CREATE_TRIAL, _SET_PARAMETER, _REPORT = 0, 1, 4, 5, 7
+
+
+def is_optuna_journal(row: Mapping[str, Any]) -> bool:
+    """Whether the first line of a file is one of a journal of Optuna."""
+    return "op_code" in row and "worker_id" in row
+
+
+def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Recording) -> None:
+    """The trials of the studies in a journal of Optuna, those with values on the way."""
+    studies: list[tuple[str, str]] = []
+    deleted = set()
+    trials: list[tuple[int, int, dict[str, Value], list[Point]]] = []  # study, number in it, settings, points
+    try:
+        for row in rows:
+            code = row["op_code"]
+            if code == _CREATE_STUDY:
+                studies.append((str(row["study_name"]), {1: "minimize", 2: "maximize"}.get(row["directions"][0], "")))
+            elif code == _DELETE_STUDY:
+                deleted.add(row["study_id"])
+            elif code == _CREATE_TRIAL:
+                number = sum(trial[0] == row["study_id"] for trial in trials)
+                trials.append((row["study_id"], number, {}, []))
+            elif code == _SET_PARAMETER:
+                value = _parameter(float(row["param_value_internal"]), row["distribution"])
+                trials[row["trial_id"]][2][str(row["param_name"])] = value
+            elif code == _REPORT:
+                trials[row["trial_id"]][3].append((float(row["step"]), float(row["intermediate_value"]), None))
+        for study, number, settings, points in trials:
+            name, direction = studies[study]
+            shown = f"trial {number}" if len(studies) - len(deleted) == 1 else f"{name}, trial {number}"
+            if points and study not in deleted:
+                ordered = sorted(points, key=lambda point: point[0])
+                into.add_points(
+                    shown, {"value": ordered}, settings, source=path, kind="Optuna", direction=direction or None
+                )
+    except RisingBanditsError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise RisingBanditsError(f"{path} is damaged: a line of it is none of a journal of Optuna.") from error
 
 
 def _intermediate(value: float | None, kind: str) -> float:
