@@ -119,13 +119,12 @@ def all_trained(seed: int, epochs: int, shares: Sequence[float]) -> dict[str, tu
     """The accuracy and the name of what is kept when all are trained alike, for all epochs and for shares of them."""
     data = split(seed)
     arms = networks(seed, data)
-    stops = {max(1, round(share * epochs)): f"equal shares, {share:.0%}" for share in shares} | {epochs: "all"}
+    stops = {f"equal shares, {share:.0%}": max(1, round(share * epochs)) for share in shares} | {"all": epochs}
     found: dict[str, tuple[float, str]] = {}
     for n in range(1, epochs + 1):
         valid = {name: arm.pull(Pull(n, name, n)).reward for name, arm in arms.items()}
-        if n in stops:
-            kept = max(valid, key=lambda name: valid[name])
-            found[stops[n]] = tested(arms[kept].model, data[2]), kept
+        kept = max(valid, key=lambda name: valid[name])
+        found |= {row: (tested(arms[kept].model, data[2]), kept) for row, stop in stops.items() if n == stop}
     return found
 
 
