@@ -25,7 +25,8 @@ GIVEN = {
 }
 # Long ones are made short.
 SHORTER = {"budget=500": "budget=12"}
-ELSEWHERE = re.compile("RisingScheduler")  # with what comes out, in test_ray_tune
+# With what comes out, in test_ray_tune and, where the frameworks are, in frameworks/test_training_page.
+ELSEWHERE = re.compile("RisingScheduler|TorchArm|LightningArm|TrainerArm|KerasArm")
 RAY = re.compile(r"\bray\b|RayArms")
 ARM = "\n[[arms]]\nname = 'a'\ncommand = ['{python}', '{plan}/learn.py']\n"
 LEARNER = 'import os\nprint(0.5 if os.environ.get("RATE") == "0.1" else 0.6)\n'
