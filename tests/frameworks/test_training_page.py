@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ PROGRAMS = [block for block in blocks(ROOT / "docs" / "training-loops.md") if bl
 
 
 def test_there_is_one_for_each_arm() -> None:
-    names = ["TorchArm", "LightningArm", "TrainerArm", "KerasArm"]
+    names = ["TorchArm", "LightningArm", "TrainerArm", "KerasArm", "XGBoostArm", "LightGBMArm", "CatBoostArm"]
     assert [name for program in PROGRAMS for name in names if name in program.text] == names
 
 
@@ -29,6 +30,6 @@ def test_program_of_the_page(program: Block, tmp_path: Path) -> None:
         [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "\nwidth " in f"\n{done.stdout}", done.stdout
+    assert re.search(r"^(width|depth|leaves) \d+", done.stdout, re.MULTILINE), done.stdout
     assert "planned length" not in done.stderr
     assert list(tmp_path.glob("*.db.state/*/checkpoint-*")) != []
