@@ -4,7 +4,8 @@
     python benchmarks/optuna_peers.py --quick         # one task, two seeds, 102 steps
 
 Real training runs of TaskSet (below RISINGBANDITS_DATA): 6 text classifiers, each trained 51 steps with 1,000 settings
-of Adam. A trial suggests the settings and gets the curve of the nearest of the thousand. What is kept is judged by the
+of Adam. A trial suggests the settings and gets the curve of the nearest of the thousand that no trial of the run has
+had: a sampler that refines would otherwise train the same few settings again and again. What is kept is judged by the
 validation loss that it has reached: 0 is the best of all thousand at their end, 1 the median of them. Who prunes keeps
 the trial that ended lowest, complete or not; `OptunaArms` the one that the allocator recommends.
 """
@@ -40,10 +41,14 @@ class Task(NamedTuple):
     best: float
     median: float
 
-    def curve(self, trial: optuna.Trial) -> Any:
-        """The losses of the setting that is nearest to what the trial suggests."""
+    def curve(self, trial: optuna.Trial, had: dict[int, int]) -> Any:
+        """The losses of the setting that is nearest to what the trial suggests, of those no other trial has ``had``."""
         wanted = np.array([trial.suggest_float(f"x{i}", 0.0, 1.0) for i in range(self.places.shape[1])])
-        return self.losses[int(np.argmin(np.sum((self.places - wanted) ** 2, axis=1)))]
+        if trial.number not in had:
+            far = np.sum((self.places - wanted) ** 2, axis=1)
+            far[list(had.values())] = np.inf
+            had[trial.number] = int(np.argmin(far))
+        return self.losses[had[trial.number]]
 
     def judged(self, loss: float) -> float:
         """0 for the best, 1 for the median."""
@@ -71,10 +76,11 @@ def tasks() -> Iterator[Task]:
 def pruned(task: Task, budget: int, sampler: Any, pruner: Any) -> tuple[float, int]:
     """Optuna's own loop, until the steps are spent."""
     study = optuna.create_study(sampler=sampler, pruner=pruner)
+    had: dict[int, int] = {}
     ends, spent = [], 0
     while spent < budget:
         trial = study.ask()
-        losses, stopped = task.curve(trial), False
+        losses, stopped = task.curve(trial, had), False
         for step in range(1, STEPS + 1):
             trial.report(losses[step - 1], step)
             spent += 1
@@ -90,8 +96,10 @@ def pruned(task: Task, budget: int, sampler: Any, pruner: Any) -> tuple[float, i
 def allocated(task: Task, budget: int, sampler: Any, seed: int) -> tuple[float, int]:
     """Trials of a study as arms of an allocator with its default policy."""
 
+    had: dict[int, int] = {}
+
     def train(trial: optuna.Trial) -> Iterator[float]:
-        yield from task.curve(trial)
+        yield from task.curve(trial, had)
 
     study = optuna.create_study(sampler=sampler)
     arms = OptunaArms(study, train)

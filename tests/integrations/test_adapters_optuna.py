@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("optuna")
@@ -17,6 +19,7 @@ from optuna.trial import TrialState
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Pull
+from risingbandits.integrations._optuna_view import shown_to_samplers
 from risingbandits.integrations.optuna import OptunaArms, StudyArm
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -307,3 +310,50 @@ def test_pruned_failed_and_dead_trials_of_a_study() -> None:
     assert arm.pull(Pull(3, "s", 2)) == 0.5
     assert arm.pull(Pull(4, "s", 3)) == 0.5
     assert [trial.state.name for trial in study.trials] == ["PRUNED", "FAIL", "FAIL", "COMPLETE", "PRUNED"]
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_samplers_compare_paused_trials_at_equal_age(direction: str) -> None:
+    """Beside plain comparisons of every pair: who is better at the age of the younger one is shown the better value."""
+    rng = np.random.default_rng(3)
+    study = make_study(None, direction)
+    curves = []
+    for _ in range(20):
+        trial = study.ask()
+        trial.set_user_attr("risingbandits", f"trial {trial.number}")
+        curves.append(rng.integers(10, size=rng.integers(1, 9)) / 10)
+        for step, value in enumerate(curves[-1], start=1):
+            trial.report(float(value), step)
+    study.add_trial(optuna.trial.create_trial(value=0.123))
+    study.ask()  # somebody else's, not paused
+    won = np.zeros(20)
+    for i, mine in enumerate(curves):
+        for other in (other for j, other in enumerate(curves) if j != i):
+            age = min(len(mine), len(other)) - 1
+            ahead = mine[age] - other[age] if direction == "maximize" else other[age] - mine[age]
+            won[i] += 1.0 if ahead > 0 else 0.5 if ahead == 0 else 0.0
+    view = shown_to_samplers(study, "risingbandits")
+    seen = view.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    shown = np.array([trial.value for trial in seen[:20]], dtype=float)
+    assert seen[20].value == 0.123
+    assert shown.sum() == pytest.approx(sum(curve[-1] for curve in curves)), "their own last values, in another order"
+    better = shown if direction == "maximize" else -shown
+    for i in range(20):
+        for j in range(20):
+            if won[i] == won[j]:
+                assert shown[i] == shown[j]
+            elif won[i] > won[j]:
+                assert better[i] >= better[j]
+    assert len(set(won)) > 10
+    assert {trial.state for trial in study.trials[:20]} == {TrialState.RUNNING}, "nothing is told"
+
+
+def test_values_that_are_not_finite_are_shown_as_the_worst() -> None:
+    study = make_study(None, "minimize")
+    for values in ([0.5, math.nan], [0.4], [math.inf], [0.3, 0.2]):
+        trial = study.ask()
+        trial.set_user_attr("risingbandits", f"trial {trial.number}")
+        for step, value in enumerate(values, start=1):
+            trial.report(value, step)
+    shown = [trial.value for trial in shown_to_samplers(study, "risingbandits").get_trials(deepcopy=False)]
+    assert shown == [0.4, 0.4, 0.4, 0.2]

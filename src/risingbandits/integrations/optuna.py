@@ -111,10 +111,10 @@ class OptunaArms(Mapping[str, TrialArm]):
     """Trials of a study as arms of an allocator: "trial 0", "trial 1", ... in the order of their first pulls.
 
     A trial is asked from the study when its arm is first pulled, so that the sampler has seen what the trials before it
-    gave: while they are paused they look PRUNED to it, with their last value. They stay RUNNING until `finish`, or
-    until the objective comes to its end. Trials that an earlier process made so and did not finish are taken up again,
-    with the settings that they had. An arm is called after the number that its trial has in the study, unless others
-    ask the same study for trials meanwhile.
+    gave: while they are paused they look COMPLETE to it, ranked by comparisons at equal age. They stay RUNNING until
+    `finish`, or until the objective comes to its end. Trials that an earlier process made so and did not finish are
+    taken up again, with the settings that they had. An arm is called after the number that its trial has in the study,
+    unless others ask the same study for trials meanwhile.
 
     Parameters
     ----------
