@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.status import standing
 from risingbandits.allocation.untried import untried_sentence
 from risingbandits.policies import policy_names
+from risingbandits.policies.commit.forecast import forecast
 
 NAMES = [f"lr {i}" for i in range(6)]
 
@@ -215,3 +217,30 @@ def test_a_terminal_shows_what_it_has_room_for(width: int) -> None:
     assert {"level", "chance", "status", "why"} <= set(header)
     assert ("width" in header) == (width >= 120)
     assert sum("lr " in line for line in lines) == 6
+
+
+@pytest.mark.parametrize("objective", ["cumulative", "best-arm"])
+def test_where_costs_are_compared_all_numbers_of_the_table_are_of_pulls(objective: str) -> None:
+    """The policy counts rounds of equal cost and, to earn, what they earn; nobody reads its numbers as rewards."""
+    allocator = Allocator(["cheap", "dear"], Budget(cost=100.0), objective=objective)
+    for _ in range(12):
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, 0.6 + 0.001 * pull.n if pull.arm == "dear" else 0.5, 10.0 if pull.arm == "dear" else 1.0)
+    table = allocator.explain()
+    assert table["cheap"].level == 0.5
+    assert 0.6 < table["dear"].level < 0.62
+    assert all(math.isnan(getattr(row, name)) for row in table.rows for name in ("sure", "trend", "value"))
+    model = forecasts(allocator.ledger)
+    assert model.age is None
+    assert allocator.ledger.rounds is not None
+    assert table.model.endswith(f"rounds that cost {allocator.ledger.rounds.unit:.3g} each")
+    assert "given all of the budget that is left" in table.model
+    left = 100.0 - allocator.spent
+    ages = [
+        len(arm.rewards) + round(left / cost)
+        for arm, cost in zip(allocator.ledger.opened, allocator.ledger.rounds.expected(), strict=True)
+    ]
+    assert 5 * (ages[1] - len(allocator.rewards("dear"))) < ages[0] - len(allocator.rewards("cheap"))
+    expected = forecast([allocator.rewards("cheap"), allocator.rewards("dear")], ages, (0.0, 1.0))
+    np.testing.assert_array_equal(model.found, expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,28 @@ def test_equal_questions_have_equal_answers_and_the_band_narrows_towards_the_end
     np.testing.assert_array_equal(first, second)
     assert first.high[0] - first.low[0] > 2 * (first.high[1] - first.low[1])
     assert first.low[1] < 0.9 * 400 / 420 < first.high[1]
+
+
+def test_the_chance_goes_by_levels_at_equal_age_and_by_how_far_arms_have_come() -> None:
+    rng = np.random.default_rng(5)
+    curves = [np.sort(rng.random(n)) for n in (3, 3, 7, 12, 12, 5)]
+
+    def level(curve: np.ndarray, age: int) -> float:
+        return float(sum(curve[age - math.ceil(age / 4) : age]) / math.ceil(age / 4))
+
+    expected = []
+    for curve in curves:
+        at, age = level(curve, len(curve)), len(curve)
+        for older in sorted({len(other) for other in curves if len(other) > age}):
+            gone_on = [level(other, older) - level(other, age) for other in curves if len(other) >= older]
+            at, age = at + sum(gone_on) / len(gone_on), older
+        expected.append(at)
+    np.testing.assert_allclose(forecast.at_equal_age(curves), expected)
+    pair = [np.full(10, 0.4), np.full(10, 0.6)]
+    for age in (10, 20, 100):
+        moves = 1.5 * np.std([0.4, 0.6], ddof=1) * (1.0 - 10 / age)
+        chance = 1.0 if moves == 0.0 else 0.5 * math.erfc(-0.2 / moves / 2.0)
+        assert forecast.forecast(pair, [age, age]).chance[1] == pytest.approx(chance, abs=0.04)
 
 
 def test_of_many_arms_the_chances_still_add_up() -> None:

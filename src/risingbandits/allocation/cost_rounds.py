@@ -103,6 +103,10 @@ class CostRounds:
         policy.ask()
         return partial(self.tell, policy)
 
+    def expected(self) -> Floats:
+        """What a pull of each arm is expected to cost; last, what one of an arm that is not opened yet is."""
+        return self._means()
+
     def _means(self) -> Floats:
         means = shrunk_means(self.pulls, self.sums, self.squares)
         highest = float(means.max())

@@ -19,7 +19,7 @@ class Forecasts(NamedTuple):
 
     found: Forecast
     units: Units
-    age: int  # pulls that the most pulled arm could have by the end
+    age: int | None  # pulls that the most pulled arm could have by the end; None where arms are compared by cost
 
     def of(self, column: str, arm: int) -> float:
         """A level of an arm, as a reward."""
@@ -29,18 +29,26 @@ class Forecasts(NamedTuple):
         """Whose opinion this is."""
         if not np.isfinite(self.found.final).any():
             return ""
-        model = "end, band (90 %) and chance to be the best are of a curve model, not of the policy"
-        return f"{model}: each tried arm taken to {counted(self.age)}"
+        model = "end and band (90 %) are of a curve model, the chance to be the best goes by levels at equal age"
+        taken = "given all of the budget that is left" if self.age is None else f"taken to {counted(self.age)}"
+        return f"{model}: each tried arm {taken}"
 
 
 def forecasts(ledger: Ledger) -> Forecasts:
     """What to expect of each arm if it were as old as the most pulled one can be by the end of the run.
 
-    Arms are compared at equal age, or at what an arm can have where its pulls are limited.
+    Arms are compared at equal age, or at what an arm can have where its pulls are limited. Where costs are compared,
+    each is as old as what is left of the budget can make it: a dear arm gets fewer pulls of it.
     """
-    left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
-    age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
-    ages = [age if arm.limit is None else min(age, arm.limit) for arm in ledger.arms]
+    if ledger.rounds is None:
+        left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
+        age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
+        reached = [age] * len(ledger.arms)
+    else:
+        age, costs = None, ledger.rounds.expected()
+        money = 0.0 if ledger.finished else max(0.0, ledger.settings.budget.amount - ledger.spent)
+        reached = [len(arm.rewards) + round(money / costs[arm.place]) for arm in ledger.arms]
+    ages = [n if arm.limit is None else min(n, arm.limit) for arm, n in zip(ledger.arms, reached, strict=True)]
     units = _units(ledger)
     curves = [(np.array(arm.rewards) - units.zero) / units.span for arm in ledger.arms]
     limits = (0.0, 1.0) if ledger.settings.reward_range is not None else (-np.inf, np.inf)

@@ -35,7 +35,12 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     if costs := cost_sentence(ledger):
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
-    said = untried_sentence(ledger), model.sentence()
+    opinion = model.sentence()
+    if opinion and ledger.rounds is not None:
+        opinion += (
+            f"; pulls and levels in the policy's reasons are those of rounds that cost {ledger.rounds.unit:.3g} each"
+        )
+    said = untried_sentence(ledger), opinion
     return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
 
@@ -147,15 +152,17 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
     trend, width = _part(explanation, arm, _TRENDS), _part(explanation, arm, _WIDTHS)
     level, sure = ledger.zero + ledger.span * level, ledger.zero + ledger.span * sure
     trend, width = ledger.span * trend, abs(ledger.span) * width
-    by_cost = ledger.rounds is not None  # then the policy knows rounds, and levels are what they earn
+    by_cost = ledger.rounds is not None  # then what the policy knows is by rounds of equal cost, not by pulls
     if (by_cost or not any(name in explanation.columns for name in _LEVELS)) and arm.rewards:
         level = recent_mean(arm)
-    if not any(name in explanation.columns for name in (*_WIDTHS, "sure")):
+    if by_cost or not any(name in explanation.columns for name in (*_WIDTHS, "sure")):
         width = abs(model.units.span) * float(model.found.error[arm.index])
+    if by_cost:
+        sure = trend = math.nan
     brings = costs = value = math.nan
     if "price" in explanation.columns:  # OpenByValue: what a trial may bring and loses, over the rounds left
         brings, costs = (abs(ledger.span) * _part(explanation, arm, (name,)) for name in ("value", "price"))
-    else:
+    elif not by_cost:
         value = ledger.zero + ledger.span * _part(explanation, arm, _VALUES)
     status = _status(ledger, arm)
     row = ArmRow(
