@@ -15,7 +15,7 @@ from risingbandits import Allocator, Budget
 from risingbandits.allocation import Belief, NoArmFree, Prior, Pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack
-from risingbandits.policies import Auto, Policy
+from risingbandits.policies import CommitEnsemble, GaussianUCB, Policy
 
 NAMES = [f"arm{number}" for number in range(7)]
 SEEN: Counter[str] = Counter()
@@ -52,7 +52,7 @@ def tell(allocator: Allocator, pull: Pull, cost: bool) -> None:
     allocator.tell(pull, reward(pull.arm, pull.n), 1.0 + NAMES.index(pull.arm) if cost else None)
 
 
-@pytest.mark.parametrize("policy", [Auto(), Auto(order="given")])
+@pytest.mark.parametrize("policy", [CommitEnsemble(), GaussianUCB()])
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize(("budget", "warm"), [(60, 0), (90, 3)])
 def test_the_allocator_decides_like_the_reference(policy: Policy, workers: int, budget: int, warm: int) -> None:

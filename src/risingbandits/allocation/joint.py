@@ -1,8 +1,9 @@
 """What a further worker does while the arm that the policy wants is in flight.
 
 An arm has at most one pull at a time. Where what is earned counts, a worker that cannot have the policy's choice has a
-problem of its own: the arms that are not in flight, and its share of the rounds that are left. The same policy, told
-only of these arms, decides it. So it explores while that pays, and does not just pull whoever is second.
+problem of its own: the arms that are not in flight, and its share of the rounds that are left. A policy that ``shares``
+decides it, with what it knows of all arms; otherwise the same policy does, told only of the free arms. So a worker
+explores while that pays, and does not just pull whoever is second.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ class JointChoice:
         self._kept: dict[tuple[int, ...], _Kept] = {}
 
     def decide(self, ledger: Ledger) -> ArmState:
-        """The policy's choice among all arms, if that is free; else that of the policy of the free arms."""
+        """What a policy that shares says; else its choice among all arms or, if that is in flight, of the free arms."""
+        if ledger.policy.shares:
+            ledger.policy.expect_workers(len(ledger.in_flight) + 1)
+            return ledger.opened[ledger.policy.ask(ledger.free.mask())]
         arm = ledger.opened[ledger.policy.ask(ledger.eligible.mask())]
         if arm.flight is None:
             return arm

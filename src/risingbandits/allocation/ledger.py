@@ -133,7 +133,7 @@ class Ledger:
             return self.choice
         if self.choice is not None:
             return self.choice
-        if self._joint is not None and self.in_flight and self.free.count:
+        if self._joint is not None and self.free.count and (self.in_flight or self.policy.shares):
             return self._joint.decide(self)
         return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
 

@@ -132,6 +132,14 @@ class Auto(Policy):
     def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
         self._playing().take_beliefs(state, means, deviations)
 
+    @property
+    def shares(self) -> bool:  # type: ignore[override]
+        """Whether the policy that plays does."""
+        return isinstance(self._state, open_by_value.State)
+
+    def take_workers(self, state: Any, workers: int) -> None:
+        self._playing().take_workers(state, workers)
+
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return self._playing().parts(state, t)
 

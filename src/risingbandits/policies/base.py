@@ -107,6 +107,7 @@ class Policy:
       simulation may know;
     - ``parts(state, t)``, the columns of `explain`, ``why_next(moment)`` and ``why_kept(moment)``, its reasons (or
       ``picks`` and ``keeps``, where these are always the same), and ``remark(state)``, what the user should know;
+    - ``take_workers(state, workers)`` and the tag ``shares``, where decisions depend on how many pulls are in flight;
     - ``draws``, a property, where settings other than ``ties`` decide whether the generator is used, and
       ``draws_on_tell`` where ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
@@ -127,6 +128,7 @@ class Policy:
     batched: ClassVar[bool] = False
     in_order: ClassVar[bool] = False  # opens arms by their numbers, and may never come to the last ones
     believes: ClassVar[bool] = False  # takes in what is believed of arms from earlier runs
+    shares: bool = False  # decides for several workers, told how many there are
     objective: ClassVar[str] = "cumulative"
     picks: ClassVar[str] = ""  # why an arm is next, where that is always the same
     keeps: ClassVar[str] = ""  # why one is recommended, likewise
@@ -179,6 +181,9 @@ class Policy:
 
     def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
         """Keep what `believe` was told in ``state``, where the policy ``believes``."""
+
+    def take_workers(self, state: Any, workers: int) -> None:
+        """Keep in ``state`` how many pulls are made at a time, where decisions depend on it."""
 
     def remark(self, state: Any) -> str | None:
         """What the user should know of the run: a sentence, said once as a warning, or None."""
@@ -339,6 +344,11 @@ class Policy:
         if not (taken[1] > 0.0).all():
             raise RisingBanditsError(f"deviations must be above 0, got {shown(deviations)}.")
         self.take_beliefs(self._state, *taken)
+
+    def expect_workers(self, workers: int) -> None:
+        """From now on so many pulls are made at a time, of different arms; ``available`` then says which are free."""
+        self._check_begun("expect_workers")
+        self.take_workers(self._state, check_positive_int("workers", workers))
 
     def recommend(self) -> int:
         """The arm to keep if the run ended now."""

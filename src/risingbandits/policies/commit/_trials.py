@@ -41,13 +41,15 @@ OPEN = NOBODY = -1
 # how far arms lie apart, the variance of the noise, the sum of its measurements and their number, the incumbent's
 # level, the level that it is believed to rise to, the farthest that any arm has moved or is apart, rounds left;
 # whether there are beliefs from earlier runs, the normal score of the incumbent by them, how far they are trusted;
-# the evidence against a told sigma, and whether it is enough.
+# the evidence against a told sigma, and whether it is enough;
+# pulls that are made at a time, and how far the incumbent of a further worker is behind that of the first (_beside).
 PLAN = records.record_type(
     {
         "plan": (np.int64, "next until incumbent age needed opened drawn"),
         "figures": (np.float64, "spread noise squares measured level ceiling moved rounds"),
         "earlier": (np.float64, "believes standing trust"),
         "guard": (np.float64, "evidence contradicted"),
+        "shared": (np.float64, "workers behind"),
     },
     single=True,
 )
@@ -109,10 +111,10 @@ def before(state: Any, arm: int) -> tuple[float, float]:
     spread = plan["spread"][0]
     variance = (1.0 - _BEHIND * _BEHIND) * spread * spread
     if plan["believes"][0] == 0.0:
-        return -_BEHIND * spread, variance
+        return plan["behind"][0] - _BEHIND * spread, variance
     which = state.order[plan["opened"][0]] if arm == NOBODY else arm
     mean, square = belief(state, which)
-    return unit(state) * (mean - plan["standing"][0]), variance * square
+    return plan["behind"][0] + unit(state) * (mean - plan["standing"][0]), variance * square
 
 
 @kernel
@@ -313,7 +315,7 @@ def waits(state: Any) -> bool:
     plan = state.plan
     if plan["moved"][0] < _UNSEEN_RISE * state.spread and plan["age"][0] < 2.0 * state.hold:
         return True
-    return plan["opened"][0] <= FIRST_ARMS and plan["age"][0] < state.hold
+    return plan["opened"][0] <= max(FIRST_ARMS, plan["workers"][0]) and plan["age"][0] < state.hold
 
 
 @kernel
@@ -339,11 +341,21 @@ def _look(state: Any, t: int) -> None:
     plan["moved"][0] = moved
     if plan["believes"][0] > 0.0:
         _compare_with_earlier_runs(state)
-    # Rounds given to others are missing at the end of the run, where the incumbent will have risen: by as much as
-    # since half its age, or by something if no arm has yet moved at all.
+    plan["ceiling"][0] = rises_to(state, b)
+    plan["rounds"][0] = (state.horizon - t if state.horizon > 0.0 else t) / max(1.0, plan["workers"][0])
+
+
+@kernel
+def rises_to(state: Any, b: int) -> float:
+    """The level that an incumbent is believed to rise to.
+
+    Rounds given to others are missing at the end of the run, where it will have risen: by as much as since half its
+    age, or by something if no arm has yet moved at all.
+    """
+    age = state.counts[b]
+    today = level(state, b, age)
     rise = max(0.0, today - level(state, b, max(1, age // 2)))
-    plan["ceiling"][0] = today + rise + max(0.0, _UNSEEN_RISE * state.spread - moved)
-    plan["rounds"][0] = state.horizon - t if state.horizon > 0.0 else t
+    return today + rise + max(0.0, _UNSEEN_RISE * state.spread - state.plan["moved"][0])
 
 
 @kernel

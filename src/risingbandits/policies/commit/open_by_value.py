@@ -16,7 +16,7 @@ from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.commit import _trials, _trials_noise
+from risingbandits.policies.commit import _beside, _opening, _trials, _trials_noise
 from risingbandits.policies.explanation import Moment, counted
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of, setting
@@ -41,6 +41,9 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    if state.plan["workers"][0] > 1.0 and available is not None:
+        arm = _opening.planned(state, rng)
+        return arm if available[arm] else _beside.decide(state, available)
     return _trials.select(state, available, rng)
 
 
@@ -93,6 +96,9 @@ class OpenByValue(Policy):
     error. What a young arm shows is drawn towards that, and young arms of which much is believed are favoured as the
     incumbent. Beliefs count as far as open arms confirm them: by the slope of their leads over what was believed.
 
+    With several workers (`expect_workers`) the rounds left are shared, and whoever cannot have the arm that is planned
+    decides the same with an incumbent of its own: the surest of the free arms, believed to rise like the first.
+
     Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
     Nothing has to be known of noise or ceiling. No rate is proved. Late bloomers that lie behind at every age are not
     found: where pulls abound take `CommitUCB` or `CommitEnsemble`, or `Auto`, which knows when.
@@ -122,9 +128,10 @@ class OpenByValue(Policy):
     summary = "try the arm, open or new, whose trial is worth most more than it costs (small budgets)"
     randomised = True
     believes = True
+    shares = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool"})
-    later = frozenset({"earlier", "beliefs", "guard"})
+    later = frozenset({"earlier", "beliefs", "guard", "shared"})
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
@@ -157,6 +164,9 @@ class OpenByValue(Policy):
         state.plan["believes"] = 1.0
         state.beliefs[:, 0] = means
         state.beliefs[:, 1] = np.maximum(deviations, _LEAST_DEVIATION)
+
+    def take_workers(self, state: State, workers: int) -> None:
+        state.plan["workers"] = workers
 
     def remark(self, state: Any) -> str | None:
         if not state.plan["contradicted"][0]:
