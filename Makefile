@@ -11,7 +11,7 @@ INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constra
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
 CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
-.PHONY: help demo test test-all test-frameworks bench docs clean
+.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations bench docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -33,6 +33,13 @@ test-all: $(VENV)/.installed-dev  ## the same with the slow tests
 test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own
 	@OMP_NUM_THREADS=1 $(FRAMEWORKS)/bin/pytest -c tests/frameworks/pytest.ini -q -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/frameworks src/risingbandits/integrations/frameworks
+
+test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in plain Python, without a compiler
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow" \
+		tests/policies tests/problems tests/theory
+
+test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes that are made on purpose
+	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
 
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py

@@ -23,7 +23,7 @@ PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "
 # other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without
 # make.
 EXCEPT = re.compile(
-    r"(make (test|test-all|test-frameworks|docs|demo|bench|clean)"
+    r"(make (test|test-(all|frameworks|interpreted|mutations)|docs|demo|bench|clean)"
     r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|risingbandits arena data .+)$"
 )
 

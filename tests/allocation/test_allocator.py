@@ -16,7 +16,7 @@ import pytest
 from programs import PATIENCE
 from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError, get_policy, policy_names
 from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.policies import UCB1, CommitUCB
+from risingbandits.policies import UCB1, CommitUCB, EpsilonGreedy
 
 
 def curve(pull: Pull) -> float:
@@ -176,6 +176,16 @@ def test_a_failed_pull_is_asked_for_again() -> None:
     assert (row.status, row.why) == ("retired", "failed 2 times in a row: out of memory")
     assert asked(allocator).arm != pull.arm
     assert allocator.spent == 0
+
+
+def test_a_failed_pull_comes_first_whatever_the_policy_would_draw() -> None:
+    allocator = Allocator(list("abcdef"), 100, policy=EpsilonGreedy(epsilon=1.0), seed=3)
+    for _ in range(20):
+        pull = asked(allocator)
+        allocator.fail(pull, "out of memory")
+        again = asked(allocator)
+        assert (again.arm, again.n, again.attempt) == (pull.arm, pull.n, 2)
+        allocator.tell(again, 0.5)
 
 
 def test_late_tells() -> None:

@@ -12,6 +12,7 @@ from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.stores._sql import MIGRATIONS
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.memory import MemoryStore
+from risingbandits.allocation.stores.postgres_server import complaint
 from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.cli import run
 from servers import PostgresServer
@@ -153,6 +154,13 @@ def test_addresses_that_are_none() -> None:
     for wrong in ("mysql://host/db", "", 7):
         with pytest.raises(RisingBanditsError, match="store must be a path"):
             Allocator(["a"], 3, store=wrong)  # type: ignore[arg-type]
+
+
+def test_what_a_server_says_is_told_without_the_password() -> None:
+    psycopg = pytest.importorskip("psycopg")
+    error = psycopg.OperationalError("no server at postgresql://me:s3cret@host/runs.\nIs it there?")
+    assert complaint(psycopg, "postgresql://me:s3cret@host/runs", error) == "no server at postgresql://me:***@host/runs"
+    assert complaint(psycopg, "postgresql://me:s3cret@%zz/db", error) == "its address cannot be read"
 
 
 def test_passwords_are_never_printed(

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,6 +63,9 @@ def test_index_is_the_definition_whatever_the_rewards(
     )
 
 
+@pytest.mark.skipif(
+    bool(getattr(numba.config, "DISABLE_JIT", 0)), reason="a million pulls in plain Python take minutes"
+)
 @pytest.mark.parametrize(("scale", "eps"), [(1e-3, 1 / 4), (1e3, 1 / 4), (1e3, 1 / 32)])
 def test_index_keeps_its_precision_for_a_million_pulls(scale: float, eps: float) -> None:
     n = 1_000_000
