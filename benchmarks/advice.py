@@ -2,7 +2,8 @@
 
 ``python benchmarks/advice.py`` plays the tasks of each family below RISINGBANDITS_DATA as `risingbandits replay` does,
 takes the advice on one half of them and looks up, on the other half, how much its policy loses. Halves are drawn at
-random, many times. Nothing is tuned here: the rule is that of the package. Two bars are counted for each objective:
+random, many times. The rule is that of the package; one part of it was added with these
+families in view (docs/replay.md says which). Two bars are counted for each objective:
 
 - strict: what the policy loses on the other half is at most 10 % more than the least that any of the policies loses;
 - of a random arm: it is at most 10 % of what a random arm loses more than that least.
