@@ -46,7 +46,8 @@ STORED = json.dumps(
 
 def test_the_constructor_has_the_declared_settings_and_defaults() -> None:
     parameters = dict(inspect.signature(Allocator).parameters)
-    assert parameters.pop("store").default is None
+    for of_this_process in ("store", "on_tell"):  # what no store keeps
+        assert parameters.pop(of_this_process).default is None
     assert set(parameters) == set(SETTINGS)
     for name, declared in SETTINGS.items():
         default = parameters[name].default
