@@ -155,7 +155,7 @@ def _all(waiting: Sequence[Mutation], copies: Sequence[_Copy]) -> Iterator[tuple
             code = copy.poll()
             if code is not None:
                 assert copy.mutation is not None
-                print(_WORDS.get(code, "not run  "), copy.mutation.name, flush=True)
+                print(_WORDS.get(code, "crashed  " if code < 0 else "not run  "), copy.mutation.name, flush=True)
                 yield copy.mutation, code, copy.log.read_text()
                 copy.take_back()
                 running.remove(copy)
@@ -163,9 +163,9 @@ def _all(waiting: Sequence[Mutation], copies: Sequence[_Copy]) -> Iterator[tuple
 
 
 def _report(chosen: Sequence[Mutation], outcomes: dict[str, tuple[int, str]], complete: bool) -> int:
-    noticed = [name for name, (code, _) in outcomes.items() if code in (_FAILED, _HUNG)]
+    noticed = [name for name, (code, _) in outcomes.items() if code == _FAILED or code < 0]  # < 0: hung, or crashed
     survived = [name for name, (code, _) in outcomes.items() if code == _PASSED]
-    broken = {name: log for name, (code, log) in outcomes.items() if code not in (_PASSED, _FAILED, _HUNG)}
+    broken = {name: log for name, (code, log) in outcomes.items() if code > _FAILED}
     for each in chosen:
         if each.equivalent:
             print(f"equivalent {each.name}: {each.equivalent}")
