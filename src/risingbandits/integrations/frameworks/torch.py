@@ -139,8 +139,7 @@ class TorchArm(TrainingArm):
             self._train(pull.arm)
             self.model.eval()
             with torch.no_grad():
-                results = self.evaluate(self.model)
-            self.model.train()
+                results = self.evaluate(self.model)  # the model stays in this mode, ready to be used
             if self._on_plateau:
                 value = results[self.metric] if isinstance(results, Mapping) and self.metric in results else results
                 if not isinstance(value, Mapping):
