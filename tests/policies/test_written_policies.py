@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import risingbandits as rb
-from risingbandits import Allocator, RisingBanditsError, get_policy, replay, simulate
+from risingbandits import Allocator, RisingBanditsError, get_policy, integrations, replay, simulate
 from risingbandits.policies import CommitUCB, FewArms, OpenArms, Policy, REdUCB
 
 ROOMS = ("policies", "problems", "simulation", "theory", "allocation", "integrations", "testing", "arena")
@@ -128,12 +129,32 @@ WAYS: dict[str, Callable[[], Policy]] = {
 }
 
 
+# Libraries that are not installed here; the next test looks at the sources.
+IN_FRAMEWORKS = {name for name, where in integrations._WHERE.items() if where.startswith("frameworks.")}
+
+
+def test_what_needs_a_framework_takes_no_policy() -> None:
+    sources = [path.read_text() for path in (Path(integrations.__file__).parent / "frameworks").glob("*.py")]
+    assert len(sources) > len(IN_FRAMEWORKS) - 1
+    arguments = {
+        argument.arg
+        for source in sources
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.FunctionDef)
+        for argument in [*call.args.args, *call.args.kwonlyargs]
+    }
+    assert "metric" in arguments
+    assert not arguments & {"policy", "policies"}
+
+
 def taking() -> set[str]:
     """The public names that take a policy, or settings of `Allocator`, among which is one."""
     found = {"get_policy"}
     for room in ("", *ROOMS):
         module = importlib.import_module(f"risingbandits.{room}" if room else "risingbandits")
         for name in module.__all__:
+            if name in IN_FRAMEWORKS:
+                continue
             public = getattr(module, name)
             if not callable(public) or (inspect.isclass(public) and issubclass(public, Exception)):
                 continue
