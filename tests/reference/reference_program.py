@@ -7,6 +7,7 @@ make them, so that decisions can be compared one by one.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _bound(mean: float, limit: float) -> float:
     return low
 
 
-class ProgramReference:
+class ProgramReference(ABC):
     """Arms, rounds, and the rewards of each arm."""
 
     def __init__(self, n_arms: int, horizon: int) -> None:
@@ -61,14 +62,14 @@ class ProgramReference:
         self.bounds = [0.0] * n_arms
         self.start()
 
-    def start(self) -> None:
-        """What a policy needs besides."""
+    def start(self) -> None:  # noqa: B027
+        """What a policy needs besides, if anything."""
 
-    def ask(self, rng: np.random.Generator) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def ask(self, rng: np.random.Generator) -> int: ...
 
-    def observe(self, arm: int, reward: float, rng: np.random.Generator) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def observe(self, arm: int, reward: float, rng: np.random.Generator) -> None: ...
 
     def tell(self, arm: int, reward: float, rng: np.random.Generator) -> None:
         self.rewards[arm].append(reward)

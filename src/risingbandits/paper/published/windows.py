@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,13 +102,13 @@ def _kl_bound(state: State, arm: int, limit: float) -> float:
     return min(_kl.bound(state.solver, arm, limit), 1.0 - TOLERANCE)
 
 
-class _FrozenWindow(Policy):
+class _FrozenWindow(Policy, ABC):
     randomised = True
     draws_on_tell = True
 
+    @abstractmethod
     def window(self, horizon: int | None) -> int:
         """tau."""
-        raise NotImplementedError
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         tau = self.window(horizon)
