@@ -9,7 +9,7 @@ import pytest
 
 from any_runner import a_command, a_function_that_makes_one, a_process, an_object, take_turns
 from chain_arm import Chain, UnsavedChain, expected
-from risingbandits import Allocator, Pull
+from risingbandits import Allocator, Pull, RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 RUNNERS = (an_object, a_function_that_makes_one, a_process, a_command)
@@ -70,6 +70,7 @@ def test_an_object_that_cannot_go_back_says_so(tmp_path: Path) -> None:
         assert allocator.rewards("b") == expected("b", 10), "it was made anew"
         why = allocator.explain()["a"].why
     assert "pull 3 of arm 'a' must follow pull 2, but its object is in an unknown state and cannot go back" in why
+    assert "OSError: once; pull 3" in why, "the cause comes first"
     assert "save(path) and load(path)" in why
 
 
@@ -123,3 +124,45 @@ def test_the_lease_of_the_store_holds_for_whoever_goes_on(tmp_path: Path) -> Non
     Allocator(["a", "b"], 10, store=store).close()
     with Allocator(["a", "b"], 10, store=store, lease=60.0) as allocator:
         assert allocator.settings.lease == 3600.0
+
+
+def test_a_finished_run_that_is_started_again_leaves_the_kept_object_as_trained(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = tmp_path / "s.db"
+    trained = {name: Chain(name) for name in "ab"}
+    with Allocator(trained, 10, store=store) as allocator:
+        allocator.run(progress=False)
+        kept = allocator.recommend()
+    again = {name: Chain(name, tmp_path / "diary") for name in "ab"}
+    with Allocator(again, 10, store=store) as allocator:
+        allocator.run(progress=False)
+        assert allocator.recommend() == kept
+    assert again[kept].state == trained[kept].state != kept
+    assert not (tmp_path / "diary").exists(), "nothing was trained"
+    for path in store.with_name("s.db.state").glob("*/checkpoint-*"):
+        path.unlink()
+    with Allocator({name: Chain(name) for name in "ab"}, 10, store=store) as allocator:
+        allocator.run(progress=False)
+    assert f"arm '{kept}' is as it was given: it has no checkpoint after pull" in caplog.text
+
+
+def test_retired_arms_can_be_tried_again_as_the_message_says(tmp_path: Path) -> None:
+    store, works = tmp_path / "s.db", [False]
+
+    def arm(pull: Pull) -> float:
+        if not works[0]:
+            raise ValueError("a typo.")
+        return 0.5
+
+    with (
+        Allocator({"a": arm}, 4, store=store) as allocator,
+        pytest.raises(
+            RisingBanditsError, match=r"a typo; once the cause is mended, retries=6 lets them be tried again\.$"
+        ),
+    ):
+        allocator.run(progress=False)
+    works[0] = True
+    with Allocator({"a": arm}, 4, store=store, retries=6) as allocator:
+        allocator.run(progress=False)
+        assert allocator.spent == 4

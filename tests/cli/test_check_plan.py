@@ -46,7 +46,10 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, head: str, *option
             'budget = 3\nobjective = "cumulative"\nreward_range = "unknown"',
             'sigma must be a number or "smooth" where reward_range is None',
         ),
-        ("budget = 3\nwarm_start = {a = [5]}", "warm_start of a must lie in reward_range (0, 1), got 5.0."),
+        (
+            "budget = 3\nwarm_start = {a = [5]}",
+            "warm_start of a must lie in reward_range (0, 1), got 5.0; reward_range=None, in plans",
+        ),
         ('budget = 3\nstore = "."', "cannot be read: Is a directory."),
         ('budget = 3\nstore = "postgresql://127.0.0.1:1/x"', "Connection refused"),
     ],

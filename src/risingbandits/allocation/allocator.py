@@ -328,6 +328,9 @@ class Allocator(AsyncVerbs, Views):
         made with, as `RayArms` on a cluster. With ``backend`` "processes" or "ray" the arms of the allocator are made
         and pulled by `ProcessArms` or `RayArms` for the time of the call; functions must make them.
 
+        When it ends, the object of the recommended arm is as its last pull left it, also where an earlier process made
+        that pull: started again, a finished program trains nothing and has what it has found.
+
         ``keep`` bounds the checkpoints: at most so many arms have one, or all take at most "10 GB". The arm that will
         hardly be resumed gives up its own first; if it is, it is trained again, at no cost to the budget.
         """

@@ -287,7 +287,10 @@ class Settings:
         reward = value if type(value) is float and math.isfinite(value) else check_finite(name, value)
         if self.reward_range is not None and not self.reward_range[0] <= reward <= self.reward_range[1]:
             low, high = self.reward_range
-            raise RisingBanditsError(f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}.")
+            raise RisingBanditsError(
+                f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; reward_range=None, in plans "
+                '"unknown", takes any number.'
+            )
         return reward
 
     def scale(self) -> tuple[float, float]:

@@ -190,6 +190,7 @@ class Checkpointed:
         self._lock = threading.Lock()  # a pull that was given up may still be at work when the next one comes
         self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
         self._arm: Any = None
+        self._failure = ""  # what the last pull that failed has raised
         if self._make is None:
             self._take(arm)
 
@@ -244,6 +245,20 @@ class Checkpointed:
         if len(there) > 2:  # the last pull may not be told yet: if it never is, the state before it is needed
             self._forget(there[-2])
         return True
+
+    def catch_up(self, pulls: int) -> None:
+        """Let the given object know what it learnt in ``pulls`` pulls, if an earlier process left that in a checkpoint.
+
+        Nothing is trained, and no checkpoint is removed: another process may be at work on the next pull.
+        """
+        with self._lock:
+            is_object = self._make is None and self._can_be_saved and not self._keeps_itself
+            if self._files is None or not is_object or self.pulls is None or self.pulls >= pulls:
+                return
+            if self._files.checkpoint(pulls).exists():
+                self._load(pulls)
+            else:
+                log.warning("arm %r is as it was given: it has no checkpoint after pull %d.", self.name, pulls)
 
     def _write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -304,7 +319,11 @@ class Checkpointed:
     def _made_by(self, arm: Any, pull: Pull) -> float | Outcome:
         self.pulls = None  # an exception leaves a learner in a state that is not known
         began = time.perf_counter()
-        answer: float | Outcome = arm.pull(pull)
+        try:
+            answer: float | Outcome = arm.pull(pull)
+        except Exception as error:
+            self._failure = f"{type(error).__name__}: {error}"
+            raise
         seconds = time.perf_counter() - began
         self.pulls = pull.n
         if not self.timed or (isinstance(answer, Outcome) and answer.cost is not None):
@@ -344,8 +363,10 @@ class Checkpointed:
 
     def _cannot_go_back(self, pulls: int) -> str:
         state = "in an unknown state" if self.pulls is None else f"beyond pull {self.pulls}"
+        cause = f"{self._failure.rstrip('.')}; " if self.pulls is None and self._failure else ""
+        way = "a store with a folder" if self._can_be_saved else "save(path) and load(path) and a store with a folder"
         return (
-            f"pull {pulls + 1} of arm {self.name!r} must follow pull {pulls}, but its object is {state} and cannot go "
-            "back: give it save(path) and load(path) and a store with a folder, or a function that makes it, or, if "
-            "it goes by pull.n and not by what it has learnt, restores_itself = True."
+            f"{cause}pull {pulls + 1} of arm {self.name!r} must follow pull {pulls}, but its object is {state} and "
+            f"cannot go back: give it {way}, or a function that makes it, or, if it goes by pull.n and not by what it "
+            "has learnt, restores_itself = True."
         )

@@ -50,4 +50,11 @@ def run_arms(
     ledger = allocator.ledger
     if ledger.finished and not ledger.told:
         first = ledger.arms[0]
-        raise RisingBanditsError(f"every arm was retired before a pull counted; {first.name} {first.retired}.")
+        said = f"every arm was retired before a pull counted; {first.name} {str(first.retired).rstrip('.')}"
+        if allocator.store.directory is not None:  # the store remembers, also when the cause is mended
+            said += f"; once the cause is mended, retries={allocator.settings.retries + 3} lets them be tried again"
+        raise RisingBanditsError(f"{said}.")
+    if ledger.told:
+        kept = allocator.recommend()
+        if kept in ready:
+            ready[kept].catch_up(len(ledger.arm(kept).rewards))
