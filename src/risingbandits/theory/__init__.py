@@ -47,7 +47,7 @@ from risingbandits.theory.lower_bounds import (
 from risingbandits.theory.measured import CurveReport, ShapeTest, check_curve, concave_fit, noise_level, rising_fit
 from risingbandits.theory.promises import predicted_regret
 from risingbandits.theory.questions import Verdict, check_curves
-from risingbandits.theory.rates import RegretRate, increment_bound, increment_rate, regret_rate
+from risingbandits.theory.rates import RegretRate, increment_bound, increment_limit, increment_rate, regret_rate
 from risingbandits.theory.upper_bounds import (
     Bound,
     deterministic_bound,
@@ -89,6 +89,7 @@ __all__ = [
     "game_value",
     "gaps",
     "increment_bound",
+    "increment_limit",
     "increment_lower_bound",
     "increment_rate",
     "lower_bound",

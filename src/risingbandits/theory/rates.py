@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from risingbandits._core.errors import check_choice, check_finite, check_positive_int
+from risingbandits._core.errors import check_choice, check_finite, check_flag, check_positive_int
 
 DECAYS = ("exponential", "polynomial")
 _SETTINGS = ("deterministic", "stochastic")
@@ -30,7 +30,9 @@ class RegretRate(NamedTuple):
 def increment_rate(decay: str, c: float, q: float, pulls: int) -> float:
     """Order of U(M, q) in the paper's Table 1.
 
-    The table's last column, printed "cq <= 1", must read "cq < 1": at cq = 1 it divides by 0.
+    The table's last column, printed "cq <= 1", must read "cq < 1": at cq = 1 it divides by 0. Close to cq = 1 its
+    entries 1/(cq - 1) and M^(1 - cq)/(1 - cq) grow beyond all bounds while U(M, q) is of order log M. Where they would
+    divide by less than 1/log M, they are multiplied by log M instead: our choice, the same order, and continuous in cq.
 
     Parameters
     ----------
@@ -49,15 +51,16 @@ def increment_rate(decay: str, c: float, q: float, pulls: int) -> float:
     1.0
     >>> round(increment_rate("polynomial", 2.0, 0.5, 1_000_000), 4)  # log M
     13.8155
+    >>> round(increment_rate("polynomial", 49.0, 1 / 49, 1_000), 4)  # log M as well, though 49 * (1 / 49) < 1 here
+    6.9078
     """
     decay, c, q, pulls = _checked(decay, c, q, pulls)
     if decay == "exponential":
         return math.exp(-c * q) / (c * q)
-    if c * q == 1.0:
-        return math.log(pulls)
-    if c * q > 1.0:
-        return 1.0 / (c * q - 1.0)
-    return float(pulls ** (1.0 - c * q) / (1.0 - c * q))
+    rest = 1.0 - c * q
+    logarithm = math.log(pulls)
+    grown = float(pulls**rest) if rest > 0.0 else 1.0
+    return grown / abs(rest) if abs(rest) * logarithm >= 1.0 else grown * logarithm
 
 
 def increment_bound(decay: str, c: float, q: float, pulls: int, scale: float = 1.0) -> float:
@@ -75,11 +78,44 @@ def increment_bound(decay: str, c: float, q: float, pulls: int, scale: float = 1
     size = float(check_finite("scale", scale, above=0) ** q)
     last = pulls - 1
     if decay == "exponential":
-        rest = (math.exp(-c * q) - math.exp(-c * q * last)) / (c * q)
-        return size * (math.exp(-c * q) + rest)
+        rest = -math.expm1(-c * q * (last - 1)) / (c * q)
+        return size * math.exp(-c * q) * (1.0 + rest)
     if c * q == 1.0:
         return size * (1.0 + math.log(last))
     return float(size * (1.0 + math.expm1((1.0 - c * q) * math.log(last)) / (1.0 - c * q)))
+
+
+def increment_limit(n_arms: int, pulls: int, q: float, sharp: bool = False) -> float:
+    """What U(M, q) never exceeds, whatever K rising arms with means in [0, 1] are: K M^(1 - q).
+
+    The paper states it without proof where it defines U (Section 2); concavity is not needed. By Hoelder's inequality
+    U(M, q) <= (M - 1)^(1 - q) U(M, 1)^q, and U(M, 1) is at most the sum of what all arms rise, which is at most K.
+    So K^q (M - 1)^(1 - q) is a limit too, ours and never larger. It is met by arms that rise in equal steps, one arm
+    after the other, and with concave arms by a straight line (K = 1).
+
+    Parameters
+    ----------
+    n_arms : int
+        K >= 1.
+    pulls : int
+        M >= 1.
+    q : float
+        In [0, 1].
+    sharp : bool
+        Whether K^q (M - 1)^(1 - q) is wanted instead of what the paper prints.
+
+    Examples
+    --------
+    >>> increment_limit(4, 101, 0.5, sharp=True)
+    20.0
+    >>> round(increment_limit(4, 101, 0.5), 3)
+    40.2
+    """
+    arms, last = check_positive_int("n_arms", n_arms), check_positive_int("pulls", pulls)
+    q = check_finite("q", q, minimum=0, maximum=1)
+    if not check_flag("sharp", sharp):
+        return float(arms * last ** (1.0 - q))
+    return float(arms**q * (last - 1) ** (1.0 - q)) if last > 1 else 0.0
 
 
 def regret_rate(decay: str, c: float, setting: str = "stochastic") -> RegretRate:
