@@ -14,6 +14,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding, falling
+from risingbandits.problems._arguments import checked_curves, checked_limits, checked_names
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
@@ -82,7 +83,7 @@ class RisingBandit:
         arm_names: Iterable[str] | None = None,
         max_pulls: int | Iterable[int] | None = None,
     ) -> None:
-        checked = _checked_curves(curves)
+        checked = checked_curves(curves)
         if not isinstance(noise, Noise):
             raise RisingBanditsError(f"noise must be NoNoise, Gaussian, Bernoulli or Beta, got {shown(noise)}.")
         if not isinstance(restless, (bool, np.bool_)):
@@ -95,8 +96,8 @@ class RisingBandit:
             "horizon": None if horizon is None else check_positive_int("horizon", horizon),
             "name": name,
             "restless": bool(restless),
-            "arm_names": _checked_names(arm_names, len(checked)),
-            "max_pulls": _checked_limits(max_pulls, len(checked)),
+            "arm_names": checked_names(arm_names, len(checked)),
+            "max_pulls": checked_limits(max_pulls, len(checked)),
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -343,37 +344,3 @@ class RisingBandit:
         arms = f"{self.n_arms} arm{'' if self.n_arms == 1 else 's'}"
         moving = ", restless=True" if self.restless else ""
         return f"RisingBandit({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"
-
-
-def _checked_curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:
-    if isinstance(curves, Curve) or not isinstance(curves, Iterable):
-        raise RisingBanditsError(f"curves must be a list of curves, got {shown(curves)}.")
-    checked = tuple(curves)
-    if not checked:
-        raise RisingBanditsError("curves must hold at least one curve, got none.")
-    for arm, curve in enumerate(checked):
-        if not isinstance(curve, Curve):
-            raise RisingBanditsError(f"curves must hold curves only, got {shown(curve)} at index {arm}.")
-    return checked
-
-
-def _checked_names(names: Iterable[str] | None, n_arms: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"arm {arm}" for arm in range(1, n_arms + 1))
-    checked = tuple(names)
-    if any(not isinstance(name, str) for name in checked):
-        raise RisingBanditsError(f"arm_names must be texts, got {shown(list(checked))}.")
-    if len(checked) != n_arms or len(set(checked)) != n_arms:
-        raise RisingBanditsError(f"arm_names must be {n_arms} different texts, got {shown(list(checked))}.")
-    return checked
-
-
-def _checked_limits(limits: int | Iterable[int] | None, n_arms: int) -> tuple[int, ...] | None:
-    if limits is None:
-        return None
-    if isinstance(limits, Iterable) and not isinstance(limits, (str, bytes)):
-        each = tuple(check_positive_int("max_pulls", limit) for limit in limits)
-        if len(each) != n_arms:
-            raise RisingBanditsError(f"max_pulls must be one number or {n_arms}, one for each arm, got {len(each)}.")
-        return each
-    return (check_positive_int("max_pulls", limits),) * n_arms
