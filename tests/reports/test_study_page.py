@@ -249,3 +249,17 @@ def test_numbers_are_json_and_near(value: float) -> None:
     json.dumps(number, allow_nan=False)
     assert number is None or number == pytest.approx(value, rel=1e-5)
     assert (number is None) == (not np.isfinite(value))
+
+
+def test_curves_of_arms_that_make_each_other_rise_are_over_what_moves_them(tmp_path: Path) -> None:
+    rested = RisingBandit.from_array([[0.1, 0.2, 0.3], [0.2, 0.25, 0.26], [0.1, 0.1, 0.5]])
+    between = rested.with_triggers([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    for problem, over in ((rested, "over its own pulls"), (between, "over the pulls that make it rise")):
+        simulate("round-robin", problem).save(tmp_path)
+        notes = StudyNotes.of(problem, 3)
+        notes.save(tmp_path)
+        assert StudyNotes.load(tmp_path) == notes
+        assert (notes.best is None) == (problem is between)
+        assert over in write_html(tmp_path, tmp_path / "page.html").read_text()
+        assert ("triggered" in json.loads((tmp_path / "study.json").read_text())) == (problem is between)
+    assert plot_curves(between).get_xlabel() == "pulls that trigger the arm"

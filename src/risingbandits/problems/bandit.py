@@ -13,13 +13,14 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
-from risingbandits.problems import _encoding, falling
+from risingbandits.problems import _encoding, falling, triggered
 from risingbandits.problems._arguments import checked_curves, checked_limits, checked_names
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
+from risingbandits.problems.triggers import TriggerGraph, check_triggers
 
 _DEFAULT_NOISE = Gaussian(0.1)
 _ENDLESS = np.iinfo(np.int64).max
@@ -27,7 +28,7 @@ _ENDLESS = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, repr=False)
 class RisingBandit:
-    """Arms whose mean reward moves with their pulls (rested), or with the rounds (restless).
+    """Arms whose mean reward moves with their pulls (rested), with the rounds (restless), or with those of some arms.
 
     Immutable. Under Bernoulli and Beta noise the mean of a pull is the curve clipped to [0, 1]; ``means``,
     ``mean_sums`` and the oracle are those of the clipped means, because they are what a policy is paid.
@@ -43,13 +44,16 @@ class RisingBandit:
     name : str, optional
         For tables and figures.
     restless : bool
-        Whether all arms move with the round, whichever is pulled.
+        Whether all arms move with the round, whichever is pulled: every pull triggers all arms.
     arm_names : iterable of str, optional
         All different; "arm 1", "arm 2", ... by default.
     max_pulls : int or iterable of int, optional
         How often an arm can be pulled, where that is known: the length of its curve, one number for all arms or one for
         each. `simulate` stops there with ``after_end="stop"``; policies with a setting of the same name are told.
         By default tables end with their last value and closed forms never.
+    triggers : TriggerGraph or array_like, optional
+        Whose pulls make whom rise, for what lies between rested and restless arms (`TriggerGraph`): row j, column i is
+        1 where a pull of arm j moves arm i on along its curve.
 
     Examples
     --------
@@ -72,6 +76,8 @@ class RisingBandit:
     restless: bool
     arm_names: tuple[str, ...]
     max_pulls: tuple[int, ...] | None
+    triggers: TriggerGraph | None
+    """None where arms are rested or restless, which need no matrix; `trigger_matrix` has it in every case."""
 
     def __init__(
         self,
@@ -82,6 +88,7 @@ class RisingBandit:
         restless: bool = False,
         arm_names: Iterable[str] | None = None,
         max_pulls: int | Iterable[int] | None = None,
+        triggers: TriggerGraph | npt.ArrayLike | None = None,
     ) -> None:
         checked = checked_curves(curves)
         if not isinstance(noise, Noise):
@@ -90,14 +97,18 @@ class RisingBandit:
             raise RisingBanditsError(f"restless must be True or False, got {shown(restless)}.")
         if name is not None and not isinstance(name, str):
             raise RisingBanditsError(f"name must be a text or None, got {shown(name)}.")
+        graph = None if triggers is None else check_triggers(triggers, len(checked))
+        if graph is not None and restless:
+            raise RisingBanditsError(f"restless must be False where triggers say what moves an arm, got {restless}.")
         values = {
             "curves": checked,
             "noise": noise,
             "horizon": None if horizon is None else check_positive_int("horizon", horizon),
             "name": name,
-            "restless": bool(restless),
+            "restless": bool(restless) or (graph is not None and graph.is_restless),
             "arm_names": checked_names(arm_names, len(checked)),
             "max_pulls": checked_limits(max_pulls, len(checked)),
+            "triggers": None if graph is None or graph.is_rested or graph.is_restless else graph,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -160,6 +171,25 @@ class RisingBandit:
     def sigma(self) -> float:
         """Sub-Gaussian scale of the noise, which policies use that are given none."""
         return self.noise.sigma
+
+    @property
+    def rested(self) -> bool:
+        """Whether every arm moves by its own pulls alone."""
+        return not self.restless and self.triggers is None
+
+    @property
+    def trigger_matrix(self) -> Ints:
+        """Whose pulls make whom rise, (K, K): the identity of rested arms, all ones of restless ones, or ``triggers``.
+
+        Examples
+        --------
+        >>> RisingBandit.from_array([[0.1, 0.2], [0.3, 0.4]], restless=True).trigger_matrix
+        array([[1, 1],
+               [1, 1]])
+        """
+        if self.triggers is not None:
+            return self.triggers.matrix
+        return np.ones((self.n_arms,) * 2, np.int64) if self.restless else np.eye(self.n_arms, dtype=np.int64)
 
     @property
     def lengths(self) -> Ints | None:
@@ -235,8 +265,11 @@ class RisingBandit:
         """What regret is measured against: "one arm" if none falls, "greedy" if arms only fall, "each round" if
         restless.
 
-        "unknown" where rested arms rise and fall: regret is then against the best single arm, which need not be the
-        best that can be had.
+        Where the arms trigger each other in disjoint cliques, it is "one clique", played greedily, or "greedy". Else it
+        is NP-hard to find: "search" where few arms and rounds allow to look at all pull counts.
+
+        "unknown" where it is not known: of rested arms that rise and fall, and of many that trigger each other. Regret
+        is then against the best single arm, which need not be the best that can be had.
 
         Examples
         --------
@@ -245,14 +278,15 @@ class RisingBandit:
         >>> RisingBandit.from_array([[0.9, 0.5, 0.1], [0.1, 0.7, 0.8]]).best_policy()
         'unknown'
         """
-        return falling.best_policy(self, self._horizon(horizon))
+        find = falling.best_policy if self.triggers is None else triggered.best_policy
+        return find(self, self._horizon(horizon))
 
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
         """Sums of the means that the best policy for ``horizon`` rounds has got after each of ``checkpoints`` rounds.
 
         With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
-        highest next mean, with restless ones the best arm of each round. Where rested arms rise and fall the best
-        policy is not known: these are then the sums of the oracle arm, and more can be had (see `best_policy`).
+        highest next mean, with restless ones the best arm of each round. Where the best policy is not known (see
+        `best_policy`), these are the sums of the oracle arm, and more can be had.
         """
         horizon = self._horizon(horizon)
         rounds = check_counts("checkpoints", checkpoints)
@@ -262,6 +296,8 @@ class RisingBandit:
             )
         if self.restless:
             return np.concatenate([[0.0], _encoding.best_sums(self._encoded, horizon)])[rounds]
+        if self.triggers is not None and (sums := triggered.best_sums(self, horizon)) is not None:
+            return np.asarray(sums[rounds])
         if self.best_policy(horizon) == falling.GREEDY:
             return np.asarray(falling.greedy_sums(self, horizon)[rounds])
         best = self._only(self.oracle_arm(horizon))
@@ -299,6 +335,10 @@ class RisingBandit:
         """The same problem with another horizon."""
         return replace(self, horizon=horizon)
 
+    def with_triggers(self, triggers: TriggerGraph | npt.ArrayLike) -> RisingBandit:
+        """The same curves where ``triggers`` says whose pulls make whom rise."""
+        return replace(self, restless=False, triggers=check_triggers(triggers, self.n_arms))
+
     @cached_property
     def _encoded(self) -> Environment:
         return _encoding.encode(self.curves, self.noise.code, self.noise.scale, self.restless)
@@ -319,7 +359,7 @@ class RisingBandit:
     def _only(self, arm: int) -> RisingBandit:
         limits = None if self.max_pulls is None else self.max_pulls[arm : arm + 1]
         names = self.arm_names[arm : arm + 1]
-        return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits)
+        return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits, triggers=None)
 
     def _clipped_arms(self, last: int) -> Ints:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
@@ -343,4 +383,6 @@ class RisingBandit:
         named = "" if self.name is None else f"{self.name!r}, "
         arms = f"{self.n_arms} arm{'' if self.n_arms == 1 else 's'}"
         moving = ", restless=True" if self.restless else ""
+        if self.triggers is not None:
+            moving = f", triggers={self.triggers!r}"
         return f"RisingBandit({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"

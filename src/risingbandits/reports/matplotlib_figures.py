@@ -166,7 +166,7 @@ def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | N
         raise RisingBanditsError(
             f"problem must have the {result.final_means.size} arms of the result, got {problem.n_arms}."
         )
-    best = None if problem is None or problem.restless else problem.oracle_arm(result.horizon)
+    best = problem.oracle_arm(result.horizon) if problem is not None and problem.rested else None
     shares = pull_shares(result, None if problem is None else problem.arm_names, best)
     rows, columns = shares.values.shape
     with _axes(ax, 1.4 + 0.25 * max(columns, 10), 0.8 + 0.2 * rows) as ax:
@@ -177,7 +177,7 @@ def plot_pulls(result: Result, ax: Axes | None = None, problem: RisingBandit | N
 
 
 def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | None = None) -> Axes:
-    """Mean reward of each arm over its pulls (of a restless problem: over the rounds).
+    """Mean reward of each arm over its pulls (of a restless problem: over the rounds; else over what makes it rise).
 
     Parameters
     ----------
@@ -190,10 +190,11 @@ def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | No
         largest sums are in colour and named, the others grey.
     """
     last = horizon_of(problem, horizon)
-    best = None if problem.restless else problem.oracle_arm(last)
+    best = problem.oracle_arm(last) if problem.rested else None
+    unit = "round" if problem.restless else "pulls of the arm" if problem.rested else "pulls that trigger the arm"
     with _axes(ax) as ax:
         draw_lines(ax, curve_lines(Curves.of(problem, last, _POINTS), problem.arm_names, best))
-        ax.set(xlabel="round" if problem.restless else "pulls of the arm", ylabel="mean reward")
+        ax.set(xlabel=unit, ylabel="mean reward")
         ax.set_title(f"{problem.name or 'problem'}: learning curves")
     return ax
 

@@ -54,8 +54,9 @@ class StudyNotes(NamedTuple):
     noise: str
     restless: bool  # whether the arms move with the rounds
     arms: list[str]
-    best: int | None  # the best constant arm; None if restless
+    best: int | None  # the best constant arm; None if arms are not rested
     curves: Curves  # true means
+    triggered: bool = False  # whether pulls make other arms rise, too
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
@@ -66,13 +67,16 @@ class StudyNotes(NamedTuple):
             noise=repr(problem.noise),
             restless=problem.restless,
             arms=list(problem.arm_names),
-            best=None if problem.restless else problem.oracle_arm(horizon),
+            best=problem.oracle_arm(horizon) if problem.rested else None,
             curves=Curves(pulls, {arm: [float(f"{mean:.6g}") for mean in values] for arm, values in means.items()}),
+            triggered=problem.triggers is not None,
         )
 
     def save(self, folder: Path) -> None:
         """Write ``study.json``; equal studies give equal bytes."""
         content: dict[str, Any] = {"format": _FORMAT, **self._asdict(), "curves": self.curves._asdict()}
+        if not self.triggered:  # files of rested and restless arms have never had it
+            del content["triggered"]
         write_whole(folder / _FILE, (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode())
 
     @staticmethod

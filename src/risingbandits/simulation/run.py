@@ -15,8 +15,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import RisingBandit, get_problem
-from risingbandits.problems.falling import UNKNOWN, most_that_can_be_had
+from risingbandits.problems import RisingBandit, falling, get_problem, triggered
 from risingbandits.simulation.backends.base import Backend, backend_for
 from risingbandits.simulation.engine import AFTER_END, CurveArms, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
@@ -51,8 +50,9 @@ def simulate(
         problem's noise level.
     problem : RisingBandit or str
         The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
-        known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless. Where
-        rested arms rise and fall it is against the best single arm; a warning says so if much more can be had.
+        known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless, one
+        clique if arms trigger each other in cliques (`RisingBandit.best_policy`). Elsewhere it is against the best
+        single arm, and a warning says so if much more can be had.
     horizon : int, optional
         Number of rounds; the problem's own by default.
     runs : int
@@ -99,7 +99,7 @@ def simulate(
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
     if arms is CurveArms:  # what is measured of others, such as learners, wavers as it likes
-        _warn_of_falling(problem, horizon)
+        _warn_of_unknown(problem, horizon)
     problem.environment(horizon)  # built once, before the threads start
 
     fresh = {label: policy.replace() for label, policy in labelled.items()}
@@ -126,18 +126,27 @@ def simulate(
     )
 
 
-def _warn_of_falling(problem: RisingBandit, horizon: int) -> None:
-    """Say so where regret is against a single arm that a better policy may beat by more than measured curves waver."""
-    if problem.best_policy(horizon) != UNKNOWN:
+def _warn_of_unknown(problem: RisingBandit, horizon: int) -> None:
+    """Say so where regret is against a single arm that a better policy may beat by more than measured curves waver.
+
+    Where arms trigger each other it is always said.
+    """
+    if problem.best_policy(horizon) != falling.UNKNOWN:
         return
-    best, most = problem.oracle_value(horizon), most_that_can_be_had(problem, horizon)
-    if most > best + _WAVER * abs(best):
-        shape = problem.is_non_decreasing(max(horizon, 2))
-        warnings.warn(
-            f"{shape.arm_name} falls after pull {shape.first_violation}: regret is against the best single arm "
-            f"({best:,.6g}), and may be negative, because up to {most:,.6g} can be had.",
-            stacklevel=3,
-        )
+    best = problem.oracle_value(horizon)
+    if problem.triggers is not None:
+        most = triggered.most_that_can_be_had(problem, horizon)
+        why = "arms trigger each other, and the best policy is not known (in general it is NP-hard to find)"
+    else:
+        most, shape = falling.most_that_can_be_had(problem, horizon), problem.is_non_decreasing(max(horizon, 2))
+        if most <= best + _WAVER * abs(best):
+            return
+        why = f"{shape.arm_name} falls after pull {shape.first_violation}"
+    warnings.warn(
+        f"{why}: regret is against the best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} "
+        f"{'may' if problem.triggers else 'can'} be had.",
+        stacklevel=3,
+    )
 
 
 def _warn_of_remarks(outcome: dict[str, list[Run]]) -> None:

@@ -23,7 +23,7 @@ from risingbandits._core.types import Mask
 from risingbandits.policies import Policy
 from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
 from risingbandits.problems._kernels import draw_reward, mean_at
-from risingbandits.simulation.engine import Run, Runner, loop
+from risingbandits.simulation.engine import Run, Runner, curve_pull, loop, triggered_pull
 
 _ROUNDS = 60
 
@@ -71,7 +71,8 @@ def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int,
 
 def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """A run in plain Python, every kernel included."""
-    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict())
+    pull = curve_pull if problem.triggers is None else triggered_pull
+    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict(), pull=pull)
     runner = Runner(policy, problem, horizon, np.arange(1, horizon + 1), loop=slow)
     with np.errstate(all="ignore"):
         return runner.play(_sequence(seed))
@@ -84,13 +85,13 @@ def play_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int 
     draw: Callable[..., float] = interpreted(draw_reward)
     noise_seed, policy_seed = _sequence(seed).spawn(2)
     noise = np.random.default_rng(noise_seed)
-    environment = problem.environment(horizon)
+    environment, triggers = problem.environment(horizon), problem.trigger_matrix
     policy = policy.clone().reset(problem.n_arms, horizon, policy_seed)
     gained = np.zeros(horizon)
     total = 0.0
     for t in range(1, horizon + 1):
         arm = policy.ask()
-        mean = mean_of(environment, arm, t if environment.restless else int(policy.pulls[arm]) + 1)
+        mean = mean_of(environment, arm, int(policy.pulls @ triggers[:, arm]) + 1)
         policy.tell(arm, draw(environment, mean, noise))
         total += mean
         gained[t - 1] = total

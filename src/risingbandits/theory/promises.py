@@ -63,6 +63,8 @@ def predicted_regret(
         known = known.inner()
     if not isinstance(known, REdUCB | CommitUCB):
         raise RisingBanditsError(f"policy must be red-ucb or commit-ucb, which have theorems, got {known!r}.")
+    if problem.triggers is not None:
+        return Bound(math.inf, None, {}, math.inf, (f"arms are rested (triggers={problem.triggers!r})", *broken))
     falls = problem.is_non_decreasing(max(last, 2))
     if not falls:
         where = f"{falls.arm_name!r} falls after pull {falls.first_violation}"

@@ -1,4 +1,4 @@
-"""The refusal that theory has for arms that fall."""
+"""The refusal that theory has for arms that fall, or that make others rise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from risingbandits.problems import RisingBandit
 def refuse_falling(problem: RisingBandit, horizon: int) -> None:
     """Complain in one sentence if an arm falls within ``horizon`` pulls: the best policy is then not one arm.
 
-    Restless arms may fall: their best policy takes the best arm of each round.
+    Restless arms may fall: their best policy takes the best arm of each round. Of arms that trigger each other nothing
+    that follows from their own pulls is true.
     """
+    if problem.triggers is not None:
+        raise RisingBanditsError(
+            f"problem must have arms that do not make others rise, but has triggers={problem.triggers!r}."
+        )
     shape = problem.is_non_decreasing(max(horizon, 2))
     if not problem.restless and not shape:
         raise RisingBanditsError(

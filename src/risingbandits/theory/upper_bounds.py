@@ -208,7 +208,7 @@ def least_over_q(bound: Callable[[float], float], q: float | None) -> tuple[floa
 
 def broken_assumptions(problem: RisingBandit, horizon: int, cap: float = 1.0) -> tuple[str, ...]:
     """What the theorems assume of the problem and it does not meet; ``cap`` is the largest mean they allow."""
-    broken = ["arms are rested"] if problem.restless else []
+    broken = [] if problem.rested else ["arms are rested"]
     bent = problem.is_concave(max(horizon, 2))
     if not bent:
         broken.append(f"arms are concave ({bent.arm_name!r} is not after pull {bent.first_violation})")

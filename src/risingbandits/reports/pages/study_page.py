@@ -172,13 +172,15 @@ def _curves(notes: StudyNotes, key: str) -> Figure:
     lines = curve_lines(notes.curves, notes.arms, notes.best)
     coloured = [line for line in lines if line.place != MUTED]
     hidden = len(notes.arms) - len(lines)
-    unit = "round" if notes.restless else "pull of the arm"
+    unit, over = "pull of the arm", " over its own pulls, which no policy knows."
+    if notes.restless:
+        unit, over = "round", " over the rounds."
+    elif notes.triggered:
+        unit, over = "pull that triggers the arm", " over the pulls that make it rise, its own and others'."
     return draw.lines_figure(
         f"{key}-curves",
         "The arms' true learning curves",
-        "Mean reward of each arm"
-        + (" over the rounds." if notes.restless else " over its own pulls, which no policy knows.")
-        + (f" {hidden:,} arms with smaller sums are not drawn." if hidden else ""),
+        "Mean reward of each arm" + over + (f" {hidden:,} arms with smaller sums are not drawn." if hidden else ""),
         lines,
         (draw.axis(unit, range=[0, notes.curves.pulls[-1]]), draw.axis("mean reward")),
         lines_table("Mean reward at some pulls", unit, coloured, ",.0f", ".4g"),

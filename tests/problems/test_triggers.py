@@ -1,0 +1,331 @@
+"""Arms that make each other rise: the graph, the engine and the best policy, against their definitions."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference_graph as reference
+from risingbandits import RisingBandit, RisingBanditsError, simulate
+from risingbandits.policies import RLessUCB, RoundRobin
+from risingbandits.problems import (
+    Bernoulli,
+    Beta,
+    Exponential,
+    Gaussian,
+    NoNoise,
+    Polynomial,
+    Tabulated,
+    TriggerGraph,
+    get_problem,
+    graph_problem,
+    power_law_problem,
+)
+from risingbandits.problems.triggered import most_that_can_be_had
+from risingbandits.simulation.engine import CurveArms, Runner, TriggeredCurves, smaller_triggered_pull
+from risingbandits.testing import check_same_in_all_modes
+from risingbandits.theory import gaps, oracle, predicted_regret, regret_from_pulls
+
+WRONG: Any = 1
+PATH = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # arms 0 and 2 both trigger arm 1, which triggers both
+
+
+@st.composite
+def graphs(draw: st.DrawFn, n_arms: int, directed: bool = False) -> TriggerGraph:
+    edges = np.array(draw(st.lists(st.booleans(), min_size=n_arms**2, max_size=n_arms**2))).reshape(n_arms, n_arms)
+    if not directed:
+        edges = np.triu(edges) | np.triu(edges).T
+    return TriggerGraph(edges | np.eye(n_arms, dtype=bool), directed)
+
+
+def rising_table(n_arms: int, horizon: int, seed: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(seed).random((n_arms, horizon)), axis=1)
+
+
+# -- the graph --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), n_arms=st.integers(1, 6), directed=st.booleans())
+def test_the_graph_knows_its_groups_and_counts(data: st.DataObject, n_arms: int, directed: bool) -> None:
+    graph = data.draw(graphs(n_arms, directed))
+    reach = graph.matrix + graph.matrix.T > 0
+    for _ in range(n_arms):
+        reach = (reach.astype(int) @ reach.astype(int)) > 0
+    assert {frozenset(np.flatnonzero(row).tolist()) for row in reach} == set(map(frozenset, graph.components))
+    assert sorted(arm for group in graph.components for arm in group) == list(range(n_arms))
+    assert graph.is_cliques == bool((graph.matrix == reach).all())
+    pulls = data.draw(st.lists(st.integers(0, 5), min_size=n_arms, max_size=n_arms))
+    order = [arm for arm, n in enumerate(pulls) for _ in range(n)]
+    assert graph.counts(pulls).tolist() == [
+        reference.triggers_of(graph.matrix.tolist(), order, arm) for arm in range(n_arms)
+    ]
+    assert graph == TriggerGraph(graph.matrix, directed) == pickle.loads(pickle.dumps(graph))
+    assert hash(graph) == hash(TriggerGraph(graph.matrix.astype(float), directed))
+
+
+def test_cliques_are_written_as_groups() -> None:
+    graph = TriggerGraph.of_cliques([[3, 0], [1], [2, 4]])
+    assert graph.components == ((0, 3), (1,), (2, 4))
+    assert graph.is_cliques
+    assert not graph.is_rested
+    assert not graph.is_restless
+    assert repr(graph) == "TriggerGraph(5 arms, 3 cliques)"
+    assert repr(TriggerGraph(PATH)) == "TriggerGraph(3 arms, 2 edges)"
+    assert repr(TriggerGraph([[1, 1], [0, 1]], directed=True)) == "TriggerGraph(2 arms, 1 directed edges)"
+    with pytest.raises(ValueError, match="read-only"):
+        graph.matrix[0, 0] = 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TriggerGraph([[1, 0]]), "triggers must be a square matrix of 0 and 1, got [[1, 0]]."),
+        (lambda: TriggerGraph([[1], [0, 1]]), "triggers must be a square matrix of 0 and 1, got [[1], [0, 1]]."),
+        (lambda: TriggerGraph("x"), "triggers must be a square matrix of 0 and 1, got 'x'."),
+        (lambda: TriggerGraph([]), "triggers must be a square matrix of 0 and 1, got []."),
+        (lambda: TriggerGraph([[1, 2], [2, 1]]), "triggers must hold 0 and 1 only, got 2 at [0, 1]."),
+        (lambda: TriggerGraph(np.array([[1, np.nan], [0, 1]])), "triggers must hold 0 and 1 only, got nan at [0, 1]."),
+        (lambda: TriggerGraph([[1, 0], [0, 0]]), "triggers must have ones on the diagonal, got 0 at [1, 1]."),
+        (lambda: TriggerGraph([[1, 1], [0, 1]]), "triggers must be symmetric, got 1 at [0, 1] and 0 at [1, 0]."),
+        (lambda: TriggerGraph([[1]], directed=WRONG), "directed must be true or false, got 1."),
+        (lambda: TriggerGraph.of_cliques([[0, 2]]), "cliques must have every arm from 0 on once, got [[0, 2]]."),
+        (lambda: TriggerGraph.of_cliques([]), "cliques must have every arm from 0 on once, got []."),
+        (
+            lambda: TriggerGraph([[1]]).counts([1, 2]),
+            "the last dimension of pulls must be the number of arms, 1, got shape (2,).",
+        ),
+        (
+            lambda: get_problem("paper-2arms").with_triggers(PATH),
+            "triggers must be a 2 x 2 matrix, a row and a column for each arm, got 3 x 3.",
+        ),
+        (
+            lambda: RisingBandit([Exponential(0.5, 0.1)], restless=True, triggers=[[1]]),
+            "restless must be False where triggers say what moves an arm, got True.",
+        ),
+        (lambda: graph_problem(3, edges=1.5), "edges must be a finite number >= 0 and <= 1, got 1.5."),
+        (lambda: graph_problem(3, cliques=4), "cliques must be at most the number of arms, 3, got 4."),
+    ],
+)
+def test_refusals(make: Any, message: str) -> None:
+    with pytest.raises(RisingBanditsError) as error:
+        make()
+    assert str(error.value) == message
+
+
+def test_rested_and_restless_are_the_ends() -> None:
+    problem = power_law_problem(3, 500, seed=4)
+    restless = RisingBandit(problem.curves, problem.noise, 500, problem.name, restless=True)
+    assert problem.with_triggers(np.eye(3)) == problem
+    assert problem.with_triggers(np.ones((3, 3))) == restless
+    assert restless.with_triggers(np.eye(3)) == problem
+    between = problem.with_triggers(PATH)
+    assert [p.rested for p in (problem, restless, between)] == [True, False, False]
+    assert [p.trigger_matrix.tolist() for p in (problem, restless, between)] == [
+        np.eye(3).tolist(),
+        np.ones((3, 3)).tolist(),
+        PATH,
+    ]
+    assert between.with_noise(NoNoise()).with_horizon(9).triggers == TriggerGraph(PATH)
+    assert pickle.loads(pickle.dumps(between)) == between != problem
+    assert repr(between).endswith("horizon=500, triggers=TriggerGraph(3 arms, 2 edges))")
+    assert RisingBandit(problem.curves[:1], triggers=[[1]]).rested
+
+
+def test_random_graphs() -> None:
+    assert graph_problem(8, seed=3).curves == power_law_problem(8, seed=3).curves
+    assert graph_problem(8, seed=3) == graph_problem(8, seed=3) != graph_problem(8, seed=4)
+    assert graph_problem(8, seed=3).name == "graph-8arms-seed3"
+    assert graph_problem(8, edges=0.0).rested
+    assert graph_problem(8, edges=1.0).restless
+    made = [graph_problem(9, seed=seed).triggers for seed in range(60)]
+    share = np.mean([(graph.matrix.sum() - 9) / 72 for graph in made if graph is not None])
+    assert share == pytest.approx(0.3, abs=0.03)
+    for seed in range(20):
+        graph = graph_problem(9, seed=seed, cliques=4).triggers
+        assert graph is not None
+        assert graph.is_cliques
+        assert len(graph.components) == 4
+
+
+# -- the engine -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("noise", [Gaussian(0.1), NoNoise()], ids=repr)
+def test_pulls_and_gains_equal_the_definition(noise: Any, directed: bool) -> None:
+    horizon = 150
+    matrix = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]] if directed else None
+    problem = graph_problem(4, horizon, seed=5, noise=noise)
+    if matrix is not None:
+        problem = problem.with_triggers(TriggerGraph(matrix, directed=True))
+    assert problem.triggers is not None
+    runner = Runner(RLessUCB(sigma=0.1), problem, horizon, np.arange(1, horizon + 1))
+    for seed in (1, 2):  # the second run starts anew
+        policy = RLessUCB(sigma=0.1).reset(4)
+        arms, means = reference.play(policy.ask, policy.tell, problem, problem.trigger_matrix.tolist(), seed, horizon)
+        fast = runner.play(np.random.SeedSequence(seed))
+        assert fast.pulls.tolist() == np.bincount(arms, minlength=4).tolist()
+        np.testing.assert_array_equal(fast.gained, np.cumsum(means))
+        alone = problem.means(horizon)
+        assert max(means) < alone.max()  # arms have not risen with every round
+
+
+@pytest.mark.parametrize("noise", [Gaussian(0.1), Bernoulli(), Beta()], ids=repr)
+def test_all_ways_to_play_agree(noise: Any) -> None:
+    check_same_in_all_modes(RoundRobin(), graph_problem(5, 200, seed=2, noise=noise), 200, seed=3)
+    check_same_in_all_modes(RLessUCB(sigma=0.1), graph_problem(5, 200, seed=2, noise=noise, cliques=2), 200, seed=3)
+
+
+class Counted(CurveArms):
+    """Rested and restless arms with their triggers counted one by one."""
+
+    def __init__(self, problem: RisingBandit, horizon: int) -> None:
+        risen = np.zeros(problem.n_arms, dtype=np.int64)
+        self.state = TriggeredCurves(problem.environment(horizon), problem.trigger_matrix, risen)
+        self.pull = smaller_triggered_pull(False, False)
+
+
+@pytest.mark.parametrize("restless", [False, True])
+def test_counting_changes_nothing_at_the_ends(restless: bool) -> None:
+    curves = get_problem("random-3").curves
+    problem = RisingBandit(curves, Gaussian(0.1), 2_000, restless=restless)
+    fast, counted = (simulate("red-ucb", problem, runs=2, jobs=1, arms=arms) for arms in (CurveArms, Counted))
+    np.testing.assert_array_equal(fast.regret["red-ucb"], counted.regret["red-ucb"])
+    np.testing.assert_array_equal(fast.pulls["red-ucb"], counted.pulls["red-ucb"])
+    assert len(set(fast.pulls["red-ucb"][0].tolist())) > 2
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads() -> None:
+    problem = graph_problem(4, 400, seed=1, cliques=2)
+    one, three = (simulate("red-ucb", problem, runs=6, jobs=jobs) for jobs in (1, 3))
+    np.testing.assert_array_equal(one.regret["red-ucb"], three.regret["red-ucb"])
+
+
+# -- the best policy --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), n_arms=st.integers(2, 3), horizon=st.integers(1, 5), directed=st.booleans(), falls=st.booleans())
+def test_no_order_of_pulls_beats_the_search(
+    data: st.DataObject, n_arms: int, horizon: int, directed: bool, falls: bool
+) -> None:
+    graph = data.draw(graphs(n_arms, directed))
+    means = np.random.default_rng(data.draw(st.integers(0, 999))).random((n_arms, horizon)) - 0.2
+    problem = RisingBandit.from_array(means if falls else np.sort(means), NoNoise()).with_triggers(graph)
+    best = reference.best_of_all_orders(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist())
+    assert reference.best_from_here(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist()) == pytest.approx(
+        best
+    )
+    if problem.triggers is None:
+        assert problem.best_policy() in ("one arm", "greedy", "unknown", "each round")
+    else:
+        assert problem.oracle_value() == pytest.approx(best, rel=1e-12)
+        assert problem.best_policy() in ("one clique", "search", "greedy")
+        assert best <= most_that_can_be_had(problem, horizon) + 1e-12
+        steps = np.diff(problem.oracle_prefix(np.arange(horizon + 1)))
+        assert all(np.isclose(step, problem.means(np.arange(1, horizon + 1))).any() for step in steps)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_clique_is_the_best_that_can_be_had(seed: int) -> None:
+    """With disjoint cliques of rising arms: the sum of the largest means of one clique."""
+    horizon = 12
+    graph = TriggerGraph.of_cliques([[0, 2], [1, 3]])
+    problem = RisingBandit.from_array(rising_table(4, horizon, seed), NoNoise()).with_triggers(graph)
+    means = problem.means(np.arange(1, horizon + 1))
+    assert problem.best_policy() == "one clique"
+    by_clique = [means[[0, 2]].max(axis=0).sum(), means[[1, 3]].max(axis=0).sum()]
+    assert problem.oracle_value() == pytest.approx(max(by_clique), rel=1e-12)
+    assert problem.oracle_value() == pytest.approx(reference.best_from_here(means, graph.matrix.tolist()), rel=1e-12)
+    assert problem.oracle_value() == pytest.approx(most_that_can_be_had(problem, horizon), rel=1e-12)
+
+
+def test_the_best_clique_need_not_have_the_best_arm() -> None:
+    """Two arms that take turns in being better are worth more than the best arm alone."""
+    rows = [[0.5, 0.5, 0.5, 0.5], [0.0, 0.1, 0.8, 0.9], [0.4, 0.6, 0.6, 0.6]]
+    problem = RisingBandit.from_array(rows, NoNoise()).with_triggers(TriggerGraph.of_cliques([[0, 1], [2]]))
+    assert problem.oracle_arm() == 2
+    assert problem.oracle_prefix([0, 1, 2, 3, 4]) == pytest.approx([0.0, 0.5, 1.0, 1.8, 2.7])
+    result = simulate("constant(arm=2)", problem)
+    assert result.final_regret["constant"][0] == pytest.approx(2.7 - 2.2)
+
+
+def test_cliques_of_closed_forms_and_clipped_means() -> None:
+    curves = [Polynomial(1.2, 30, 1), Exponential(0.9, 0.05), Polynomial(1.4, 200, 1)]
+    graph = TriggerGraph.of_cliques([[0, 1], [2]])
+    for noise in (NoNoise(), Bernoulli()):
+        problem = RisingBandit(curves, noise, 400, triggers=graph)
+        means = problem.means(np.arange(1, 401))
+        assert (means.max() <= 1.0) == (noise == Bernoulli())
+        by_clique = [means[:2].max(axis=0).sum(), means[2].sum()]
+        assert problem.oracle_value() == pytest.approx(max(by_clique), rel=1e-12)
+
+
+def test_cliques_that_fall() -> None:
+    """Arms that only fall: the highest next mean; a clique falls by every pull of it."""
+    rows = [[0.9, 0.5, 0.1], [0.8, 0.7, 0.2], [0.6, 0.6, 0.6]]
+    problem = RisingBandit.from_array(rows, NoNoise()).with_triggers(TriggerGraph.of_cliques([[0, 1], [2]]))
+    assert problem.best_policy() == "greedy"
+    assert problem.oracle_prefix([1, 2, 3]) == pytest.approx([0.9, 1.6, 2.2])
+
+
+def test_a_word_where_the_best_policy_is_not_known() -> None:
+    problem = graph_problem(6, 2_000, seed=1)
+    assert problem.best_policy() == "unknown"
+    most = most_that_can_be_had(problem, 2_000)
+    best = problem.mean_sums().max()
+    assert problem.oracle_value() == best < most
+    with pytest.warns(UserWarning, match="arms trigger each other, and the best policy is not known") as said:
+        result = simulate("round-robin", problem, record_at=1)
+    assert f"best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} may be had" in str(
+        said[0].message
+    )
+    assert result.oracle[-1] == best
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate("round-robin", problem, horizon=6)  # searched
+        simulate("round-robin", graph_problem(6, 2_000, seed=1, cliques=2))
+
+
+def test_two_arms_are_searched_far() -> None:
+    """A directed pair: arm 0 is worthless and makes arm 1 rise, as arm 1's own pulls do not need it."""
+    teacher = TriggerGraph([[1, 1], [0, 1]], directed=True)
+    problem = RisingBandit([Tabulated([0.3]), Polynomial(1.0, 100, 1)], NoNoise(), 300, triggers=teacher)
+    assert problem.best_policy() == "search"
+    means = problem.means(np.arange(1, 301))
+    # Every pull moves arm 1 on: so the best is arm 0 until arm 1 is better.
+    assert problem.oracle_value() == pytest.approx(np.maximum(means[0], means[1]).sum(), rel=1e-12)
+    assert problem.oracle_value() > problem.mean_sums().max()
+    regret = simulate(["constant(arm=1)", "round-robin"], problem).final_regret
+    assert all(values[0] > 0.0 for values in regret.values())
+
+
+# -- what holds of rested arms only -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [gaps, oracle, lambda p: regret_from_pulls(p, [100, 100, 100])])
+def test_theory_refuses_arms_that_make_others_rise(function: Any) -> None:
+    problem = power_law_problem(3, 300).with_triggers(PATH)
+    with pytest.raises(
+        RisingBanditsError, match=r"problem must have arms that do not make others rise, but has triggers="
+    ):
+        function(problem)
+    bound = predicted_regret(problem)
+    assert bound.broken == ("arms are rested (triggers=TriggerGraph(3 arms, 2 edges))",)
+    assert bound.value == np.inf
+
+
+def test_a_table_of_searched_values_is_exact_in_every_cell() -> None:
+    problem = power_law_problem(3, 9, seed=2, noise=NoNoise()).with_triggers(PATH)
+    assert problem.best_policy() == "search"
+    for horizon in range(1, 10):
+        means = problem.means(np.arange(1, horizon + 1))
+        best = reference.best_from_here(means, problem.trigger_matrix.tolist())
+        assert problem.oracle_value(horizon) == pytest.approx(best, rel=1e-12)
