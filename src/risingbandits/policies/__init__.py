@@ -37,6 +37,7 @@ from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
 from risingbandits.policies.rising.et_ts import ETTS
+from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
 from risingbandits.policies.rising.red_ucb import REdUCB
@@ -66,6 +67,7 @@ __all__ = [
     "FewArms",
     "GaussianThompson",
     "GaussianUCB",
+    "GraphREdUCB",
     "Hyperband",
     "ImprovingElimination",
     "Kernels",

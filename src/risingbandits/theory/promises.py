@@ -95,6 +95,8 @@ def _of_red_ucb(
         broken.append(f"widths are those of the theorem (bonus_scale = {policy.bonus_scale:g})")
     if policy.clip_index or policy.nonneg_slope:
         broken.append("the index is that of the theorem (clip_index or nonneg_slope)")
+    if getattr(policy, "triggers", None) is not None:
+        broken.append("the index is that of the theorem (triggers)")
     if sigma == 0.0:
         return deterministic_bound(problem, last, q)
     return stochastic_bound(problem, last, policy.eps, policy.alpha, sigma * max(1.0, policy.bonus_scale), q)

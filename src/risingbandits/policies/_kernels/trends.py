@@ -12,7 +12,7 @@ from typing import Any
 from risingbandits._core.jit import kernel
 from risingbandits.policies._kernels import histories
 
-_FLOOR_SLACK = 1e-12  # eps n is meant exactly: 0.1 * 30 must give a window of 3
+FLOOR_SLACK = 1e-12  # eps n is meant exactly: 0.1 * 30 must give a window of 3
 
 
 @kernel
@@ -54,7 +54,7 @@ def line_through_windows(state: Any, arm: int, n: int, reward: float) -> None:
 @kernel
 def _prepare_next_window(state: Any, arm: int, n: int, h: int) -> None:
     """The window of pull n, its 1/h and its width: the division and the root are done long before they are needed."""
-    next_h = int(state.eps * n + _FLOOR_SLACK)
+    next_h = int(state.eps * n + FLOOR_SLACK)
     if next_h > 0:
         inverse = 1.0 / next_h
         state.tally[arm, 1] = next_h

@@ -17,7 +17,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if state.deterministic:
         n = state.tally[arm, 0] + 1
         state.tally[arm, 0] = n
-        _line_through_last_two(state, t, arm, n, reward)
+        line_through_last_two(state, t, arm, n, reward)
     else:
         red_ucb.update(state, t, arm, reward, rng)
 
@@ -31,7 +31,7 @@ def update_of_many(state: State, t: int, arm: int, reward: float, rng: Rng) -> N
 
 
 @kernel
-def _line_through_last_two(state: State, t: int, arm: int, n: int, reward: float) -> None:
+def line_through_last_two(state: State, t: int, arm: int, n: int, reward: float) -> None:
     """The deterministic index: the line through the last two rewards over the rounds in which they came."""
     if n >= 2:
         slope = (reward - state.sums[arm, 0]) / (t - state.sums[arm, 1])

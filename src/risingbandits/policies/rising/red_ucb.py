@@ -305,13 +305,17 @@ class REdUCB(noise_estimate.NoisePolicy):
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_noise(self.own_state(n_arms, capacity), n_arms, own=2)
+
+    def own_state(self, n_arms: int, capacity: int) -> Any:
+        """The state without what an estimate of the noise or the watch adds."""
         sigma = self.unit_sigma()
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
         block, bounds = pruning.new_block(n_arms, more_rows=5)
-        state = State(
+        return State(
             eps=float(self.eps),
             width=sigma * float(self.bonus_scale) * math.sqrt(10.0 * float(self.alpha)),
             deterministic=sigma == 0.0,
@@ -326,7 +330,6 @@ class REdUCB(noise_estimate.NoisePolicy):
             block=block,
             bounds=bounds,
         )
-        return self.with_noise(state, n_arms, own=2)
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         if self.smooth or n_arms < pruning.PRUNING_FROM:  # an estimate changes all lines at once: nothing to prune
