@@ -235,4 +235,4 @@ def test_real_rows_told_and_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(record.read_text())["chosen"] == summary["chosen"]
     assert "--tune 'mine = round-robin, successive-halving' --rows real,made" in summary["command"]
     assert arena(tmp_path / "out", *arguments, "--record", str(record)) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, capsys: pytest.Captu
         ("c", "0.400 [0.400, 0.400]", "two"),
         ("a", "0.500 [0.500, 0.500]", "one"),
     ]
-    with pytest.raises(RisingBanditsError, match="is there already"):
+    with pytest.raises(RisingBanditsError, match="already exists"):
         write_record(made({"a": 0.1}), tmp_path / "one.json")
     (by_family,) = families_tables(read_record(tmp_path / "one.json"))
     assert by_family.header == ("row", "b", "a")

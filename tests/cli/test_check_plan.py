@@ -67,7 +67,7 @@ def test_a_store_with_other_settings(capsys: pytest.CaptureFixture[str], tmp_pat
     capsys.readouterr()
     said = refused(capsys, tmp_path, "budget = 4\nseed = 5")
     assert "holds another allocation: seed is 0 in the store, got 5; that cannot change in a run: give it as" in said
-    assert said.endswith("To begin anew, use run --fresh, which keeps the old store.\n")
+    assert said.endswith("To start over, use run --fresh, which keeps the old store.\n")
     assert run(["run", str(tmp_path / "plan.toml"), "--check", "--fresh"]) == 0
     assert not (tmp_path / "plan.db.1").exists()
 

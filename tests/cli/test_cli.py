@@ -93,7 +93,7 @@ def test_simulate_compares_two_policies(capsys: pytest.CaptureFixture[str]) -> N
     for pair in ("round-robin", "round-robin,round-robin", "round-robin,red-ucb", f"{written},round-robin,kl-ucb"):
         code, out, err = outcome(capsys, *SMALL, *options, "--compare", pair)
         assert (code, out) == (2, "")
-        assert err == (f"risingbandits: compare must be two of the policies as they are written there, got {pair!r}.\n")
+        assert err == (f"risingbandits: compare must be two of the policies, as written in --policies, got {pair!r}.\n")
     code, out, err = outcome(capsys, *SMALL, *options, "--compare", f"{written},round-robin", "--runs", "1")
     assert (code, out) == (2, "")
     assert "compare needs at least 2 runs" in err
@@ -177,7 +177,7 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
     arguments = ["simulate", "--curves", str(path), "--noise", "none", "--policies", "oracle,round-robin", *options]
     code, _, err = outcome(capsys, *arguments, "--out", str(tmp_path / "study"))
     assert code == 0
-    assert "Rewards are parts of the range: 0 is 4, 1 is 0." in err
+    assert "Rewards are scaled to the range: 0 is 4, 1 is 0." in err
     assert ("minimize (falls in 100% of the runs); 2 runs." in err) == ("--direction" not in options)
     result = Result.load(tmp_path / "study")
     assert result.oracle[-1] == pytest.approx((0 + 1 + 3 + 4 + 4 + 4) / 4)
@@ -189,7 +189,7 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
     [
         (["simulate", "--problem", "paper-2arm"], "did you mean 'paper-2arms'?"),
         (["simulate", "--curves", "missing.csv"], "missing.csv does not exist."),
-        (["simulate", "--direction", "minimize"], "are about curves, which were not given."),
+        (["simulate", "--direction", "minimize"], "need curves, which were not given."),
         (["simulate", "--problem", "paper-2arms", "--curves", "x.csv"], "only one of problem and curves"),
         (["simulate", "--policies", "red-ubc"], "got 'red-ubc', did you mean 'red-ucb'?"),
         (["simulate", "--policies", "oracle,oracle"], "policies must differ from each other, got 'oracle' twice."),
@@ -274,7 +274,7 @@ def test_interrupt_leaves_one_line_and_no_half_written_file(tmp_path: Path, mome
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert (out, err) == ("", "Interrupted; no unfinished file was left.\n")
+    assert (out, err) == ("", "Interrupted; no unfinished files were left behind.\n")
     assert os.listdir(tmp_path / "study") == []
 
 

@@ -248,7 +248,7 @@ def test_a_changed_plan_contradicts_its_store(capsys: pytest.CaptureFixture[str]
     code, out, err = outcome(capsys, "run", write(tmp_path, LEARNERS, "budget = 3\n"))
     assert (code, out) == (2, "")
     assert "budget is 4 pulls in the store, got 3 pulls: it must be at least the 4 that are spent." in err
-    assert err.endswith("To begin anew, use run --fresh, which keeps the old store.\n")
+    assert err.endswith("To start over, use run --fresh, which keeps the old store.\n")
     assert len(kinds(tmp_path / "plan.db", "tell")) == 4
 
 
@@ -294,7 +294,7 @@ def test_interrupt_finishes_what_runs(waiting: Path, tmp_path: Path, capsys: pyt
     store = tmp_path / "plan.db"
     assert sorted(kinds(store, "tell")) == [("../b", 1), ("a", 1)]
     assert [event.kind for event in events(store)].count("ask") == 2
-    assert "The same command goes on from here." in (tmp_path / "shown").read_text()
+    assert "Run the same command again to continue." in (tmp_path / "shown").read_text()
     assert outcome(capsys, "run", waiting)[0] == 0
     assert len(kinds(store, "tell")) == 6
 

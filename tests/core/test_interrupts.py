@@ -65,7 +65,7 @@ def test_the_command_ends_with_one_line_when_interrupted_in_a_call_of_llvm(tmp_p
         env=environment,
     ) as process:
         out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out, err) == (130, "", "Interrupted; no unfinished file was left.\n")
+    assert (process.returncode, out, err) == (130, "", "Interrupted; no unfinished files were left behind.\n")
     assert os.listdir(tmp_path / "study") == []
 
 

@@ -66,7 +66,7 @@ def test_resuming_plays_nothing_twice_and_leaves_equal_bytes(
 ) -> None:
     before = files_of(finished)
     assert run([*QUICK_STUDY, "--out", str(finished)]) == 0
-    assert "All runs were there." in capsys.readouterr().out
+    assert "All runs were already there." in capsys.readouterr().out
     assert files_of(finished) == before
 
 

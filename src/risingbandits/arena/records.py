@@ -63,7 +63,7 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
 def write_record(record: Mapping[str, Any], path: Path) -> None:
     """Write a record; one that is there is not written over."""
     if path.exists():
-        raise RisingBanditsError(f"record must be a new file, and {path} is there already.")
+        raise RisingBanditsError(f"record must be a new file, but {path} already exists.")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
 

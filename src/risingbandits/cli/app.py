@@ -49,16 +49,16 @@ _COMPARED = {
 }
 _DEMO_INSTANCES = ("paper-15arms", "paper-2arms")
 _DEMO_NOTE = """\
-Regret is what the best constant arm earns beyond the policy: 0 is perfect, and
+Regret is how much more the best single arm earns than the policy: 0 is perfect, and
 round robin is what you get without deciding anything."""
 _DEMO_FINDING = """\
-Policies for arms that do not change (KL-UCB) or forget with time (SW-...) miss the
-slow arm of paper-2arms, which is better in the end. R-ed-UCB, the paper's own,
-finds it, but explores the 15 arms almost evenly. CommitUCB does well on both."""
+Policies that expect constant arms (KL-UCB) or forget old rewards (SW-...) miss the
+slow arm of paper-2arms, which is better in the end. R-ed-UCB, the paper's own policy,
+finds it but explores the 15 arms almost evenly. CommitUCB does well on both."""
 
 app = typer.Typer(
     name="risingbandits",
-    help="Which of several learners should get the next piece of the budget, when each gets better with use.",
+    help="Decide which of several learners gets the next slice of the budget, when each improves with use.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -83,7 +83,7 @@ risingbandits simulate --problem mussi-5arms --horizon 1000 --objective best-arm
 @app.callback(invoke_without_command=True)
 def _top(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         typer.echo(f"risingbandits {__version__}")
@@ -96,7 +96,7 @@ def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
     runs: Runs = 20,
-    horizon: Annotated[int | None, typer.Option(help="Rounds; by default the problems' own 200,000.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds; default: the problems' own 200,000.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -130,14 +130,14 @@ def simulate(
     problem: Annotated[
         str | None,
         typer.Option(
-            help="Named problem, see [bold]risingbandits problems[/]; paper-2arms if none.",
+            help="Named problem (see [bold]risingbandits problems[/]); default: paper-2arms.",
             autocompletion=completion.problem,
         ),
     ] = None,
     curves: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file of learning curves instead: a column per arm, its name first, a row per pull.",
+            help="Learning curves instead: logs, or a CSV file with a column per arm (name first) and a row per pull.",
             autocompletion=completion.file(".csv"),
         ),
     ] = None,
@@ -154,14 +154,14 @@ def simulate(
     ] = None,
     runs: Runs = 20,
     horizon: Annotated[
-        int | None, typer.Option(help="Rounds; by default the problem's own, or the longest column.")
+        int | None, typer.Option(help="Rounds; default: the problem's own, or the longest column.")
     ] = None,
     noise: Annotated[
-        str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; by default the problem's own.")
+        str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; default: the problem's own.")
     ] = None,
     seed: Seed = 0,
     record_at: Annotated[
-        str, typer.Option(help="How many rounds to record regret at, or these rounds: 100,1000,5000.")
+        str, typer.Option(help="Number of rounds at which to record regret, or the rounds: 100,1000,5000.")
     ] = "200",
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
@@ -169,18 +169,19 @@ def simulate(
     address: Address = None,
     objective: Objective = "cumulative",
     after_end: Annotated[
-        str, typer.Option(help="At the end of its curve an arm goes on (hold), or cannot be pulled any more (stop).")
+        str,
+        typer.Option(help="At the end of its curve, an arm stays as it is (hold) or can no longer be pulled (stop)."),
     ] = "hold",
     compare: Annotated[
         str | None,
         typer.Option(
-            help="Two of the policies as written, A,B: their difference over the same runs and its interval.",
+            help="A,B: two of the policies, as written in --policies; shows their paired difference and its interval.",
             autocompletion=completion.policies,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Play policies on a problem; print a table and write results, figures and a report."""
+    """Play policies on a problem; print a table and, with --out, write results, figures and a report."""
     from risingbandits.cli.arguments import parse_pair, parse_record_at
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
@@ -197,7 +198,7 @@ def simulate(
         raise RisingBanditsError(f"compare needs at least 2 runs of each policy, got {runs}.")
     told = (metric, direction, step, reward_range)
     if curves is None and any(word is not None for word in told):
-        raise RisingBanditsError("metric, direction, step and range are about curves, which were not given.")
+        raise RisingBanditsError("metric, direction, step and range need curves, which were not given.")
     played = _problem(problem, curves, noise, *told)
     if out is not None:
         prepare_folder(out)
@@ -217,7 +218,7 @@ def simulate(
 @app.command()
 def policies(
     name: Annotated[
-        str | None, typer.Argument(help="Show this one with its settings.", autocompletion=completion.policy)
+        str | None, typer.Argument(help="Show the settings of this policy.", autocompletion=completion.policy)
     ] = None,
     as_json: Json = False,
 ) -> None:

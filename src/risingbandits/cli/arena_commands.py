@@ -28,7 +28,7 @@ risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows r
 
 risingbandits arena --tune "mine = commit-ucb(sigma='auto'), commit-ucb(sigma='smooth')" --rows real,made
 
-Real curves are read from the folder curves/ of RISINGBANDITS_DATA; without it the other rows are played.
+Real curves are read from curves/ in the folder RISINGBANDITS_DATA; without it, only the other rows are played.
 """
 _FULL, _QUICK = (50, 100, 10), (4, 6, 2)  # runs, instances, orders
 
@@ -41,34 +41,36 @@ def arena(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb, all; else a selection.",
+            help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb or all; default: a selection.",
             autocompletion=completion.policies,
         ),
     ] = None,
     tune: Annotated[
         list[str] | None,
-        typer.Option(help='"LABEL = POLICY, POLICY": for each family the one that is best on the others.'),
+        typer.Option(help='"LABEL = POLICY, POLICY": plays, for each family, the one that is best on the others.'),
     ] = None,
     rows: Annotated[
-        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; all by default.")
+        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; default: all.")
     ] = None,
     objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
     told: Annotated[
-        bool, typer.Option("--told", help="Play once more, told the noise and the length of curves.")
+        bool, typer.Option("--told", help="Play again, with policies told the noise and the length of the curves.")
     ] = False,
-    orders: Annotated[int | None, typer.Option(help="Orders of the arms of a real task (10).")] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs of a simulated problem at its own horizon (50).")] = None,
-    instances: Annotated[int | None, typer.Option(help="Fresh random instances (100).")] = None,
+    orders: Annotated[int | None, typer.Option(help="Orders of the arms of each real task; default: 10.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs of each simulated problem at its own horizon; default: 50.")
+    ] = None,
+    instances: Annotated[int | None, typer.Option(help="Fresh random instances; default: 100.")] = None,
     seed: Seed = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results; a second call continues.")] = Path("arena"),
-    record: Annotated[Path | None, typer.Option(help="Keep the figures in this new JSON file too.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, just to see it work.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results; calling again continues.")] = Path("arena"),
+    record: Annotated[Path | None, typer.Option(help="Also save the figures in this new JSON file.")] = None,
     jobs: Jobs = None,
     backend: Backend = "local",
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """Judge policies on real learning curves and simulated problems; told nothing, families weighted alike."""
+    """Compare policies on real learning curves and simulated problems, with equal weight for each family."""
     if context.invoked_subcommand is not None:
         return
     from risingbandits.arena import files, records, tables
@@ -91,7 +93,7 @@ def arena(
         seed=seed,
     )
     if record is not None and record.exists():
-        raise RisingBanditsError(f"record must be a new file, and {record} is there already.")
+        raise RisingBanditsError(f"record must be a new file, but {record} already exists.")
     if out.exists() and not out.is_dir():
         raise RisingBanditsError(f"out must be a folder, got the file {out}.")
     outcome, played = contest.play(out, backend, jobs, address, _bar)
@@ -118,7 +120,7 @@ def arena(
 
 @commands.command("records")
 def show_records(
-    folder: Annotated[Path, typer.Argument(help="Folder of records that --record wrote.")] = Path("records"),
+    folder: Annotated[Path, typer.Argument(help="Folder of records written with --record.")] = Path("records"),
     as_json: Json = False,
 ) -> None:
     """Print a leaderboard of the records in a folder."""
@@ -135,19 +137,19 @@ def data(
     family: Annotated[
         str | None,
         typer.Argument(
-            help="Make the files of this one: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
+            help="Build this family: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
         ),
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option(help="What is read: database-accuracy.csv (lcdb) or a folder of the repository it is from."),
+        typer.Option(help="Source to read: database-accuracy.csv (lcdb), or a folder of the family's repository."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the files; by default curves/ of RISINGBANDITS_DATA.")
+        Path | None, typer.Option(help="Folder of the files; default: curves/ in RISINGBANDITS_DATA.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell which files of real curves are there and where they are from, or make those of a family."""
+    """List the files of real curves, where they come from and which exist, or build those of a family."""
     import os
 
     from risingbandits.arena.rebuild.sources import rebuild, sources_table

@@ -40,7 +40,7 @@ def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
     """
     parts = split_policies(text)
     if len(parts) != 2 or parts[0] == parts[1] or not all(part in labels for part in parts):
-        raise RisingBanditsError(f"compare must be two of the policies as they are written there, got {text!r}.")
+        raise RisingBanditsError(f"compare must be two of the policies, as written in --policies, got {text!r}.")
     return parts[0], parts[1]
 
 

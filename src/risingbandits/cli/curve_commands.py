@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from risingbandits.recorded import Curves
 
 _REPLAY_EPILOG = """\
-The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a
-store; logs of other programs are read as well. Regret per pull: what the best single arm has beyond the policy. Final
-value: mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
+The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a \
+store. Logs of other programs are read as well. Regret per pull: how much more the best single arm earns. Final value: \
+the mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
 """
 
 
 _CHECK_EPILOG = """\
-The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant
-(rising) or straight (concave) curve looks as bad; below 0.05 the shape is called violated.
+The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant \
+(rising) or straight (concave) curve looks this bad; below 0.05 the shape counts as violated.
 """
 
 Recorded = Annotated[
@@ -37,9 +37,7 @@ Recorded = Annotated[
         autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
     ),
 ]
-Page = Annotated[
-    Path | None, typer.Option(help="HTML file for pictures, which needs nothing else (with the extra report).")
-]
+Page = Annotated[Path | None, typer.Option(help="Self-contained HTML file for pictures (needs the extra report).")]
 
 commands = typer.Typer()
 
@@ -53,14 +51,14 @@ def check(
     step: Step = None,
     reward_range: Range = None,
     noise: Annotated[
-        float | None, typer.Option(help="Standard deviation of one value; 0 for exact ones; else estimated.")
+        float | None, typer.Option(help="Standard deviation of one value, 0 if exact; default: estimated.")
     ] = None,
-    simulations: Annotated[int, typer.Option(help="Curves of pure noise behind a p-value.")] = 999,
-    seed: Annotated[int, typer.Option(help="Decides these curves.")] = 0,
+    simulations: Annotated[int, typer.Option(help="Simulated curves of pure noise behind each p-value.")] = 999,
+    seed: Annotated[int, typer.Option(help="Seed of these curves.")] = 0,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Tell whether measured curves look rising and concave, how early they tell the best arm, and what that means."""
+    """Check whether measured curves rise and flatten, how early they reveal the best arm, and what that means."""
     from risingbandits.reports.theory import check_table, verdicts_table
     from risingbandits.theory.measured import check_curve
     from risingbandits.theory.questions import check_curves
@@ -99,36 +97,39 @@ def replay(
     context: typer.Context,
     curves: Recorded,
     budget: Annotated[
-        int | None, typer.Option(help="Pulls that each policy may spend; by default a quarter of all that is recorded.")
+        int | None, typer.Option(help="Pulls that each policy may spend; default: a quarter of the recorded values.")
     ] = None,
     hours: Annotated[
-        float | None, typer.Option(help="The budget in hours, as pulls of the mean duration, where logs have times.")
+        float | None, typer.Option(help="Budget in hours, converted to pulls of mean duration; needs logs with times.")
     ] = None,
-    price: Annotated[float | None, typer.Option(help="Of an hour, to tell savings in money.")] = None,
+    price: Annotated[float | None, typer.Option(help="Price of an hour, to show savings in money.")] = None,
     objective: Objective = "best-arm",
     policies: Annotated[
         str | None,
         typer.Option(
-            help="As for simulate; by default ours, successive halving and Hyperband.",
+            help="As for simulate; default: ours, successive halving, Hyperband, round robin.",
             autocompletion=completion.policies,
         ),
     ] = None,
-    orders: Annotated[int, typer.Option(help="Orders of the arms: as listed, then random ones.")] = 10,
-    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    orders: Annotated[int, typer.Option(help="Orders of the arms to try: as listed, then random ones.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the random orders.")] = 0,
     metric: Metric = None,
     direction: Direction = None,
     step: Step = None,
     reward_range: Range = None,
-    sigma: Annotated[float | None, typer.Option(help="Noise of one value; by default taken from the curves.")] = None,
-    max_arms: Annotated[int | None, typer.Option(help="Use only the first so many arms of an order.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Noise of one value; default: estimated from the curves.")] = None,
+    max_arms: Annotated[int | None, typer.Option(help="Use only the first N arms of each order.")] = None,
     after_end: Annotated[
-        str, typer.Option(help="At its end an arm is pulled no more (stop), or keeps its final value (hold).")
+        str,
+        typer.Option(
+            help="At the end of its curve, an arm can no longer be pulled (stop) or keeps its final value (hold)."
+        ),
     ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Tell from recorded learning curves what each policy would have spent, earned and kept, and which one to use."""
+    """Show what each policy would have spent, earned and kept on recorded learning curves, and which one to use."""
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports import replay_tables as tables
     from risingbandits.simulation.advice import advise
@@ -166,7 +167,7 @@ def replay(
             from risingbandits.reports.pages import replay_page
 
             replay_page.write_page(outcome, advice, page, metric=found.metric, command=given_command(context))
-            output.say(f"The race, and pictures: {page}", page=page)
+            output.say(f"Race and pictures: {page}", page=page)
 
 
 def _budget(curves: Curves, budget: int | None, hours: float | None) -> int | None:

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 CODE = 128 + signal.SIGINT
-SENTENCE = "Interrupted; no unfinished file was left."
+SENTENCE = "Interrupted; no unfinished files were left behind."
 
 _SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
 _FAREWELL = 3.0  # seconds for threads to end by themselves

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from risingbandits.allocation.prior.reading import Findings
 
 _PRIOR_EPILOG = """\
-A CSV file has the columns task, arm, step, value, and any others are settings of the arm; or a column per arm, its name
-first, and a row per pull. prior is where an arm is expected among all: 0.93 is above 93 of 100.
+A CSV file has either the columns task, arm, step and value (any others are settings of the arm), or a column per arm, \
+its name first, and a row per pull. prior is where an arm is expected to rank: 0.93 is above 93 of 100.
 
 Examples:
 
@@ -33,7 +33,9 @@ _RUN = ("run", "arms", "pulls", "direction", "best arm")
 Memory = Annotated[str, typer.Argument(help="Folder of the memory, or postgresql://...")]
 
 commands = typer.Typer()
-memory_commands = typer.Typer(help="What a project remembers of its runs, where you say; nothing leaves it.")
+memory_commands = typer.Typer(
+    help="What a project remembers of its runs, in a place that you choose; nothing leaves it."
+)
 
 
 @commands.command(epilog=_PRIOR_EPILOG)
@@ -45,13 +47,13 @@ def prior(
             autocompletion=completion.file(".db", ".csv"),
         ),
     ],
-    plan: Annotated[Path | None, typer.Option(help="About the arms of this plan; by default about all.")] = None,
-    arms: Annotated[str | None, typer.Option(help="About these arms, separated by commas.")] = None,
-    direction: Annotated[str, typer.Option(help="Of CSV files: maximize, or minimize for losses.")] = "maximize",
-    metric: Annotated[str | None, typer.Option(help="Which one to take of logs that have several.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Ask about the arms of this plan; default: all arms.")] = None,
+    arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,
+    direction: Annotated[str, typer.Option(help="For CSV files: maximize, or minimize for losses.")] = "maximize",
+    metric: Annotated[str | None, typer.Option(help="Metric to read, where logs have several.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what earlier runs tell about arms, and how far they can be trusted; nothing is run."""
+    """Show what earlier runs say about arms and how far to trust them; runs nothing."""
     from risingbandits.allocation.prior.reading import look_back
     from risingbandits.allocation.prior.sources import read_sources
     from risingbandits.policies.base import DIRECTIONS
@@ -101,7 +103,7 @@ def show_memory(
     name: Annotated[str | None, typer.Argument(help="Only this run.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what was learnt from all runs in a memory, or show the arms of one."""
+    """Show what all runs in a memory have taught, or the arms of one run."""
     from risingbandits.allocation.prior.memory import run_called, tasks_in
     from risingbandits.allocation.prior.reading import look_back
     from risingbandits.allocation.prior.sources import Sources
@@ -116,7 +118,7 @@ def show_memory(
 
 
 @memory_commands.command("forget")
-def forget_run(memory: Memory, name: Annotated[str, typer.Argument(help="The run.")]) -> None:
+def forget_run(memory: Memory, name: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """Remove a run from a memory."""
     from risingbandits.allocation.prior.memory import forget
 

@@ -17,21 +17,24 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
     from risingbandits.recorded import Curves, Recording
 
-Metric = Annotated[str | None, typer.Option(help="Which one to take, where logs have several.")]
+Metric = Annotated[str | None, typer.Option(help="Metric to read, where logs have several.")]
 Direction = Annotated[
-    str | None, typer.Option(help="maximize, or minimize for losses; by default found by name and values, and said.")
+    str | None,
+    typer.Option(help="maximize, or minimize for losses; default: inferred from name and values, and reported."),
 ]
 Step = Annotated[
-    float | None, typer.Option(help="Steps of the logs from one value to the next; by default as they were written.")
+    float | None, typer.Option(help="Steps in the logs from one value to the next; default: as they were written.")
 ]
 Range = Annotated[
-    str | None, typer.Option("--range", help="Least and greatest possible value; by default 0,1 if all are in it.")
+    str | None,
+    typer.Option("--range", help="Smallest and largest possible value; default: 0,1 if that holds all values."),
 ]
 
 _EPILOG = """\
-Files are known by their content: event files and CSV of TensorBoard, files and CSV of Weights & Biases, MLflow's
-folder or database, trainer_state.json of Hugging Face, CSV of Lightning and Keras, databases of Optuna, result.json and
-progress.csv of Ray Tune, stores of this program, and tables as CSV, JSON lines or Parquet. Nothing is sent anywhere.
+Files are recognised by their content: TensorBoard event files and CSV, Weights & Biases files and CSV, MLflow's \
+folder or database, Hugging Face's trainer_state.json, Lightning and Keras CSV, Optuna databases, Ray Tune's \
+result.json and progress.csv, stores of this program, and tables as CSV, JSON lines or Parquet. Nothing is sent \
+anywhere.
 
 Examples:
 
@@ -40,7 +43,7 @@ risingbandits curves import runs/ --metric eval/accuracy -o curves.csv
 risingbandits curves import mlflow.db
 """
 
-commands = typer.Typer(help="Learning curves from the logs of runs that you have already.")
+commands = typer.Typer(help="Learning curves from the logs of runs that you already have.")
 
 
 @commands.command("import", epilog=_EPILOG)
@@ -52,7 +55,7 @@ def import_curves(
     step: Step = None,
     as_json: Json = False,
 ) -> None:
-    """Find the runs in logs, say what they are, and write their learning curves to a CSV file."""
+    """Find the runs in logs, list them, and write their learning curves to a CSV file."""
     from risingbandits.allocation.recordings import read_recordings
     from risingbandits.recorded import curves_of
     from risingbandits.recorded.curves import write_csv
@@ -62,7 +65,7 @@ def import_curves(
         with Output(as_json) as output:
             output.table(metrics_table(recording), "metrics")
             say_notes(recording.notes)
-            output.say("Name one of the metrics with --metric, and a file with -o, to get the curves.")
+            output.say("To get the curves, choose a metric with --metric and a file with -o.")
         return
     curves = curves_of(recording, metric, direction, step)
     with Output(as_json) as output:
@@ -70,7 +73,7 @@ def import_curves(
         output.say(described(curves), metric=curves.metric, direction=curves.direction, reason=curves.reason)
         say_notes(curves.notes)
         if out is None:
-            output.say("Name a file with -o to write the curves.")
+            output.say("To write the curves, name a file with -o.")
             return
         write_csv(curves, out)
         next_step = f"risingbandits replay {shlex.quote(str(out))}{_told(curves)}"
@@ -81,7 +84,7 @@ def import_curves(
 def drop_page(
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file for the page.")] = Path("curves.html"),
 ) -> None:
-    """Write a page that shows CSV files dropped on it, and the commands for them; nothing is sent anywhere."""
+    """Write a page that draws CSV files dropped on it and shows the commands for them; nothing is sent anywhere."""
     from risingbandits.reports.pages.drop_page import write_drop_page
 
     write_drop_page(out)
@@ -114,7 +117,7 @@ def problem_from(
         rows = [(high - row if down else row - low) / (high - low) for row in rows]
         if down or (low, high) != (0.0, 1.0):
             typer.echo(
-                f"Rewards are parts of the range: 0 is {high if down else low:.6g}, 1 is {low if down else high:.6g}.",
+                f"Rewards are scaled to the range: 0 is {high if down else low:.6g}, 1 is {low if down else high:.6g}.",
                 err=True,
             )
     return RisingBandit.from_array(rows, name=path.stem, arm_names=list(found.values))
@@ -131,7 +134,8 @@ def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
     low, high = own_range(curves.values)
     if (low, high) != (0.0, 1.0):
         typer.echo(
-            f"Values are taken to lie in {low:.6g} to {high:.6g}, as those recorded do; --range says others.", err=True
+            f"Values are assumed to lie in {low:.6g} to {high:.6g}, as the recorded ones do; --range sets another.",
+            err=True,
         )
     return low, high
 
@@ -159,7 +163,7 @@ def say_notes(notes: Sequence[str]) -> None:
     for note in notes[:_MOST_NOTES]:
         typer.echo(f"Note: {note}", err=True)
     if len(notes) > _MOST_NOTES:
-        typer.echo(f"Note: and {len(notes) - _MOST_NOTES} more of the kind.", err=True)
+        typer.echo(f"Note: and {len(notes) - _MOST_NOTES} more like these.", err=True)
 
 
 _MOST_NOTES = 10

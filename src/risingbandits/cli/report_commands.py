@@ -19,7 +19,7 @@ risingbandits report risingbandits-demo -o demo.html
 risingbandits report run.db -o run.html
 """
 _WATCH_EPILOG = """\
-The page can only be opened on this machine, and the store is only read. On another machine, forward the port:
+The page opens only on this machine, and the store is only read. From another machine, forward the port: \
 [bold]ssh -L 8000:127.0.0.1:8000 HOST[/].
 """
 
@@ -44,7 +44,7 @@ def report(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
-    """Write one page with pictures and tables about a study or an allocation; it needs no network."""
+    """Write one self-contained page with the pictures and tables of a study or an allocation."""
     from risingbandits.reports.html_report import write_html
 
     typer.echo(f"Report: {write_html(source, out)}")
@@ -54,17 +54,19 @@ def report(
 def watch(
     store: Store,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
-    terminal: Annotated[bool, typer.Option("--terminal", help="Show it here instead of in a browser.")] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and leave.")] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="Open the page in the browser too.")] = False,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Show a table here instead of a page in the browser.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and exit.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Also open the page in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Follow an allocation while it runs, in a browser or on the terminal."""
+    """Follow an allocation while it runs, in the browser or the terminal."""
     if once and not terminal:
-        raise RisingBanditsError("once needs --terminal: the page in a browser is live or not at all.")
+        raise RisingBanditsError("once needs --terminal: the page in the browser is always live.")
     if as_json:
         if not once:
-            raise RisingBanditsError("json needs --terminal --once: a document is of one moment.")
+            raise RisingBanditsError("json needs --terminal --once: a document shows one moment.")
         from risingbandits.cli.store_commands import show_store
 
         show_store(store, as_json=True)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
 
 _EPILOG = """\
-A plan runs the commands that it names with your rights: do not run plans that you do not trust, and see
-docs/commands.md. Interrupt it whenever you like; the same command goes on where it stopped.
+A plan runs the commands that it names, with your permissions: do not run plans that you do not trust. Interrupt a run \
+whenever you like; the same command continues where it stopped. The documentation's page is "Commands as arms".
 """
 NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
 
@@ -42,7 +42,7 @@ def run(
     ],
     jobs: Annotated[
         int | None,
-        typer.Option(help="Commands at a time; by default as the plan says, else one for each of its slots, else 1."),
+        typer.Option(help="Commands at a time; default: the plan's jobs, else one per place of its slots, else 1."),
     ] = None,
     store: Annotated[
         str | None,
@@ -50,14 +50,16 @@ def run(
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(help="Spend so much in all instead of the plan's budget, in its unit; later runs keep to it."),
+        typer.Option(help="Total budget instead of the plan's, in the same unit; later runs keep it."),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew; the store of an earlier run is kept under another name.")
+        bool, typer.Option("--fresh", help="Start over; the store of an earlier run is kept under another name.")
     ] = False,
     prior: Annotated[
         list[str] | None,
-        typer.Option(help="Earlier runs that say in which order to open arms: stores or CSV files; may be repeated."),
+        typer.Option(
+            help="Earlier runs, which decide the order of opening arms: stores or CSV files; may be repeated."
+        ),
     ] = None,
     warm_start: Annotated[
         list[str] | None,
@@ -68,20 +70,20 @@ def run(
     memory: Annotated[
         str | None,
         typer.Option(
-            help="Folder or postgresql://... of what earlier runs taught: like --prior at first, and this run is added."
+            help="Folder or postgresql://... of what earlier runs taught: read like --prior, and this run is added."
         ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only say what would be run, or why it cannot be.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only show what would be run, or why it cannot be.")] = False,
     backend: Annotated[
         str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
     ] = "local",
     address: Address = None,
     resources: Annotated[
-        str | None, typer.Option(help="What a command needs on the cluster, as CPU=2,GPU=0.5; by default CPU=1.")
+        str | None, typer.Option(help="What a command needs on the cluster, such as CPU=2,GPU=0.5; default: CPU=1.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Spend a budget on commands that learn, as a plan says, or go on where an earlier run has stopped."""
+    """Spend a budget on the commands of a plan, or continue where an earlier run stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
     from risingbandits.allocation.arms.places import Places
@@ -140,7 +142,7 @@ def run(
         ledger = allocator.ledger
         show_ledger(ledger, output, in_flight=False)
         if code:
-            output.say("Stopped before the end. The same command goes on from here.")
+            output.say("Stopped early. Run the same command again to continue.")
         hidden = hide_password(chosen.store)
         output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:
@@ -199,7 +201,7 @@ def _named(plan: Plan, fresh: bool = False) -> Iterator[None]:
     try:
         yield
     except RisingBanditsError as error:
-        hint = " To begin anew, use run --fresh, which keeps the old store." if there else ""
+        hint = " To start over, use run --fresh, which keeps the old store." if there else ""
         raise RisingBanditsError(f"{plan.path}: {error}{hint}") from error
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
 
 Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
-Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core. The result does not depend on it.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; default: one per core. The result does not depend on it.")]
 Objective = Annotated[
     str,
     typer.Option(
-        help="cumulative: earn while learning; best-arm: find the one to keep.",
+        help="cumulative: earn while learning; best-arm: find the arm to keep.",
         autocompletion=completion.one_of("cumulative", "best-arm"),
     ),
 ]
@@ -33,7 +33,7 @@ Backend = Annotated[
 Address = Annotated[
     str | None,
     typer.Option(
-        help="Of the Ray cluster: auto, ray://host:10001; by default RAY_ADDRESS, else a Ray on this machine.",
+        help="Ray cluster, such as auto or ray://host:10001; default: RAY_ADDRESS, else Ray on this machine.",
         metavar="ADDRESS",
     ),
 ]

@@ -36,15 +36,15 @@ def _kinds(incomplete: str) -> list[str]:
 @commands.command()
 def log(
     store: Store,
-    last: Annotated[int, typer.Option(help="Only the last so many entries; 0 for all.")] = 0,
-    arm: Annotated[str | None, typer.Option(help="Only entries about this arm.")] = None,
+    last: Annotated[int, typer.Option(help="Only the last N events; 0 for all.")] = 0,
+    arm: Annotated[str | None, typer.Option(help="Only events of this arm.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Only entries of this kind, such as tell or fail.", autocompletion=_kinds),
+        typer.Option(help="Only events of this kind, such as tell or fail.", autocompletion=_kinds),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List what happened in a run, one line each, the oldest first."""
+    """List the events of a run, one per line, oldest first."""
     from risingbandits.allocation.events import KINDS
     from risingbandits.allocation.stores.reader import open_reader
 
@@ -64,7 +64,7 @@ def log(
 
 @commands.command("show")
 def show_store(store: Store, as_json: Json = False) -> None:
-    """Show where a run stands: budget, arms, pulls in flight, the arm to keep."""
+    """Show where a run stands: budget, arms, pulls in flight and the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
     from risingbandits.allocation.progress import progress_of
     from risingbandits.allocation.stores.reader import open_reader
@@ -92,9 +92,9 @@ def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:
 def export(
     store: Store,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its ending; else CSV is printed.")
+        Path | None, typer.Option("--out", "-o", help="CSV or JSON file, by its extension; default: print CSV.")
     ] = None,
-    events: Annotated[bool, typer.Option("--events", help="All entries instead of the learning curves.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="All events instead of the learning curves.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
 ) -> None:
     """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
@@ -103,7 +103,9 @@ def export(
     from risingbandits.allocation.stores.reader import open_reader
 
     if as_json and out is not None:
-        raise RisingBanditsError(f"only one of out and json may be given: a file is JSON if it ends so, got {out}.")
+        raise RisingBanditsError(
+            f"only one of out and json may be given: a file is JSON if its name ends in .json, got {out}."
+        )
     ending = out.suffix.lower() if out is not None else ".json" if as_json else ".csv"
     if ending not in (".csv", ".json"):
         raise RisingBanditsError(f"out must end in .csv or .json, got {str(out)!r}.")
@@ -123,11 +125,11 @@ def export(
 def check_store(
     store: Store,
     copy: Annotated[
-        Path | None, typer.Option(help="Copy what is whole, up to the first damaged entry, to this new store.")
+        Path | None, typer.Option(help="Copy all events before the first damaged one to this new store.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say which parts of a store are whole, and change nothing; the exit code is 1 if any is not."""
+    """Say which parts of a store are whole, and change nothing; exit with code 1 if any is damaged."""
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation.stores.base import hide_password
     from risingbandits.allocation.stores.inspection import copy_whole_part, inspect_store
@@ -141,7 +143,7 @@ def check_store(
         output.table(TextTable(("part", "", ""), rows, frozenset(), hide_password(store), records), "parts")
         if copy is not None:
             copied = copy_whole_part(store, copy)
-            output.say(f"{copied:,} entries were copied to {copy}", copied=copied)
+            output.say(f"{copied:,} events were copied to {copy}", copied=copied)
     if not whole:
         raise typer.Exit(1)
 

@@ -15,8 +15,8 @@ from risingbandits.cli.durations import parse_duration
 from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
 
 _EPILOG = """\
-Start as many as you like, one after another or at once, on one machine or, with a store in PostgreSQL and the plan on a
-disk that all share, on many; see docs/schedulers.md. A plan runs the commands that it names with your rights.
+Start as many as you like, one after another or at once. Several machines need a store in PostgreSQL and the plan on a \
+shared disk. A plan runs the commands that it names, with your permissions.
 """
 _MARGIN = 20.0  # seconds to end what still runs: 5 to be asked to, 5 to be killed, and some for a slow disk
 _SHARE = 0.25  # of a short time, at most
@@ -38,18 +38,19 @@ def worker(
     time_left: Annotated[
         str | None,
         typer.Option(
-            help="Until this process will be killed: 55m, 1h30m, 3300 (seconds), 00:55:00. By default what Slurm says, "
+            help="Time until this process is killed: 55m, 1h30m, 3300 (seconds), 00:55:00. Default: what Slurm says, "
             "else until the budget is spent.",
             metavar="TIME",
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Commands at a time; by default as the plan says, else 1.")] = None,
-    store: Annotated[str | None, typer.Option(help="Use this store of the plan instead.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Commands at a time; default: the plan's jobs, else 1.")] = None,
+    store: Annotated[str | None, typer.Option(help="Use this store instead of the plan's.")] = None,
 ) -> None:
-    """Pull the arms of a plan while there is time, give back what is not done, and leave with code 0.
+    """Pull the arms of a plan while there is time, give back what is not done, and exit with code 0.
 
-    No pull is begun that would not end in time, going by those before. SIGTERM gives running pulls back at once,
-    SIGUSR1 and the first SIGINT let them finish if there is time.
+    A worker starts no pull that would not end in time, judging by earlier ones.
+
+    SIGTERM gives running pulls back at once; SIGUSR1 and the first SIGINT let them finish if there is time.
     """
     began = time.monotonic()
     seconds = _seconds(time_left)

@@ -58,7 +58,7 @@ def simulate(
     runs : int
         Independent repetitions. Run i has the same noise for every policy, so differences are paired.
     seed : int
-        Decides all randomness. The result does not depend on ``jobs`` or on the other policies.
+        Seed of all randomness. The result does not depend on ``jobs`` or on the other policies.
     jobs : int, optional
         Threads, by default one per core; on Ray the most blocks of runs at once, by default the cluster's cores.
     record_at : int or sequence of int

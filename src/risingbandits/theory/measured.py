@@ -90,7 +90,7 @@ def check_curve(
     simulations : int
         Curves of pure noise behind a p-value, whose least value is 1/(simulations + 1).
     seed : int
-        Decides these curves.
+        Seed of these curves.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def read_sources(
         The store of the run that is going to learn. It and copies of it are refused, and passed over where a pattern or
         a folder has them among others.
     metric : str or None
-        Which one to take of logs that have several.
+        Metric to read, where logs have several.
     what : str
         What complaints call the sources.
 

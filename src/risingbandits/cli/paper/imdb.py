@@ -25,7 +25,7 @@ _CURVES_FILE = "curves.npz"
 
 Data = Annotated[
     Path | None,
-    typer.Option(help="aclImdb_v1.tar.gz, its folder or imdb_bow_10k.npz; by default below RISINGBANDITS_DATA."),
+    typer.Option(help="aclImdb_v1.tar.gz, its folder or imdb_bow_10k.npz; default: below RISINGBANDITS_DATA."),
 ]
 Dataset = Annotated[
     str,
@@ -33,10 +33,10 @@ Dataset = Annotated[
         help="imdb, or digits, which come with scikit-learn.", autocompletion=completion.one_of("imdb", "digits")
     ),
 ]
-Features = Annotated[int, typer.Option(help="Words of the reviews: 1000 (published curves) or 10000 (paper).")]
-Horizon = Annotated[int | None, typer.Option(help="Rounds; by default 50,000 (digits: 10,000).")]
+Features = Annotated[int, typer.Option(help="Number of words to use: 1000 (published curves) or 10000 (paper).")]
+Horizon = Annotated[int | None, typer.Option(help="Rounds; default: 50,000 (digits: 10,000).")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Few runs of 5,000 rounds, unless they are given.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A few runs of 5,000 rounds, unless you give these.")]
 
 
 class _Setting(NamedTuple):
@@ -59,7 +59,7 @@ def curves(
     dataset: Dataset = "imdb",
     features: Features = 1000,
     horizon: Horizon = None,
-    runs: Annotated[int | None, typer.Option(help="Runs to average; 60 by default.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs to average; default: 60.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("risingbandits-imdb"),
@@ -68,7 +68,7 @@ def curves(
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the average learning curves; run it again, with more runs, to continue."""
+    """Measure the average learning curves; run it again with more runs to continue."""
     from risingbandits.paper.imdb.study import curves_table
     from risingbandits.simulation.backends.base import backend_for
 
@@ -89,13 +89,13 @@ def run(
     dataset: Dataset = "imdb",
     features: Features = 1000,
     horizon: Horizon = None,
-    runs: Annotated[int | None, typer.Option(help="Runs of each policy; 30 by default.")] = None,
-    curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; 60 by default.")] = None,
-    arms: Annotated[str, typer.Option(help="How many of the learners: 7, 2 (logistic regressions), or 7,2.")] = "7,2",
+    runs: Annotated[int | None, typer.Option(help="Runs of each policy; default: 30.")] = None,
+    curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; default: 60.")] = None,
+    arms: Annotated[str, typer.Option(help="Number of learners: 7, 2 (logistic regressions), or 7,2.")] = "7,2",
     policies: Annotated[
         str | None,
         typer.Option(
-            help="As for simulate; by default the paper's seven, commit-ucb, round-robin.",
+            help="As for simulate; default: the paper's seven, commit-ucb, round-robin.",
             autocompletion=completion.policies,
         ),
     ] = None,

@@ -15,7 +15,7 @@ from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
-Interrupt it whenever you like: the same command goes on with the panel that was not finished.
+Interrupt it whenever you like: the same command continues with the unfinished panel.
 """
 
 commands = typer.Typer()
@@ -30,17 +30,18 @@ def reproduce(
             help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=completion.one_of(*_NAMES, "all")
         ),
     ] = "all",
-    runs: Annotated[int | None, typer.Option(help="Runs of each policy; 100 as in the paper.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each policy; default: 100, as in the paper.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and summary.md.")] = Path(
         "risingbandits-reproduction"
     ),
     extra: Annotated[
-        bool, typer.Option(help="Play panels that the paper lacks: other noise, the published program's deviations.")
+        bool,
+        typer.Option(help="Also play panels that the paper lacks: other noise, the published program's deviations."),
     ] = True,
-    quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds: only to see it work.")] = False,
-    redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the figures from the CSV files.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds, just to see it work.")] = False,
+    redraw: Annotated[bool, typer.Option("--redraw", help="Only redraw the figures from the CSV files.")] = False,
     backend: Backend = "local",
     address: Address = None,
     as_json: Json = False,
@@ -74,6 +75,7 @@ def reproduce(
         }
         output.tables([table for own in tables.values() for table in own], experiments=of_each)
         output.say(
-            f"{played:,} runs played, the others were there." if played else "All runs were there.", played=played
+            f"{played:,} runs played; the others were already there." if played else "All runs were already there.",
+            played=played,
         )
         output.say(f"Tables, figures and data: {out / 'summary.md'}", written=out / "summary.md")

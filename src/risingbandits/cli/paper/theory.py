@@ -28,15 +28,17 @@ def theory(
             autocompletion=completion.either(completion.problem, completion.file(".csv")),
         ),
     ],
-    horizon: Annotated[int | None, typer.Option(help="Rounds T; by default the problem's own.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Rounds T; default: the problem's own.")] = None,
     noise: Annotated[str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none.")] = None,
     eps: Annotated[float, typer.Option(help="Window share of R-ed-UCB.")] = 0.25,
     alpha: Annotated[float, typer.Option(help="Exponent of R-ed-UCB's confidence.")] = 3.0,
-    horizons: Annotated[str | None, typer.Option(help="Also the bounds at these T, such as 200000,1000000.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the latter: bounds.csv, .md, .png and .svg.")] = None,
+    horizons: Annotated[
+        str | None, typer.Option(help="Also show the bounds at these T, such as 200000,1000000.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for those bounds: bounds.csv, .md, .png and .svg.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show how hard a problem is, what the theorems promise on it, and whether that says anything."""
+    """Show how hard a problem is, what the theorems promise on it, and whether the promise is of any use."""
     from risingbandits.cli.arguments import parse_noise
     from risingbandits.problems import RisingBandit, get_problem
     from risingbandits.reports import theory as tables
@@ -87,14 +89,16 @@ def lower_bounds(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="As for simulate; by default all that seek a small cumulative regret.",
+            help="As for simulate; default: all policies for cumulative regret.",
             autocompletion=completion.policies,
         ),
     ] = None,
-    pairs: Annotated[str | None, typer.Option(help="concave, beta, stochastic, increment, non-concave.")] = None,
-    horizon: Annotated[int, typer.Option(help="Rounds T, for which the pairs are made.")] = 50_000,
+    pairs: Annotated[
+        str | None, typer.Option(help="Which pairs: concave, beta, stochastic, increment, non-concave; default: all.")
+    ] = None,
+    horizon: Annotated[int, typer.Option(help="Rounds T that the pairs are built for.")] = 50_000,
     runs: Annotated[int, typer.Option(help="Runs of each policy on each side.")] = 10,
-    noise: Annotated[str | None, typer.Option(help="Instead of the pairs' own, such as gaussian:0.1.")] = None,
+    noise: Annotated[str | None, typer.Option(help="Noise instead of the pairs' own, such as gaussian:0.1.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for lower-bounds.csv, .md, .png and .svg.")] = None,
