@@ -2,13 +2,13 @@
 Choose among scikit-learn models
 ================================
 
-Six classifiers, one training budget. A pull trains one of them on one more mini-batch; the allocator decides which.
-What counts here is the model that is kept, so the objective is "best-arm".
+Six classifiers share one training budget. A pull trains one of them on one more mini-batch; the allocator decides
+which. Only the model that you keep matters here, so the objective is "best-arm".
 """
 
 # %%
-# Any estimator with ``partial_fit`` can be an arm. Each mini-batch is first predicted, which gives the reward, then
-# learnt.
+# Any estimator with ``partial_fit`` can be an arm. It first predicts each mini-batch, which gives the reward, and then
+# trains on it.
 
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
@@ -33,21 +33,21 @@ models = {
 arms = {name: PartialFitArm(model, X_train, y_train, batch=32) for name, model in models.items()}
 
 # %%
-# 600 mini-batches in all, 100 for each model if they were shared out evenly.
+# The budget is 600 mini-batches: 100 for each model if shared equally.
 
 allocator = rb.Allocator(arms, budget=600, objective="best-arm", sigma="auto")
 allocator.run(progress=False)
 print(allocator.explain())
 
 # %%
-# The model to keep, and what it does on data that it has not seen:
+# This is the model to keep, and how it does on unseen data:
 
 best = allocator.recommend()
 accuracy = arms[best].learner.score(X_test, y_test)
 print(f"{best}: {accuracy:.3f} of {len(y_test)} test images right")
 
 # %%
-# Who got the budget:
+# Which models got the budget:
 
 import matplotlib.pyplot as plt  # noqa: E402
 

@@ -2,12 +2,13 @@
 Choose among River models on a stream
 =====================================
 
-Samples arrive one by one. Several models could predict them, but only one can be trained on each sample. Which one?
+Samples arrive one by one. Several models could predict them, but you can afford to train only one on each sample. Which
+one?
 """
 
 # %%
-# :class:`~risingbandits.integrations.river.RisingClassifier` is a River classifier: it predicts with the model
-# that is to be trained next, and trains only that one.
+# :class:`~risingbandits.integrations.river.RisingClassifier` is a River classifier. It predicts with the model that is
+# next to be trained, and trains only that one.
 
 from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, tree
 
@@ -24,14 +25,14 @@ model = preprocessing.StandardScaler() | chooser
 print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()))
 
 # %%
-# How many samples each model was trained on, and which one is best now:
+# This is how many samples each model was trained on, and which one is best now:
 
 for candidate, pulls in zip(chooser.models, chooser.pulls, strict=True):
     print(f"{type(candidate).__name__:24s} {pulls:5d} samples")
 print("best:", type(chooser.best_model).__name__)
 
 # %%
-# The same stream with each model alone, which needs all the training four times:
+# For comparison, each model alone on the same stream, which takes four times the training:
 
 for alone in models:
     score = evaluate.progressive_val_score(

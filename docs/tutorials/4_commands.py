@@ -2,13 +2,13 @@
 Allocate shell commands
 =======================
 
-Arms can be programs. A plan names them; each pull runs one, which goes on from where it stopped and prints a number.
-Interrupt it, run it again: it continues.
+Arms can be programs. A plan names them. Each pull runs one, which continues where it stopped and prints a number.
+Interrupt the plan and run it again: it continues, too.
 """
 
 # %%
-# Three learners, all played by one shell script, which reads what it knew after the last pull from one file and leaves
-# what it knows now in another. The fast one is better at first, the slow one in the end.
+# One shell script plays all three learners. It reads the state after the last pull from one file and writes the new
+# state to another. The fast learner is better at first, the slow one in the end.
 
 import subprocess
 import sys
@@ -42,15 +42,15 @@ environment = { CEILING = 0.2, RATE = 0.3 }
 """)
 
 # %%
-# On the command line this is ``risingbandits run plan.toml``.
+# On the command line, this is ``risingbandits run plan.toml``.
 
 command = [sys.executable, "-m", "risingbandits", "run", "plan.toml"]
 done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
 print(done.stdout)
 
 # %%
-# Everything that happened is in the store beside the plan, which survives crashes; it can be looked at while the plan
-# runs, and afterwards.
+# Everything that happened is in the store beside the plan, which survives crashes. You can read it while the plan runs
+# and afterwards.
 
 import risingbandits as rb  # noqa: E402
 

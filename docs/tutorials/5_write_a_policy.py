@@ -2,12 +2,12 @@
 Write a policy
 ==============
 
-A policy is two small functions over a state of numbers and arrays. They are compiled, and the same two functions serve
-``ask``/``tell`` in your program and the loop of ``simulate``.
+A policy is two small functions over a state of numbers and arrays. They are compiled, and both ``ask``/``tell`` in your
+program and the loop of ``simulate`` use them.
 """
 
 # %%
-# The idea of this one: of the arms, take that whose last reward was best; every tenth round, the arm used least.
+# The idea here: pull the arm whose last reward was best and, every tenth round, the arm with the fewest pulls.
 
 from typing import NamedTuple
 
@@ -18,15 +18,15 @@ from risingbandits.policies import Kernels, Policy, kernel, register
 
 
 class State(NamedTuple):
-    """What it remembers of each arm."""
+    """What the policy remembers about each arm."""
 
     last: np.ndarray
     pulls: np.ndarray
 
 
 # %%
-# ``select`` names an arm for round t = 1, 2, ...; an arm that is not available must not be named. ``update`` takes in a
-# reward. Both are plain Python that Numba can compile: no allocation, no exceptions.
+# ``select`` returns an arm for round t = 1, 2, ..., and never one that is unavailable. ``update`` takes in a reward.
+# Both are plain Python that Numba can compile: no allocation, no exceptions.
 
 
 @kernel
@@ -51,13 +51,13 @@ def update(state, t, arm, reward, rng):
 
 
 # %%
-# The class holds the settings and makes the state; registered, it has a name for ``simulate``, the command line and
-# saved files.
+# The class holds the settings and creates the state. Registering it gives it a name for ``simulate``, the command line
+# and saved files.
 
 
 @register
 class LastBest(Policy):
-    """The arm whose last reward was best; every tenth round the one used least."""
+    """The arm whose last reward was best; every tenth round, the one with the fewest pulls."""
 
     name = "last-best"
     summary = "best last reward"
@@ -71,7 +71,7 @@ class LastBest(Policy):
 
 
 # %%
-# It decides one pull at a time, and plays against the others at full speed.
+# It decides one pull at a time in your program, and plays against other policies at full speed.
 
 policy = LastBest().reset(n_arms=2)
 for _ in range(5):
@@ -84,8 +84,8 @@ for label in result.policies:
     print(f"{label:12s} regret {result.mean(label)[-1]:,.0f}")
 
 # %%
-# ``check_policy`` tests the whole contract: equal decisions interpreted, compiled and by ask/tell, masks, saving and
-# loading, clones, bad input.
+# ``check_policy`` tests the whole contract: the same decisions interpreted, compiled and with ask/tell; masks; saving
+# and loading; clones; bad input.
 
 from risingbandits.testing import check_policy  # noqa: E402
 

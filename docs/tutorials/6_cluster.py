@@ -2,12 +2,12 @@
 Use a cluster
 =============
 
-The same two calls, on as many machines as Ray has. Here Ray runs on this machine alone; ``address=...`` names a
-cluster. Needs ``pip install 'risingbandits[ray]'``.
+The same two calls run on as many machines as Ray has. Here Ray runs on this machine only; ``address=...`` names a
+cluster. You need ``pip install 'risingbandits[ray]'``.
 """
 
 # %%
-# A study: blocks of runs become tasks of the cluster. The result is the same, to the last bit, as on one machine.
+# First, a study: blocks of runs become tasks on the cluster. The result is bit for bit the same as on one machine.
 
 import logging
 
@@ -24,8 +24,8 @@ for policy in local.policies:
     print(policy, "equal:", np.array_equal(local.regret[policy], spread.regret[policy]))
 
 # %%
-# Learners: each arm is a process of the cluster that keeps its learner in memory. A learner that can save itself is
-# restored when its machine is lost, and the pull is given again.
+# Now learners: each arm is a process on the cluster that keeps its learner in memory. If its machine is lost, a learner
+# that can save itself is restored, and the pull is repeated.
 
 import json  # noqa: E402
 import tempfile  # noqa: E402
@@ -35,7 +35,7 @@ from risingbandits.allocation.cluster.ray_arms import RayArms  # noqa: E402
 
 
 class Learner:
-    """Comes closer to its ceiling with every pull."""
+    """A learner that gets closer to its ceiling with every pull."""
 
     def __init__(self, ceiling, rate):
         self.ceiling, self.rate, self.skill = ceiling, rate, 0.0
