@@ -11,7 +11,7 @@ from risingbandits import __version__
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "risingbandits"
-author = "the risingbandits developers"
+author = copyright = "the risingbandits developers"
 release = version = __version__
 
 extensions = [
