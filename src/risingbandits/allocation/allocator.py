@@ -48,56 +48,58 @@ class Allocator(AsyncVerbs, Views):
     Parameters
     ----------
     arms : sequence of str, or mapping of names to arms
-        Names alone for `ask` and `tell`; with functions or `Arm` objects `run` can pull them.
+        Names are enough for `ask` and `tell`; with functions or `Arm` objects, `run` can pull them.
     budget : int or Budget
-        Pulls in all, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
+        Number of pulls, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
     objective : {"best-arm", "cumulative"} or None
-        Find the arm that is best in the end, or earn as much as possible on the way. None is what a given policy is
+        Find the arm that is best in the end, or earn as much as possible on the way. None: what the given policy is
         made for, else "best-arm".
     policy : str, Policy or None
-        None takes the default of the objective; a name may have settings, "commit-ucb(sigma=0.1)".
+        None: the default for the objective. A name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
-        Where events are kept; None is memory. An existing store is resumed, and what differs from the settings of
-        whoever opened it before is taken over, see `extend`, or refused by name.
+        Where events are kept; None: in memory. An existing store is resumed. Settings that differ from those it was
+        last opened with are taken over (see `extend`) or refused by name.
     direction : {"maximize", "minimize"}
         "minimize" for losses, which fall.
     reward_range : (low, high) or None
-        What all rewards lie in; None if that is not known.
+        The range of all rewards; None if unknown.
     sigma : "auto", "estimate", "smooth" or float
-        Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves without noise to speak of.
+        Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves with hardly any noise.
     max_arms : int, "auto" or None
-        Open only so many arms; a retired one makes room for another. "auto": about sqrt(pulls) / 3 where there are
-        fewer than 20 pulls per arm.
+        The largest number of arms to open; a retired arm makes room for another. "auto": about sqrt(pulls) / 3 if
+        there are fewer than 20 pulls per arm.
     order : {"given", "random"} or None
-        In which order arms are opened where not all are looked at. "given" if the most promising ones come first; None
-        is at random, by the seed, where arms may be left out.
+        The order in which arms are opened where some may be left out: "given" if the most promising ones come first;
+        None: random, by the seed.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
     parallel : {"joint", "fill", "wait"} or None
-        While the best arm is in flight: play the free arms alone, give the next best, or wait; None: by policy.
+        While the best arm is in flight: what is best for this worker alongside the others, the next best arm, or
+        wait; None: by policy.
     costs : {"compare", "ignore"} or None
-        "compare" arms by what they give for their cost, or "ignore" that; None compares with the default policy.
+        "compare" arms by what they give for their cost, or "ignore" it; None: compare with the default policy.
     lease : float
         Seconds until a pull that was not told is given to another worker.
     retries : int
         Failures in a row after which an arm is retired.
     reclaim : bool
-        Give back pulls at once whose process on this host has ended. False if one process asks and another tells.
+        Give back at once the pulls of processes on this host that have ended. False if one process asks and another
+        tells.
     durability : {"process", "power"}
-        What every acknowledged tell survives: the death of any process, or loss of power too.
+        What every acknowledged tell survives: the death of any process, or also a power failure.
     seed : int
-        Of randomised policies and of ``order="random"``.
+        Seed of randomised policies and of ``order="random"``.
     warm_start : mapping of names to rewards, sources of earlier runs, or None
-        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers go on after them. Sources
-        are what ``prior`` takes, and are read when an arm is made; see `read_history`.
+        Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue after them.
+        Sources are what ``prior`` takes, and are read when an arm is created; see `read_history`.
     prior : Prior, sources of earlier runs, or None
-        What is believed of the arms, which are then opened in that order. It is read once, when the allocation is made,
-        and kept in the store: later the sources may be gone or others, and are not looked at.
+        What is believed of the arms, which are then opened in that order. It is read once, when the allocation is
+        created, and kept in the store; later the sources are not needed.
     arm_settings : mapping of names to mappings, or None
-        What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have such.
+        What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have them.
     memory : path, "postgresql://..." or None
-        Folder or schema of what earlier runs taught, which is read like ``prior`` when the allocation is made, beside
-        it if both are given; `run` and a loop over the allocator add this run to it, otherwise `remember` does.
+        Folder or schema of what earlier runs taught. It is read like ``prior`` when the allocation is created,
+        together with it if both are given. `run` and a loop over the allocator add this run; otherwise `remember` does.
     on_tell : callable, sequence of callables, or None
         Called with a `Told` for each pull that counts, in this process, once it is in the store; see `Listeners`.
 

@@ -32,11 +32,11 @@ class Told(NamedTuple):
     """
 
     arm: str
-    n: int  #: the arm's how many-th pull it is
+    n: int  #: number of this pull of the arm, from 1
     reward: float  #: as it was told, a loss where direction="minimize"
     cost: float
-    told: int  #: pulls of all arms that count, with this one
-    spent: float  #: of the budget, with this one: pulls, cost or seconds
+    told: int  #: pulls of all arms that count, including this one
+    spent: float  #: of the budget, including this one: pulls, cost or seconds
     settings: Mapping[str, Any] = {}  #: what the arm is, where that is known
 
 

@@ -68,9 +68,9 @@ class RunningVariance:
 
 
 def batch_score(y: Any, y_pred: Any, variance: float | None) -> float:
-    """The share of right labels where ``variance`` is None, else 1 / (1 + mean square error / variance).
+    """The share of correct labels if ``variance`` is None, else 1 / (1 + mean squared error / variance).
 
-    So who predicts the mean of the targets gets 1/2, and nobody gets less than 0.
+    So predicting the mean of the targets scores 1/2, and no score is below 0.
 
     >>> batch_score(np.array([1, 1]), np.array([1, 0]), None), batch_score(np.array([1.0]), np.array([3.0]), 4.0)
     (0.5, 0.5)

@@ -192,8 +192,8 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
 class RisingRegressor(_Rising, ModelSelectionRegressor):
     """Choose among regressors that learn from a stream; each sample trains one of them.
 
-    As `RisingClassifier`, with a loss turned into a reward: an error that is usual for who predicts the mean of the
-    targets counts as 1/2, a perfect prediction as 1.
+    Like `RisingClassifier`, with a loss turned into a reward: a perfect prediction gives 1, and an error as large as
+    the average error of predicting the mean of the targets gives 1/2.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ class Arm(Protocol):
 
     An arm that learns may also have
 
-    - ``save(path)`` and ``load(path)``: a checkpoint is kept after each pull beside the store, and whoever makes the
-      next pull, here, on a cluster or in a later run, continues where the last counted pull left the learner;
+    - ``save(path)`` and ``load(path)``: a checkpoint is kept beside the store after each pull, and the next pull, here,
+      on a cluster or in a later run, continues where the last counted pull left the learner;
     - ``stop()``, called from another thread: end the pull at work soon, and when it is called again, at once;
     - ``restores_itself = True``, if it looks at ``pull.n`` and brings itself to that step;
     - ``direction``, "maximize" or "minimize": an allocator with the other one refuses the arm.
