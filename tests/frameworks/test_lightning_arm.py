@@ -108,6 +108,20 @@ def test_checkpoint_is_lightnings_own(tmp_path: Path) -> None:
     assert sorted(path.name for path in arm.work.iterdir()) == ["after-2.ckpt"]
 
 
+def test_a_loaded_arm_has_its_weights_before_its_next_pull(tmp_path: Path) -> None:
+    arm = make()
+    arm.pull(Pull(1, "a", 1))
+    arm.save(tmp_path / "saved")
+    loaded = make()
+    assert not torch.equal(next(loaded.module.parameters()), next(arm.module.parameters()))
+    loaded.load(tmp_path / "saved")
+    for mine, expected in zip(loaded.module.parameters(), arm.module.parameters(), strict=True):
+        assert torch.equal(mine, expected)
+    (tmp_path / "saved" / "checkpoint").unlink()
+    with pytest.raises(RisingBanditsError, match="does not exist"):
+        make().load(tmp_path / "saved")
+
+
 def test_schedules() -> None:
     with pytest.warns(UserWarning, match=r"^CosineAnnealingLR\(T_max=10\) is bound to a planned length"):
         make(schedule="cosine").pull(Pull(1, "a", 1))

@@ -22,8 +22,8 @@ _FORMAT = 1
 class FolderArm(TrainingArm):
     """An arm that trains from the framework's last checkpoint, whether that was written here or elsewhere.
 
-    A checkpoint of the arm is a folder: ``arm.pt`` with the random states and, before the first pull, the model as it
-    begins; ``checkpoint``, what the framework wrote, which any program of the framework can load.
+    A checkpoint of the arm is a folder: ``arm.pt`` with the random states and the weights; after the first pull also
+    ``checkpoint``, what the framework wrote, which any program of the framework can load.
     """
 
     def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
@@ -51,8 +51,9 @@ class FolderArm(TrainingArm):
         with whole(Path(path)) as temporary:
             temporary.mkdir()
             state: dict[str, Any] = {"format": _FORMAT, "pulls": self.pulls, "random": self._randomness.states}
-            start = {} if self.last is not None else {"model": self._module.state_dict()}
-            torch.save({**plain(state, "state"), **start}, temporary / "arm.pt")
+            # The framework's checkpoint has the weights, too, but is read only when training goes on: an arm that is
+            # loaded to be used, not trained further, needs them at once.
+            torch.save({**plain(state, "state"), "model": self._module.state_dict()}, temporary / "arm.pt")
             if self.last is not None:
                 _copy(self.last, temporary / "checkpoint")
 
@@ -64,13 +65,14 @@ class FolderArm(TrainingArm):
             state = torch.load(Path(path) / "arm.pt", map_location="cpu", weights_only=True)
             if state["format"] != _FORMAT:
                 raise ValueError(f"format {state['format']}")
-            if "model" in state:
-                self._module.load_state_dict(state["model"])
-                last = None
-            else:
+            last = None
+            if (Path(path) / "checkpoint").exists():
                 last = self.work / f"loaded-{state['pulls']}"
                 remove(last)
                 _copy(Path(path) / "checkpoint", last)
+            elif state["pulls"]:
+                raise FileNotFoundError("no checkpoint in it")
+            self._module.load_state_dict(state["model"])
         except Exception as error:  # whatever PyTorch makes of a file that is none of its own
             raise not_a_checkpoint(path, type(self).__name__, error) from None
         if self.last is not None and self.last != last:
