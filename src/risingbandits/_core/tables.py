@@ -82,7 +82,7 @@ class TextTable(NamedTuple):
             right = column in self.numeric
             table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
         for row in self.rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(printable(cell)) for cell in row))
         return table
 
     def plain(self, width: int | None = None) -> str:
@@ -159,8 +159,17 @@ class _Fitted:
         from rich.text import Text
 
         if self._table.title:  # on its own, for a title of the table would be folded to the width of the columns
-            yield Text(self._table.title, style="bold")
+            yield Text(printable(self._table.title), style="bold")
         yield self._table.within(options.max_width - _FRAME, _RICH_GAP).rich_table()
+
+
+def printable(text: str) -> str:
+    """A text in which nothing but line ends steers a terminal: reasons may quote what a command printed.
+
+    >>> printable("a is retired: \\x1b[31mred\\nb is not")
+    'a is retired:  [31mred\\nb is not'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
 def _folded(text: str, width: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from risingbandits._core.tables import printable
 from risingbandits.cli.shared_options import show
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Output:
     def say(self, sentence: str, **facts: Any) -> None:
         """A sentence, and what it says as parts of the document."""
         if not self.as_json:
-            typer.echo(sentence)
+            typer.echo(printable(sentence))
         self.add(**facts)
 
     def add(self, **facts: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.tables import printable
 from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
 
@@ -161,8 +162,8 @@ def _line(event: Event) -> str:
         number, of_reward, of_cost = f"  slot {event.n + 1}", "believed", "confirmed"
     reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
-    # Reasons may quote what a command printed: nothing in them may steer a terminal or break the line.
+    # Reasons may quote what a command printed, and must not break the line.
     said = extension.said(event) if event.kind == "extend" else event.text
-    reason = "".join(letter if letter.isprintable() else " " for letter in said)
+    reason = printable(said).replace("\n", " ")
     text = f"  {reason}" if reason else ""
     return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text if event.arm else reason}"
