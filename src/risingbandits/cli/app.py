@@ -247,13 +247,17 @@ def problems(as_json: Json = False) -> None:
         output.table(problems_table())
 
 
+# What Typer raises for a command that was typed wrongly: typer.TyperException from 0.28 on, Click's before.
+_UsageError: Any = typer.BadParameter.__mro__[typer.BadParameter.__mro__.index(Exception) - 1]
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (by default the process's own) and return its exit code."""
     try:
         with _warnings_as_sentences():
             code = app(args=arguments, prog_name="risingbandits", standalone_mode=False)
-    except (RisingBanditsError, typer.TyperException) as error:
-        sentence = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    except (RisingBanditsError, _UsageError) as error:
+        sentence = error.format_message() if isinstance(error, _UsageError) else str(error)
         return _fail(sentence)
     except OSError as error:
         return _fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")

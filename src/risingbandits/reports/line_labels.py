@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
@@ -18,6 +20,13 @@ _THIN = {"arrowstyle": "-", "linewidth": 0.5, "relpos": (0.0, 0.5), "shrinkA": 1
 _NEAR, _FAR = 0.6, 2.2  # heights of letters between the axes and names, without and with thin lines between them
 
 
+def whole_figure(ax: Axes) -> Figure:
+    """The figure that axes are in, also where they are in a part of it (Matplotlib has a call for it from 3.10 on)."""
+    part = ax.figure
+    assert part is not None, "axes without a figure"
+    return cast("Figure", part.figure)
+
+
 def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
     """Write the label of each line right of its end, in its colour.
 
@@ -27,8 +36,7 @@ def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
     lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
     if not lines:
         return
-    figure = ax.get_figure(root=True)
-    assert figure is not None, "axes without a figure"
+    figure = whole_figure(ax)
     size = FontProperties(size=_font_size(ax)).get_size_in_points()
     # The names narrow the axes, which moves nothing but their width: heights are those of the figure before.
     figure.draw_without_rendering()

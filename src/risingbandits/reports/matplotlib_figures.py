@@ -24,7 +24,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits._core.files import write_whole
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
-from risingbandits.reports.line_labels import label_lines
+from risingbandits.reports.line_labels import label_lines, whole_figure
 from risingbandits.reports.style import logarithmic, look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 from risingbandits.theory.complexity import horizon_of
@@ -246,8 +246,7 @@ def place_legend(ax: Axes, lines: Sequence[Line2D], legend: str) -> None:
     elif legend == "right":
         ax.legend(handles=lines, loc="upper left", bbox_to_anchor=(1.03, 1.0), handlelength=2.4)
     elif legend == "below":
-        figure = ax.get_figure(root=True)
-        assert figure is not None, "axes without a figure"
+        figure = whole_figure(ax)
         names = [str(line.get_label()) for line in lines]
         place: dict[str, Any] = {"ncols": _legend_columns(names, figure.get_figwidth()), "handlelength": 2.4}
         if figure.get_layout_engine() is None:  # nothing makes room: below the label of the axis
@@ -296,9 +295,7 @@ def save_figure(figure: Figure | Axes, folder: str | Path, stem: str) -> list[Pa
 def save_figure_as(figure: Figure | Axes, path: str | Path) -> Path:
     """Write one file as `save_figure` does, in the format of its ending: .pdf, .png or .svg."""
     if isinstance(figure, Axes):
-        whole = figure.get_figure(root=True)
-        assert whole is not None, "axes without a figure"
-        figure = whole
+        figure = whole_figure(figure)
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _FORMATS:
