@@ -6,12 +6,13 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 FRAMEWORKS := .venv-frameworks
+CELLS ?=
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
 # import-linter says nothing while all layers hold
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
 CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
-.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations bench docs clean
+.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-matrix bench docs release clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -41,6 +42,9 @@ test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in pl
 test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes that are made on purpose
 	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
 
+test-matrix:  ## some tests under Python 3.11 to 3.13, with the lowest versions and without extras; CELLS="lowest core"
+	@$(PYTHON) tools/matrix.py $(CELLS)
+
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
 
@@ -49,8 +53,11 @@ docs: $(VENV)/.installed-dev  ## write the generated parts of docs/ and build th
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs site
 	@echo "Documentation: site/index.html"
 
+release:  ## build dist/, check it, and try the wheel in an empty environment; says how to tag
+	@$(PYTHON) tools/release.py
+
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) $(FRAMEWORKS) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
+	@rm -rf $(VENV) $(FRAMEWORKS) .venv-matrix .venv-release .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python $(FRAMEWORKS)/bin/python:
