@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     unwanted = shutil.ignore_patterns("gallery", "policy", "__pycache__")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=unwanted)
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / "examples", folder / "examples")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", "built"]

@@ -15,6 +15,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
 ]
 

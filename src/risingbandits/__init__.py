@@ -20,6 +20,8 @@ and an `Allocator` decides for real, one pull at a time:
 Everything else has a room of its own, loaded when it is first used: ``rb.policies``, ``rb.problems`` (curves, noise),
 ``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``,
 ``rb.arena``.
+
+Stability: stable; experimental is `advise`.
 """
 
 import importlib

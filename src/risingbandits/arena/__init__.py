@@ -1,6 +1,8 @@
 """The arena: every policy over real learning curves, what is made of them, and simulated problems, judged alike.
 
 `Contest` plays, `risingbandits arena` is the command, docs/arena.md says how to read the tables.
+
+Stability: experimental.
 """
 
 from risingbandits.arena.contest import Contest

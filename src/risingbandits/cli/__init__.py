@@ -1,6 +1,8 @@
 """The command ``risingbandits``: one module for each group of commands.
 
 Here is only what hears Ctrl-C from the first moment on; the commands, whose libraries take seconds to load, come later.
+
+Stability: internal; its commands are on the page "What stays stable".
 """
 
 from __future__ import annotations

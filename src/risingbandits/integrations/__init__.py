@@ -1,6 +1,8 @@
 """Learners of other libraries as arms, and policies inside other libraries.
 
 Each library is loaded when one of its names is first used; see docs/adapters.md.
+
+Stability: experimental, as what they follow changes with other libraries.
 """
 
 from __future__ import annotations

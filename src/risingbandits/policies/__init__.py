@@ -2,6 +2,8 @@
 
 Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, ``ask(available)`` names the next arm,
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.
+
+Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
 """
 
 # Before the policies, so that a policy file has the same imports inside this package as outside of it.

@@ -6,6 +6,8 @@ answers what the best arm is and whether all arms rise, and turns itself into th
 reads (`Environment`). `get_problem` has the named problems of the literature; `random_problem`,
 `power_law_problem`, `exponential_problem` and `graph_problem` draw new ones. A `TriggerGraph` says whose pulls make
 whom rise, where that is more than their own and less than everybody's.
+
+Stability: stable; experimental are `Environment` and `TriggerGraph`.
 """
 
 from risingbandits.problems._kernels import Environment

@@ -1,4 +1,7 @@
-"""Training runs that other programs recorded: read from their logs, and made into learning curves."""
+"""Training runs that other programs recorded: read from their logs, and made into learning curves.
+
+Stability: experimental.
+"""
 
 from risingbandits.recorded.curves import Curves, curves_of
 from risingbandits.recorded.reading import read_runs

@@ -1,4 +1,7 @@
-"""Simulation: policies against problems, many runs, fast and reproducible."""
+"""Simulation: policies against problems, many runs, fast and reproducible.
+
+Stability: stable; experimental is `Comparison`.
+"""
 
 from risingbandits.simulation.comparison import Comparison
 from risingbandits.simulation.result import Result

@@ -1,4 +1,7 @@
-"""The contracts of policies, stores and arms as calls, for those of this package and for yours."""
+"""The contracts of policies, stores and arms as calls, for those of this package and for yours.
+
+Stability: stable.
+"""
 
 from risingbandits.testing.arms import check_arm
 from risingbandits.testing.lost_arms import check_failing_arm, check_killed_arm

@@ -3,6 +3,8 @@
 Numbers of theorems and lemmas are those of "Rising Rested Bandits: Lower Bounds and Efficient Algorithms" where the
 docstrings name them; slips of the paper are corrected, and each correction is told where it is made and in the
 documentation. What is about CommitUCB (``commit_...``) has the numbers of the page "What is proved".
+
+Stability: experimental.
 """
 
 from risingbandits.theory.commit_bound import best_z, commit_bound, commit_bound_risk
