@@ -30,6 +30,7 @@ from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull
 
 _GRACE = 5.0  # seconds that what was killed may take to end
+_POLL = 0.2  # seconds between looks at a command, on systems that cannot say when it ends
 log = logging.getLogger("risingbandits")
 
 
@@ -208,9 +209,19 @@ class Command:
 
 
 def _note_end(pid: int, done: threading.Event) -> None:
-    with suppress(ChildProcessError):
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    if hasattr(os, "waitid"):
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    else:  # macOS before Python 3.13
+        while not _has_ended(pid):
+            time.sleep(_POLL)
     done.set()
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a child has ended, reaped or not, where a system cannot wait for it without reaping it."""
+    said = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return not said.stdout.strip() or said.stdout.strip().startswith("Z")
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
