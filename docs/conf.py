@@ -10,6 +10,8 @@ from risingbandits import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from tutorial_limits import watch
+
 project = "risingbandits"
 author = copyright = "the risingbandits developers"
 release = version = __version__
@@ -59,7 +61,9 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 1e9,  # pages hold no durations
     "write_computation_times": False,
-    "abort_on_example_error": True,
+    "abort_on_example_error": False,  # as warnings are errors the build fails anyway, after all have been tried
+    "reset_modules": ("matplotlib", watch),  # with a time limit for each
+    "reset_modules_order": "both",
     "remove_config_comments": True,
     "reference_url": {},
     "notebook_extensions": set(),
