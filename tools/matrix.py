@@ -26,24 +26,27 @@ from environments import ROOT, CommandFailed, Environment, find_interpreter
 _FOLDER = ROOT / ".venv-matrix"
 _TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 _EXTRAS = "pandas,sklearn,river,optuna,postgres,processes,report"
-_POLICIES = ("auto", "commit-ucb", "red-ucb", "kl-ucb", "exp3", "successive-halving")
+_POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ts")
 _TESTS = (
     "README.md",
-    "docs/start.md",
     "src/risingbandits/__init__.py",
     "src/risingbandits/policies/base.py",
-    "src/risingbandits/policies/saving.py",
-    "src/risingbandits/simulation",
+    "src/risingbandits/simulation/run.py",
+    "src/risingbandits/simulation/result.py",
     "src/risingbandits/allocation/allocator.py",
-    "src/risingbandits/problems",
-    "tests/core",
+    "tests/core/test_errors.py",
+    "tests/core/test_jit.py",
     "tests/problems",
     "tests/simulation/test_simulate.py",
     "tests/allocation/test_allocator.py",
     "tests/allocation/test_store.py",
     "tests/allocation/test_command.py",
     "tests/cli/test_cli.py",
-    "tests/golden",
+    "tests/golden/test_golden_decisions.py::test_ask_and_tell",
+    "tests/golden/test_golden_policy_files.py",
+    "tests/golden/test_golden_stores.py",
+    "tests/golden/test_golden_checkpoints.py::test_run_goes_on_with_its_checkpoints",
+    "tests/golden/test_golden_checkpoints.py::test_commands_go_on_with_their_checkpoints",
     *(
         f"tests/policies/test_contract.py::test_every_registered_policy_keeps_the_contract[{name}]"
         for name in _POLICIES
