@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ def whole_figure(ax: Axes) -> Figure:
     """The figure that axes are in, also where they are in a part of it (Matplotlib has a call for it from 3.10 on)."""
     part = ax.figure
     assert part is not None, "axes without a figure"
-    return cast("Figure", part.figure)
+    return part.figure
 
 
 def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
