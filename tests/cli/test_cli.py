@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import risingbandits
 from programs import PATIENCE, program, until
 from risingbandits import Result, policy_names
 from risingbandits.cli import run
-from risingbandits.cli.app import app
+from risingbandits.cli.app import _warnings_as_sentences, app
 
 COMMANDS = (
     *("demo", "simulate", "policies", "problems", "check", "replay", "run", "log", "show", "export", "report", "watch"),
@@ -252,6 +253,16 @@ def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     figures = [line.split("(")[1].rstrip(")") for line in page.splitlines() if line.startswith("![")]
     assert len(figures) == 6
     assert all((tmp_path / "demo" / figure).is_file() for figure in figures)
+
+
+def test_only_warnings_for_users_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    class ForLibraries(UserWarning, DeprecationWarning):
+        """As pyparsing has them."""
+
+    with _warnings_as_sentences():
+        warnings.warn("for somebody else", ForLibraries, stacklevel=1)
+        warnings.warn("for the user", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "risingbandits: for the user\n"
 
 
 def test_process_exit_codes_and_streams(tmp_path: Path) -> None:

@@ -271,7 +271,8 @@ def _warnings_as_sentences() -> Iterator[None]:
     """Inside, what the package warns of is one line on standard error, without a place in the source."""
 
     def show(message: Warning | str, *place: Any, **more: Any) -> None:
-        print(f"risingbandits: {message}", file=sys.stderr)
+        if not isinstance(message, DeprecationWarning):  # for libraries; pyparsing's are UserWarnings as well
+            print(f"risingbandits: {message}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
