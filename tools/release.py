@@ -117,7 +117,7 @@ def try_wheel(wheel: Path) -> list[str]:
         where = stranger.run(["python", "-c", "import risingbandits; print(risingbandits.__file__)"], folder).strip()
         if not where.startswith(str(stranger.folder)):
             raise Unfit(f"the wheel's package must be the one that is imported, got {where}.")
-        tried = stranger.run(["python", "-c", _SESSIONS, readme], folder).strip()
+        tried = stranger.run(["python", "-c", _SESSIONS, readme], folder).splitlines()[-1]
         lines.append(f"as shown: {tried} lines of Python")
         write_inputs(folder)
         worked = 0
