@@ -28,6 +28,7 @@ from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
 from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
 from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
+from risingbandits.policies.classic.raw_ucb import RAWUCB
 from risingbandits.policies.classic.ser4 import Ser4
 from risingbandits.policies.classic.tsallis_inf import TsallisINF
 from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
@@ -38,22 +39,30 @@ from risingbandits.policies.commit.open_by_value import OpenByValue
 from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
+from risingbandits.policies.rising.cure_ucb import CureUCB
 from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
+from risingbandits.policies.rising.linear_ae import LinearAE
+from risingbandits.policies.rising.linear_ee import LinearEE
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
+from risingbandits.policies.rising.rc_be import RCBE
 from risingbandits.policies.rising.red_ucb import REdUCB
+from risingbandits.policies.rising.ti_ucb import TIUCB
 
 __all__ = [
     "ASHA",
     "DUCB",
     "ETTS",
     "KLUCB",
+    "RAWUCB",
+    "RCBE",
     "RSR",
     "RUCBE",
     "SWKLUCB",
     "SWTS",
     "SWUCB",
+    "TIUCB",
     "UCB1",
     "Auto",
     "BetaThompson",
@@ -61,6 +70,7 @@ __all__ = [
     "CommitEnsemble",
     "CommitUCB",
     "Constant",
+    "CureUCB",
     "EpsilonGreedy",
     "Exp3",
     "Exp3S",
@@ -73,6 +83,8 @@ __all__ = [
     "Hyperband",
     "ImprovingElimination",
     "Kernels",
+    "LinearAE",
+    "LinearEE",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",

@@ -1,0 +1,296 @@
+"""The kin of R-ed-UCB: equal to their definitions where their rules fire, sane with masks and odd settings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference_rising_kin as slow
+from reference_index import Reference
+from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate
+from risingbandits._core.jit import interpreted
+from risingbandits.policies import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, LinearEE
+from risingbandits.policies._kernels import least_squares
+from risingbandits.policies.rising import cure_ucb, rc_be
+from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Tabulated
+from risingbandits.problems._kernels import draw_reward, mean_at
+from risingbandits.simulation.engine import Runner
+from risingbandits.testing import check_policy
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the rewards")  # made up as they are
+
+HORIZON = 1_000
+PAIRS: list[tuple[Policy, type[Reference]]] = [
+    (CureUCB(sigma=0.1), slow.CureUCB),
+    (CureUCB(sigma=0.02, eps=0.4, alpha=2.5, bonus_scale=0.1), slow.CureUCB),
+    (CureUCB(sigma=0.02, bonus_scale=0.05, ceiling=1.0), slow.CureUCB),
+    (CureUCB(sigma=0.0), slow.CureUCB),
+    (TIUCB(sigma=0.1), slow.TIUCB),
+    (TIUCB(omega=20, gamma=0.3, c=0.05), slow.TIUCB),
+    (LinearEE(sigma=0.1), slow.LinearEE),
+    (LinearEE(m=30), slow.LinearEE),
+    (LinearAE(sigma=0.1), slow.LinearAE),
+    (LinearAE(sigma=0.001, delta=0.5), slow.LinearAE),
+    (RCBE(sigma=0.1), slow.RCBE),
+    (RCBE(sigma=0.0, alpha=2.0), slow.RCBE),
+    (RAWUCB(sigma=0.1), slow.RAWUCB),
+    (RAWUCB(sigma=0.05, alpha=0.5, m=1.0), slow.RAWUCB),
+    (RAWUCB(sigma=0.1, m=1.3), slow.RAWUCB),
+]
+OPTIONS = [
+    CureUCB(ties="random"),
+    CureUCB(sigma="estimate", ceiling=0.5),
+    CureUCB(sigma="smooth", bonus_scale=0.1),
+    CureUCB(sigma=0.0, ceiling=1.0),
+    TIUCB(omega=4, gamma=0.0),
+    TIUCB(omega=7, ties="random"),
+    LinearEE(m=2),
+    LinearAE(sigma=0.0),
+    RCBE(alpha=0.5),
+    RAWUCB(m=1.0),
+]
+LINES = RisingBandit(  # the third overtakes after 200 pulls and earns most
+    [ConstantCurve(0.2), LinearCapped(0.0001, 0.4), LinearCapped(0.001, 1.0)], Gaussian(0.03), HORIZON
+)
+KINKS = RisingBandit([LinearCapped(0.004, 0.6), LinearCapped(0.01, 0.9)], Gaussian(0.02), HORIZON)
+FALLING = RisingBandit(
+    [ConstantCurve(0.4), Tabulated(np.maximum(0.0, 1.0 - 0.002 * np.arange(HORIZON))), ConstantCurve(0.3)],
+    Gaussian(0.1),
+    HORIZON,
+)
+RESTLESS = RisingBandit(get_problem("random-3").curves, Gaussian(0.1), HORIZON, restless=True)
+PROBLEMS = {"15": get_problem("paper-15arms"), "2": get_problem("paper-2arms"), "lines": LINES, "kinks": KINKS,
+            "falling": FALLING, "restless": RESTLESS}  # fmt: skip
+
+
+def reference_of(policy: Policy, slow_class: type[Reference], n_arms: int) -> Any:
+    """The reference with the settings of the policy."""
+    made: Any = slow_class(n_arms, HORIZON)
+    given_values = {name: value for name, value in policy.get_params().items() if value is not None}
+    for name in given_values:
+        if name != "ties":
+            assert hasattr(made, name)
+            setattr(made, name, given_values[name])
+    if isinstance(made, slow.RCBE):  # the first window depends on the settings
+        made.window = 0
+        made.open_window()
+    return made
+
+
+def play_both(policy: Policy, slow_class: type[Reference], problem: RisingBandit, seed: int) -> Any:
+    """Ask both in every round of one run; return the reference."""
+    mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
+    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
+    noise = np.random.default_rng(noise_seed)
+    environment = problem.environment(HORIZON)
+    other = reference_of(policy, slow_class, problem.n_arms)
+    running = policy.clone().reset(problem.n_arms, HORIZON, policy_seed)
+    for t in range(1, HORIZON + 1):
+        arm = running.ask()
+        assert arm == other.ask(None), f"round {t}: arm {arm}"
+        mean = mean_of(environment, arm, t if environment.restless else int(running.pulls[arm]) + 1)
+        reward = draw(environment, mean, noise)
+        running.tell(arm, reward)
+        other.tell(arm, reward, None)
+    compiled_run = Runner(policy, problem, HORIZON, np.array([HORIZON])).play(np.random.SeedSequence(seed))
+    assert compiled_run.pulls.tolist() == running.pulls.tolist()
+    other.running = running
+    return other
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(("policy", "slow_class"), PAIRS, ids=[repr(pair[0]) for pair in PAIRS])
+def test_decisions_equal_the_reference(policy: Policy, slow_class: type[Reference], name: str) -> None:
+    play_both(policy, slow_class, PROBLEMS[name], seed=1)
+
+
+@pytest.mark.parametrize("policy", OPTIONS, ids=repr)
+def test_contract(policy: Policy) -> None:
+    check_policy(policy)
+
+
+# -- the rules fire ---------------------------------------------------------------------------------------------------
+
+
+def test_cure_ucb_waits_for_a_late_bloomer_where_there_is_time_for_it() -> None:
+    """One arm gives 0.5, the other n / 400: over 500 rounds the first earns more, over 2,000 the second."""
+    problem = RisingBandit([ConstantCurve(0.5), LinearCapped(0.0025, 1.0)], NoNoise(), 2_000)
+    policy = CureUCB(sigma=0.0, ceiling=1.0)
+    for horizon, best in ((300, 0), (2_000, 1)):
+        pulls = Runner(policy, problem, horizon, np.array([horizon])).play(np.random.SeedSequence(1)).pulls
+        assert pulls[best] == horizon - 2
+
+
+@given(st.floats(-2, 2), st.floats(-0.5, 0.5) | st.just(0.0), st.integers(1, 60), st.floats(-1, 2))
+def test_the_cut_mean_is_that_of_its_terms(now: float, rise: float, left: int, ceiling: float) -> None:
+    terms = [min(ceiling, now + s * rise) for s in range(1, left + 1)]
+    mean = interpreted(cure_ucb._mean_below)(now, rise, float(left), ceiling)
+    assert mean == pytest.approx(math.fsum(terms) / left, abs=1e-12 * (1 + abs(rise) * left))
+
+
+def test_cure_ucb_is_cut_at_its_ceiling_in_the_runs_above() -> None:
+    cut, uncut = CureUCB(sigma=0.02, bonus_scale=0.05, ceiling=1.0), CureUCB(sigma=0.02, bonus_scale=0.05)
+    runs = [simulate(policy, "paper-15arms", horizon=HORIZON, runs=1, seed=1) for policy in (cut, uncut)]
+    pulls = [next(iter(run.pulls.values())).tolist() for run in runs]
+    assert pulls[0] != pulls[1]
+
+
+def test_ti_ucb_finds_the_kinks() -> None:
+    played = play_both(TIUCB(omega=40, sigma=0.02), slow.TIUCB, KINKS, seed=2)
+    found = played.running.explain()["changes"]
+    assert found.sum() == played.changes >= 1
+    assert played.running.recommend() == 1
+    assert abs(played.running.explain()["trend"][1]) < 0.001, "its line is that of the flat part"
+    straight = RisingBandit([LinearCapped(0.0005, 1.0), ConstantCurve(0.3)], Gaussian(0.02), HORIZON)
+    assert play_both(TIUCB(omega=40, sigma=0.02), slow.TIUCB, straight, seed=2).changes == 0
+
+
+def test_ti_ucb_does_not_drift() -> None:
+    policy = TIUCB(omega=10, gamma=1e9, c=1.0).reset(2)
+    rewards = np.random.default_rng(3).normal(size=3_003) * 1e3
+    for reward in rewards:
+        policy.tell(0, float(reward))
+    old, new = rewards[-10:-5], rewards[-5:]
+    weights = np.arange(1, 6)
+    assert policy._state.halves[0] == pytest.approx([old.sum(), weights @ old, new.sum(), weights @ new], abs=1e-8)
+
+
+def test_linear_policies_find_the_steep_arm() -> None:
+    """The steep arm leads from its pull 200 on; both commit to it, elimination having dropped the others."""
+    explored = play_both(LinearEE(sigma=0.03), slow.LinearEE, LINES, seed=3)
+    assert explored.chosen == explored.running.recommend() == 2
+    assert explored.running.pulls[0] == explored.running._state.m
+    dropped = play_both(LinearAE(sigma=0.03), slow.LinearAE, LINES, seed=3)
+    assert dropped.active == [2]
+    assert dropped.running.explain()["active"].tolist() == [0.0, 0.0, 1.0]
+    assert dropped.running.pulls[2] > 500
+
+
+def test_linear_bounds_hold_as_often_as_they_say() -> None:
+    """20,000 lines with Gaussian noise: of the two-sided bounds at delta / (4 K n^2) each no more may fail."""
+    n, rest, sigma, runs = 20, 500, 0.3, 20_000
+    rng = np.random.default_rng(5)
+    numbers = np.arange(1.0, n + 1)
+    rewards = 0.2 + 0.001 * numbers + sigma * rng.standard_normal((runs, n))
+    middle = n + (rest + 1) / 2
+    value_at, variance_at = interpreted(least_squares.value_at), interpreted(least_squares.variance_at)
+    values = np.array([value_at(float(n), own.sum(), float(own @ numbers), middle) for own in rewards])
+    errors = (values - (0.2 + 0.001 * middle)) / (sigma * math.sqrt(variance_at(float(n), middle)))
+    assert errors.std() == pytest.approx(1.0, abs=0.02)
+    assert np.mean(np.abs(errors) > math.sqrt(2 * math.log(2 / 0.05))) < 0.05
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=50), st.floats(-100, 100))
+def test_least_squares_is_the_line_of_numpy(rewards: list[float], x: float) -> None:
+    slope, start = slow.line_of(np.array(rewards))
+    sums = float(len(rewards)), math.fsum(rewards), math.fsum(k * r for k, r in enumerate(rewards, start=1))
+    assert interpreted(least_squares.slope)(*sums) == pytest.approx(slope, abs=1e-9)
+    assert interpreted(least_squares.value_at)(*sums, x) == pytest.approx(slope * x + start, abs=1e-7)
+
+
+def test_rc_be_drops_arms_and_takes_them_back() -> None:
+    problem = RisingBandit([ConstantCurve(level) for level in (0.1, 0.5, 0.9)], Gaussian(0.1), HORIZON)
+    played = play_both(RCBE(sigma=0.1), slow.RCBE, problem, seed=1)
+    assert played.drops >= 5
+    assert played.window >= 8
+    assert played.running.pulls.tolist() == sorted(played.running.pulls.tolist())
+
+
+def test_windows_of_rc_be_are_exact() -> None:
+    """ceil(w^(8/3)) is the smallest whole number whose cube is w^8 at least."""
+    length = interpreted(rc_be.window_length)
+    for w in range(1, 2_000):
+        found = length(w, 8 / 3)
+        assert (found - 1) ** 3 < w**8 <= found**3
+    assert length(1_000_000, 1.0) == 1_000_000
+
+
+def test_raw_ucb_leaves_an_arm_that_falls_and_shorter_windows_decide() -> None:
+    played = play_both(RAWUCB(sigma=0.1, m=1.0), slow.RAWUCB, FALLING, seed=1)
+    pulls = played.running.pulls
+    assert 300 < pulls[1] < 450, "it crosses 0.4 after 300 pulls"
+    assert played.running.explain()["window"][1] < 0.8 * pulls[1]
+    regret = {
+        name: simulate(get_policy(name), FALLING, runs=5, seed=1).final_regret[name].mean()
+        for name in ("raw-ucb", "gaussian-ucb")
+    }
+    assert regret["raw-ucb"] < 0.6 * regret["gaussian-ucb"]
+
+
+# -- masks, settings, reasons -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [*(pair[0] for pair in PAIRS), *OPTIONS], ids=repr)
+def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
+    policy = policy.clone().reset(3, 300, seed=1)
+    without = np.array([True, False, True])
+    for _ in range(150):
+        arm = policy.ask(without)
+        assert arm != 1
+        policy.tell(arm, 0.3)
+    for _ in range(150):
+        policy.tell(policy.ask(), 0.3)
+    assert policy.pulls[1] > 0
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        CureUCB(eps=0.5),
+        CureUCB(sigma=-1.0),
+        CureUCB(sigma="guess"),
+        CureUCB(alpha=2.0),
+        CureUCB(bonus_scale=-0.1),
+        CureUCB(ceiling=math.inf),
+        CureUCB(ties="best"),
+        TIUCB(omega=3),
+        TIUCB(gamma=-1.0),
+        TIUCB(c=math.nan),
+        TIUCB(sigma="estimate"),  # type: ignore[arg-type]
+        LinearEE(m=1),
+        LinearEE(sigma=-0.1),
+        LinearAE(delta=0.0),
+        LinearAE(sigma=math.inf),
+        RCBE(alpha=0.0),
+        RCBE(sigma=-1.0),
+        RAWUCB(alpha=0.0),
+        RAWUCB(m=0.9),
+        RAWUCB(sigma=True),
+    ],
+    ids=repr,
+)
+def test_settings_that_are_refused(policy: Policy) -> None:
+    with pytest.raises(RisingBanditsError, match="got"):
+        policy.reset(2, 100)
+
+
+def test_what_a_simulation_knows_is_taken_over() -> None:
+    problem = get_problem("paper-2arms")
+    for name in ("cure-ucb", "ti-ucb", "linear-ee", "linear-ae", "rc-be", "raw-ucb"):
+        assert get_policy(name).for_problem(problem, 100).get_params()["sigma"] == problem.sigma == 0.1
+        needed = name in ("cure-ucb", "linear-ee", "linear-ae")
+        assert get_policy(name).requires_horizon() is needed
+
+
+def test_reasons() -> None:
+    policy = LinearEE(m=2).reset(2, 100)
+    assert policy.explain().why == "exploring: pull 1 of 2 of each arm"
+    for arm, reward in ((0, 0.5), (1, 0.0), (0, 0.5), (1, 0.1)):
+        policy.tell(arm, reward)
+    assert policy.explain().why == "best line of exploring, 4.95 on average from there to the end"
+    assert policy.explain().why_kept == "best line, 4.95 on average to the end"
+    windows = RCBE(sigma=0.1).reset(2)
+    for _ in range(10):
+        windows.tell(windows.ask(), 0.5)
+    assert windows.explain().why == "its turn among the 2 arms in the race, window 3"
+    lines = TIUCB(omega=4, gamma=0.1, c=0.0).reset(2)
+    for reward in (0.0, 0.1, 0.5, 0.5):
+        lines.tell(0, reward)
+    lines.tell(1, 0.1)
+    lines.tell(1, 0.1)
+    assert lines.explain().why == "best index 0.5, by the 2 rewards since its last change"
