@@ -83,7 +83,7 @@ def reference_of(policy: Policy, slow_class: type[Reference], n_arms: int) -> An
 
 
 def play_both(policy: Policy, slow_class: type[Reference], problem: RisingBandit, seed: int) -> Any:
-    """Ask both in every round of one run; return the reference."""
+    """Ask both in every round of one run and compare their indexes now and then; return the reference."""
     mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
     noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
     noise = np.random.default_rng(noise_seed)
@@ -93,6 +93,8 @@ def play_both(policy: Policy, slow_class: type[Reference], problem: RisingBandit
     for t in range(1, HORIZON + 1):
         arm = running.ask()
         assert arm == other.ask(None), f"round {t}: arm {arm}"
+        if t % 25 == 0 and isinstance(other, slow.CureUCB | slow.TIUCB | slow.RAWUCB):
+            np.testing.assert_allclose(running.explain()["value"], other.index(), rtol=1e-9)
         mean = mean_of(environment, arm, t if environment.restless else int(running.pulls[arm]) + 1)
         reward = draw(environment, mean, noise)
         running.tell(arm, reward)
@@ -220,6 +222,18 @@ def test_raw_ucb_leaves_an_arm_that_falls_and_shorter_windows_decide() -> None:
         for name in ("raw-ucb", "gaussian-ucb")
     }
     assert regret["raw-ucb"] < 0.6 * regret["gaussian-ucb"]
+
+
+def test_raw_ucb_with_rewards_that_were_not_asked_for() -> None:
+    """Several rewards between two questions: no bound of an older window may pass over an arm."""
+    rng = np.random.default_rng(7)
+    policy, other = RAWUCB(sigma=0.1).reset(4), slow.RAWUCB(4, 2_000)
+    for _ in range(500):
+        assert policy.ask() == other.ask(None)
+        for arm in rng.integers(4, size=3):
+            reward = float(0.5 + 0.3 * rng.standard_normal())
+            policy.tell(int(arm), reward)
+            other.tell(int(arm), reward, None)
 
 
 # -- masks, settings, reasons -----------------------------------------------------------------------------------------
