@@ -15,7 +15,7 @@ from reference_index import Reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, LinearEE
-from risingbandits.policies._kernels import least_squares
+from risingbandits.policies._kernels import least_squares, noise_estimate
 from risingbandits.policies.rising import cure_ucb, rc_be
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Tabulated
 from risingbandits.problems._kernels import draw_reward, mean_at
@@ -32,7 +32,7 @@ PAIRS: list[tuple[Policy, type[Reference]]] = [
     (CureUCB(sigma=0.0), slow.CureUCB),
     (TIUCB(sigma=0.1), slow.TIUCB),
     (TIUCB(omega=20, gamma=0.3, c=0.05), slow.TIUCB),
-    (LinearEE(sigma=0.1), slow.LinearEE),
+    (LinearEE(), slow.LinearEE),
     (LinearEE(m=30), slow.LinearEE),
     (LinearAE(sigma=0.1), slow.LinearAE),
     (LinearAE(sigma=0.001, delta=0.5), slow.LinearAE),
@@ -164,7 +164,7 @@ def test_ti_ucb_does_not_drift() -> None:
 
 def test_linear_policies_find_the_steep_arm() -> None:
     """The steep arm leads from its pull 200 on; both commit to it, elimination having dropped the others."""
-    explored = play_both(LinearEE(sigma=0.03), slow.LinearEE, LINES, seed=3)
+    explored = play_both(LinearEE().for_problem(LINES, HORIZON), slow.LinearEE, LINES, seed=3)
     assert explored.chosen == explored.running.recommend() == 2
     assert explored.running.pulls[0] == explored.running._state.m
     dropped = play_both(LinearAE(sigma=0.03), slow.LinearAE, LINES, seed=3)
@@ -236,6 +236,26 @@ def test_raw_ucb_with_rewards_that_were_not_asked_for() -> None:
             other.tell(int(arm), reward, None)
 
 
+@pytest.mark.parametrize("sigma", ["estimate", "smooth"])
+@pytest.mark.parametrize("kind", [TIUCB, LinearAE, RCBE, RAWUCB])
+def test_noise_that_is_estimated_is_what_decides(kind: Any, sigma: str) -> None:
+    """The levels are those of the estimate in every round, and near the truth in the end."""
+    rng = np.random.default_rng(8)
+    policy = kind(sigma=sigma).reset(3, 600)
+    wide = kind(sigma=0.5).reset(3, 600)
+    arms = []
+    for _ in range(600):
+        arm = policy.ask()
+        arms.append((arm, wide.ask()))
+        reward = 0.3 + 0.2 * arm + 0.05 * float(rng.standard_normal())
+        policy.tell(arm, reward)
+        wide.tell(arm, reward)
+        np.testing.assert_array_equal(policy._state.sigma, policy._state.smooth[:3, noise_estimate.SIGMA])
+    assert policy._state.sigma[2] == pytest.approx(0.05, rel=0.2)
+    assert policy._state.sigma.max() < 0.1
+    assert any(one != other for one, other in arms)
+
+
 # -- masks, settings, reasons -----------------------------------------------------------------------------------------
 
 
@@ -265,9 +285,8 @@ def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> Non
         TIUCB(omega=3),
         TIUCB(gamma=-1.0),
         TIUCB(c=math.nan),
-        TIUCB(sigma="estimate"),  # type: ignore[arg-type]
+        TIUCB(sigma="guess"),
         LinearEE(m=1),
-        LinearEE(sigma=-0.1),
         LinearAE(delta=0.0),
         LinearAE(sigma=math.inf),
         RCBE(alpha=0.0),
@@ -286,7 +305,11 @@ def test_settings_that_are_refused(policy: Policy) -> None:
 def test_what_a_simulation_knows_is_taken_over() -> None:
     problem = get_problem("paper-2arms")
     for name in ("cure-ucb", "ti-ucb", "linear-ee", "linear-ae", "rc-be", "raw-ucb"):
-        assert get_policy(name).for_problem(problem, 100).get_params()["sigma"] == problem.sigma == 0.1
+        told = get_policy(name).for_problem(problem, 1_000).get_params()
+        if name == "linear-ee":
+            assert told == {"m": math.ceil((0.1 * 1_000**2 / 2) ** 0.4)}
+        else:
+            assert told["sigma"] == problem.sigma == 0.1
         needed = name in ("cure-ucb", "linear-ee", "linear-ae")
         assert get_policy(name).requires_horizon() is needed
 

@@ -91,7 +91,7 @@ class TIUCB(Reference):
 
 
 class LinearEE(Reference):
-    sigma = 0.1
+    sigma = 0.5
     m: int | None = None
     chosen: int | None = None
 

@@ -235,6 +235,24 @@ def _take_median(smooth: Floats) -> None:
     smooth[marks, _MEDIAN] = 0.5 * (upper + nth_largest(values, known // 2 + 1))
 
 
+# -- policies that keep the noise level of each arm in a field of their own, told or estimated -------------------------
+
+
+def levels(sigma: Any, n_arms: int) -> Floats:
+    """The field ``sigma`` of a state before the first reward."""
+    return np.full(n_arms, number(sigma))
+
+
+@kernel
+def follow(state: Any, arm: int, reward: float) -> None:
+    """One more reward of the arm: the levels in ``state.sigma`` become those of the estimate."""
+    if add(state, arm, reward):
+        for other in range(state.sigma.shape[0]):
+            state.sigma[other] = state.smooth[other, SIGMA]
+    else:
+        state.sigma[arm] = state.smooth[arm, SIGMA]
+
+
 # -- indexes of the form mean + width / sqrt(n) -----------------------------------------------------------------------
 
 

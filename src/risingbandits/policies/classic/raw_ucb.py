@@ -12,14 +12,15 @@ from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate, recent_means
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
+from risingbandits.policies.settings import number, setting
 
 
 class State(NamedTuple):
     """What RAW-UCB knows. A window that once gave the lowest bound gives an upper bound until the arm's next pull."""
 
-    scale: float  # sigma sqrt(2 alpha)
+    scale: float  # sqrt(2 alpha)
     growth: float  # m
+    sigma: np.ndarray  # (K,) noise level of each arm
     pulls: np.ndarray  # (K,), total, pool, places: running sums of each arm's rewards (recent_means)
     total: np.ndarray
     pool: np.ndarray
@@ -37,13 +38,14 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     if available is None or available[state.last[0]]:
         first = state.last[0]
     chosen = first
-    best = _index(state, first, width)
+    best = _index(state, first, state.sigma[first] * width)
     for arm in range(state.pulls.shape[0]):
         if arm == first or (available is not None and not available[arm]):
             continue
-        bound = state.tight[arm] + state.root[arm] * width
+        own = state.sigma[arm] * width
+        bound = state.tight[arm] + state.root[arm] * own
         if bound > best or (bound == best and arm < chosen):
-            value = _index(state, arm, width)
+            value = _index(state, arm, own)
             if value > best or (value == best and arm < chosen):
                 best = value
                 chosen = arm
@@ -78,6 +80,15 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.root[arm] = 0.0
 
 
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise_estimate.follow(state, arm, reward)
+    update(state, t, arm, reward, rng)
+
+
 @register
 class RAWUCB(noise_estimate.NoisePolicy):
     r"""RAW-UCB: upper confidence bounds for arms that fall ("rotting"), with a window that each arm chooses itself.
@@ -106,9 +117,11 @@ class RAWUCB(noise_estimate.NoisePolicy):
         windows, for which a round costs as many steps as such arms have pulls: with an arm that falls from 1 to 0, two
         constant ones and 20,000 rounds regret is 8.6 [6.9, 10.3] then and 10.4 [8.1, 12.7] with 2, in 26 and 0.1 s for
         10 runs (`GaussianUCB` has 1,791).
-    sigma : float or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept.
 
     References
     ----------
@@ -128,16 +141,19 @@ class RAWUCB(noise_estimate.NoisePolicy):
     name = "raw-ucb"
     summary = "the lowest bound over all windows of an arm's last rewards, for arms that fall"
     kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
     scratch = frozenset({"pool"})
 
     alpha: float = number(1.4, above=0.0)
     m: float = number(2.0, minimum=1.0)
-    sigma: float | None = number(None, minimum=0.0)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         state = State(
-            scale=noise_estimate.number(self.sigma) * math.sqrt(2.0 * float(self.alpha)),
+            scale=math.sqrt(2.0 * float(self.alpha)),
             growth=float(self.m),
+            sigma=noise_estimate.levels(self.sigma, n_arms),
             **recent_means.new_fields(n_arms, capacity),
             tight=np.full(n_arms, np.inf),
             root=np.zeros(n_arms),
@@ -149,13 +165,13 @@ class RAWUCB(noise_estimate.NoisePolicy):
         histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        width = state.scale * math.sqrt(math.log(t))
+        width = state.scale * math.sqrt(math.log(t)) * state.sigma
         index = interpreted(_index)
-        value = np.array([index(state, arm, width) for arm in range(len(state.pulls))])
+        value = np.array([index(state, arm, width[arm]) for arm in range(len(state.pulls))])
         known = state.pulls > 0
         return {
             "level": np.where(known, state.tight, np.nan),
             "width": np.where(known, width * state.root, np.nan),
             "value": value,
-            "window": np.where(known, np.round(1.0 / np.maximum(state.root, 1e-300) ** 2), np.nan),
+            "window": np.where(known, np.round(np.where(known, state.root, 1.0) ** -2.0), np.nan),
         }

@@ -12,15 +12,15 @@ from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies._kernels import least_squares, noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
+from risingbandits.policies.settings import number, setting
 
 
 class State(NamedTuple):
     """What the policy knows."""
 
     horizon: int  # T
-    scale: float  # sigma sqrt(2)
     log_factor: float  # log(4 K / delta)
+    sigma: np.ndarray  # (K,) noise level of each arm
     order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
@@ -70,12 +70,21 @@ def _judge(state: State, arm: int, rest: float) -> None:
         middle = n + (rest + 1.0) / 2.0
         state.value[arm] = least_squares.value_at(n, state.sums[arm, 0], state.sums[arm, 1], middle)
         log = state.log_factor + 2.0 * math.log(n)
-        state.width[arm] = state.scale * math.sqrt(log * least_squares.variance_at(n, middle))
+        state.width[arm] = state.sigma[arm] * math.sqrt(2.0 * log * least_squares.variance_at(n, middle))
 
 
 @kernel
 def recommend(state: State, t: int, pulls: Ints) -> int:
     return sweeps.highest(state.order, state.marks, state.value)
+
+
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise_estimate.follow(state, arm, reward)
+    update(state, t, arm, reward, rng)
 
 
 @register
@@ -103,9 +112,11 @@ class LinearAE(noise_estimate.NoisePolicy):
     delta : float or None
         Confidence, in (0, 1]; None: 1/T, our choice: regret on ``paper-15arms`` is 3,000 then, and with 0.1 15,200 with
         a 95 % interval of 20,300 over 10 runs, because the best arm is sometimes dropped.
-    sigma : float or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept.
 
     References
     ----------
@@ -125,18 +136,20 @@ class LinearAE(noise_estimate.NoisePolicy):
     summary = "drops arms by bounds of their lines, for rewards that rise linearly (R-ed-AE)"
     keeps = "best line of the arms in the race"
     kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    smooth_state = SmoothState
     needs_horizon = True
 
     delta: float | None = number(None, above=0.0, maximum=1.0)
-    sigma: float | None = number(None, minimum=0.0)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         rounds = horizon or 1
         delta = 1.0 / rounds if self.delta is None else float(self.delta)
         state = State(
             horizon=rounds,
-            scale=noise_estimate.number(self.sigma) * math.sqrt(2.0),
             log_factor=math.log(4.0 * n_arms / delta),
+            sigma=noise_estimate.levels(self.sigma, n_arms),
             **sweeps.new_fields(n_arms),
             sums=np.zeros((n_arms, 2)),
             value=np.full(n_arms, -np.inf),

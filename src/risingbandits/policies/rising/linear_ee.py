@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import least_squares, noise_estimate
-from risingbandits.policies.base import Kernels
+from risingbandits.policies._kernels import least_squares
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number
+from risingbandits.policies.settings import integer
+
+if TYPE_CHECKING:
+    from risingbandits.problems import RisingBandit
 
 _TURN, _MISSING, _CHOSEN, _REST = 0, 1, 2, 3  # places in ``marks``
+_ANY_NOISE = 0.5  # the scale that is right for any reward in [0, 1]
 
 
 class State(NamedTuple):
@@ -94,8 +98,13 @@ def _promise(state: State, arm: int, rest: float) -> float:
     return least_squares.value_at(n, state.fit[arm, 1], state.fit[arm, 2], n + (rest + 1.0) / 2.0)
 
 
+def balanced_pulls(sigma: float, n_arms: int, horizon: int) -> int:
+    """(sigma T^2 / K)^(2/5), rounded up, but no more than T / K and no fewer than 2."""
+    return max(2, min(math.ceil((sigma * float(horizon) ** 2 / n_arms) ** 0.4), horizon // n_arms))
+
+
 @register
-class LinearEE(noise_estimate.NoisePolicy):
+class LinearEE(Policy):
     r"""R-ed-EE: pull every arm M times in turn, then always the one whose line promises most in the rounds left.
 
     For rewards that rise linearly with an arm's own pulls, :math:`\mu_i(n) = L_i n + b_i`. From the paper (Amichay and
@@ -114,12 +123,10 @@ class LinearEE(noise_estimate.NoisePolicy):
     ----------
     m : int or None
         Pulls of each arm while exploring, M, from 2 on; None: :math:`(\sigma T^2 / K)^{2/5}`, rounded up, but no more
-        than T / K and no fewer than 2. The lines are wrong for arms that bend, so that
+        than T / K and no fewer than 2, with the problem's noise for sigma in `simulate` and 1/2, right for any reward
+        in [0, 1], elsewhere. The lines are wrong for arms that bend, so that
         fewer may be better or worse: on ``paper-15arms`` regret is 7,000 with 600, 13,000 with 1,200, 23,500 with the
         2,346 of None and 56,900 with 4,800; on ``paper-2arms`` 109,500 with 2,400 and 6,400 with 9,600 (10 runs).
-    sigma : float or None
-        Sub-Gaussian scale of the noise, for m = None. None takes the problem's in `simulate` and 1/2, right for any
-        reward in [0, 1], elsewhere. Rewards that contradict a number above 0 are noticed, which is said once.
 
     References
     ----------
@@ -145,17 +152,16 @@ class LinearEE(noise_estimate.NoisePolicy):
     needs_horizon = True
 
     m: int | None = integer(None, minimum=2)
-    sigma: float | None = number(None, minimum=0.0)
+
+    def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
+        """With the pulls that the problem's noise asks for, where m is None."""
+        return self.replace(m=balanced_pulls(problem.sigma, problem.n_arms, horizon)) if self.m is None else self
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         rounds = horizon or 1
-        if self.m is None:
-            balanced = math.ceil((noise_estimate.number(self.sigma) * float(rounds) ** 2 / n_arms) ** 0.4)
-            m = max(2, min(balanced, rounds // n_arms))
-        else:
-            m = int(self.m)
+        m = balanced_pulls(_ANY_NOISE, n_arms, rounds) if self.m is None else int(self.m)
         marks = np.array([0, n_arms, 0, 0], dtype=np.int64)
-        return self.with_noise(State(horizon=rounds, m=m, fit=np.zeros((n_arms, 3)), marks=marks), n_arms)
+        return State(horizon=rounds, m=m, fit=np.zeros((n_arms, 3)), marks=marks)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         committed = state.marks[_MISSING] == 0

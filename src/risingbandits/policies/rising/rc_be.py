@@ -13,24 +13,23 @@ from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number
+from risingbandits.policies.settings import number, setting
 
 _CEIL_SLACK = 1e-12  # of its size: w^alpha is meant exactly, 8^(8/3) is 256
-_WINDOW, _LEFT = 0, 1  # places in ``clock``
+_WINDOW, _LEFT, _LENGTH = 0, 1, 2  # places in ``clock``
 
 
 class State(NamedTuple):
     """What RC-BE knows of the window that it is in."""
 
     alpha: float
-    sigma: float
+    sigma: np.ndarray  # (K,) noise level of each arm; the highest of the active arms counts
     order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
     pulls: np.ndarray  # (K,) rewards in this window
     total: np.ndarray  # (K,) S, their sum
-    clock: np.ndarray  # (2,) w, the number of this window; the rounds that it still has
-    budget: np.ndarray  # (1,) B of this window
+    clock: np.ndarray  # (3,) w, the number of this window; the rounds that it still has; its rounds in all
 
 
 @kernel
@@ -74,7 +73,7 @@ def _next_window(state: State) -> None:
     state.clock[_WINDOW] += 1
     length = window_length(state.clock[_WINDOW], state.alpha)
     state.clock[_LEFT] = length
-    state.budget[0] = budget_of(length, n_arms, state.sigma)
+    state.clock[_LENGTH] = length
 
 
 @kernel
@@ -85,17 +84,29 @@ def _eliminate(state: State) -> int:
     """
     active = state.marks[sweeps.ACTIVE]
     lead, lead_pulls = -math.inf, 1.0
+    sigma = 0.0
     for i in range(active):
         arm = state.order[i]
+        sigma = max(sigma, state.sigma[arm])
         if state.pulls[arm] > 0 and state.total[arm] * lead_pulls > lead * state.pulls[arm]:
             lead, lead_pulls = state.total[arm], float(state.pulls[arm])
+    budget = budget_of(state.clock[_LENGTH], state.pulls.shape[0], sigma)
     kept = 0
     for i in range(active):
         arm = state.order[i]
-        if (state.total[arm] + state.budget[0]) * lead_pulls >= lead * state.pulls[arm]:
+        if (state.total[arm] + budget) * lead_pulls >= lead * state.pulls[arm]:
             sweeps.exchange(state.order, state.place, i, kept)
             kept += 1
     return kept
+
+
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise_estimate.follow(state, arm, reward)
+    update(state, t, arm, reward, rng)
 
 
 @register
@@ -110,8 +121,8 @@ class RCBE(noise_estimate.NoisePolicy):
 
     All of this is from the paper, of which no more was at hand (Migali, Genalti, Mussi and Metelli, 2025); its regret
     for alpha = 8/3 is :math:`\tilde O(T^{7/11})`. Our choice: an arm that was not available in every sweep is compared
-    with what the leader earns on average in as many pulls. It needs no horizon. Rewards are meant to be in [0, 1] up to
-    their noise.
+    with what the leader earns on average in as many pulls, and of estimated noise levels the highest counts. It needs
+    no horizon. Rewards are meant to be in [0, 1] up to their noise.
 
     Use it for arms that rise with time (``RisingBandit(..., restless=True)``). With arms that rise when they are pulled
     it is a baseline: what was learnt is forgotten after each window, and the arm that leads now wins. The budget is a
@@ -121,9 +132,11 @@ class RCBE(noise_estimate.NoisePolicy):
     ----------
     alpha : float
         Growth of the windows, above 0. Default 8/3, the paper's.
-    sigma : float or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept.
 
     References
     ----------
@@ -143,19 +156,19 @@ class RCBE(noise_estimate.NoisePolicy):
     name = "rc-be"
     summary = "elimination in windows that grow, for arms that rise with time (restless)"
     kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
 
     alpha: float = number(8.0 / 3.0, above=0.0, maximum=10.0)
-    sigma: float | None = number(None, minimum=0.0)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        sigma = noise_estimate.number(self.sigma)
         state = State(
             alpha=float(self.alpha),
-            sigma=sigma,
+            sigma=noise_estimate.levels(self.sigma, n_arms),
             **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
-            clock=np.array([1, 1], dtype=np.int64),  # the first window is one round
-            budget=np.full(1, 2.0 * (1.0 + 2.0 * sigma * math.sqrt(math.log(2.0 * n_arms)))),
+            clock=np.ones(3, dtype=np.int64),  # the first window is one round
         )
         return self.with_noise(state, n_arms)
 

@@ -13,7 +13,7 @@ from risingbandits.policies._kernels import argmax, least_squares, noise_estimat
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, tie_rule
+from risingbandits.policies.settings import integer, number, setting, tie_rule
 
 _COUNT, _TOTAL, _MOMENT = 0, 1, 2  # columns of ``fit``: n, S and J since the last change (least_squares)
 _OLD_TOTAL, _OLD_MOMENT, _NEW_TOTAL, _NEW_MOMENT = 0, 1, 2, 3  # of ``halves``
@@ -23,12 +23,14 @@ _PULLS, _CHANGES, _SLID = 0, 1, 2  # of ``tally``
 class State(NamedTuple):
     """What TI-UCB knows."""
 
-    scale: float  # c
+    scale: float  # c, or 4 where it is by the noise
+    by_noise: bool  # whether it is
     half: int  # omega / 2
     gap: float  # gamma / 2, or NaN: by the noise
-    noise: float  # 2 sigma sqrt(V), V the variance of the difference of two predictions for noise of variance 1
+    spread: float  # 2 sqrt(V), V the variance of the difference of two predictions for noise of variance 1
+    sigma: np.ndarray  # (K,) noise level of each arm
     predicted: np.ndarray  # (K,) the line at the next pull, +inf with fewer than two rewards since the last change
-    root: np.ndarray  # (K,) 1 / sqrt(n), 0 likewise
+    root: np.ndarray  # (K,) 1 / sqrt(n), times sigma where the width is by the noise; 0 likewise
     fit: np.ndarray  # (K, 3)
     halves: np.ndarray  # (K, 4) S and J of the older and of the newer half of the window
     ring: np.ndarray  # (K, omega) the last rewards, pull n at place n % omega
@@ -57,7 +59,12 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if count >= 2.0:
         n = fit[arm, _COUNT]
         state.predicted[arm] = least_squares.value_at(n, fit[arm, _TOTAL], fit[arm, _MOMENT], n + 1.0)
-        state.root[arm] = 1.0 / math.sqrt(n)
+        _widen(state, arm)
+
+
+@kernel
+def _widen(state: State, arm: int) -> None:
+    state.root[arm] = (state.sigma[arm] if state.by_noise else 1.0) / math.sqrt(state.fit[arm, _COUNT])
 
 
 @kernel
@@ -105,8 +112,20 @@ def _has_changed(state: State, arm: int, t: int) -> bool:
     after = least_squares.value_at(m, halves[arm, _NEW_TOTAL], halves[arm, _NEW_MOMENT], m + 1.0)
     gap = state.gap
     if math.isnan(gap):
-        gap = state.noise * math.sqrt(math.log(float(t)))
+        gap = state.spread * state.sigma[arm] * math.sqrt(math.log(float(t)))
     return abs(after - before) > gap
+
+
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise_estimate.follow(state, arm, reward)
+    update(state, t, arm, reward, rng)
+    for other in range(state.root.shape[0]):
+        if state.predicted[other] < math.inf:
+            _widen(state, other)
 
 
 @register
@@ -142,9 +161,11 @@ class TIUCB(noise_estimate.NoisePolicy):
         2 t^-2 at most.
     c : float or None
         Width of the confidence interval; None: 4 sigma.
-    sigma : float or None
+    sigma : float, "estimate", "smooth" or None
         Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
+        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
+        "smooth" is an older way. Rewards that contradict a number above 0 are
+        noticed, which is said once; it is kept.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
@@ -166,23 +187,26 @@ class TIUCB(noise_estimate.NoisePolicy):
     name = "ti-ucb"
     summary = "a line through each arm's rewards since its last change, one pull ahead"
     kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
+    smooth_state = SmoothState
 
     omega: int = integer(100, minimum=4)
     gamma: float | None = number(None, minimum=0.0)
     c: float | None = number(None, minimum=0.0)
-    sigma: float | None = number(None, minimum=0.0)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        sigma = noise_estimate.number(self.sigma)
         half = int(self.omega) // 2
         variance_at = interpreted(least_squares.variance_at)
         variance = variance_at(float(half), 2.0 * half + 1.0) + variance_at(float(half), half + 1.0)
         state = State(
-            scale=4.0 * sigma if self.c is None else float(self.c),
+            scale=4.0 if self.c is None else float(self.c),
+            by_noise=self.c is None,
             half=half,
             gap=math.nan if self.gamma is None else float(self.gamma) / 2.0,
-            noise=2.0 * sigma * math.sqrt(variance),
+            spread=2.0 * math.sqrt(variance),
+            sigma=noise_estimate.levels(self.sigma, n_arms),
             predicted=np.full(n_arms, np.inf),
             root=np.zeros(n_arms),
             fit=np.zeros((n_arms, 3)),
