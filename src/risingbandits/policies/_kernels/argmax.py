@@ -1,5 +1,7 @@
 """The arm with the highest of K numbers: the lowest arm number, or a random one, where several are highest.
 
+And arms by chance: each with the same probability, or each with its own.
+
 Without a generator no branch depends on the numbers, because it would be guessed wrong every few rounds. With one
 (``ties="random"``) the n-th of n equal candidates replaces the one before with probability 1/n, so that each is kept
 with the same probability.
@@ -8,6 +10,7 @@ with the same probability.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +22,24 @@ from risingbandits._core.types import Floats, Mask, Rng
 def first(available: Mask) -> int:
     """The lowest available arm."""
     return 0 if available is None else np.argmax(available)  # type: ignore[return-value]
+
+
+@kernel
+def any_arm(n_arms: int, available: Mask, rng: Any) -> int:
+    """Each available arm with the same probability."""
+    if available is None:
+        return int(rng.random() * n_arms)
+    free = 0
+    for arm in range(n_arms):
+        free += available[arm]
+    before = int(rng.random() * free)
+    chosen = first(available)
+    for arm in range(n_arms):
+        if available[arm]:
+            if before == 0:
+                chosen = arm
+            before -= 1
+    return chosen
 
 
 @kernel
@@ -63,4 +84,23 @@ def highest_line(level: Floats, slope: Floats, x: float, available: Mask, rng: R
             chosen = arm if better else chosen
         else:
             best, chosen, ties = among_ties(value, best, arm, chosen, ties, rng)
+    return chosen
+
+
+@kernel
+def drawn(chances: Floats, total: float, asked: Floats, available: Mask, rng: Any) -> int:
+    """An available arm by the ``chances`` of all, whose sum is ``total``; ``asked`` keeps the probability it had."""
+    if available is not None:
+        total = 0.0
+        for arm in range(chances.shape[0]):
+            if available[arm]:
+                total += chances[arm]
+    target = rng.random() * total
+    running = 0.0
+    chosen = -1
+    for arm in range(chances.shape[0]):
+        if (available is None or available[arm]) and (chosen < 0 or running <= target):
+            chosen = arm
+            running += chances[arm]
+    asked[chosen] = chances[chosen] / total
     return chosen

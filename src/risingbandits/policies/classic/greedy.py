@@ -39,7 +39,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     if state.decay > 0.0:
         epsilon = min(1.0, state.decay * n_arms / t)
     if rng.random() < epsilon:  # type: ignore[union-attr]
-        return _any_arm(n_arms, available, rng)
+        return argmax.any_arm(n_arms, available, rng)
     if state.random_ties:
         return argmax.highest_line(state.mean, state.root, 0.0, available, rng)
     return argmax.highest_line(state.mean, state.root, 0.0, available, None)
@@ -48,24 +48,6 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     running_means.add(state, arm, reward)
-
-
-@kernel
-def _any_arm(n_arms: int, available: Mask, rng: Any) -> int:
-    """Each available arm with the same probability."""
-    if available is None:
-        return int(rng.random() * n_arms)
-    free = 0
-    for arm in range(n_arms):
-        free += available[arm]
-    before = int(rng.random() * free)
-    chosen = argmax.first(available)
-    for arm in range(n_arms):
-        if available[arm]:
-            if before == 0:
-                chosen = arm
-            before -= 1
-    return chosen
 
 
 @register

@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask
-from risingbandits.policies._kernels import reward_scale
+from risingbandits.policies._kernels import argmax, reward_scale
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, unit_range
@@ -32,20 +32,7 @@ class State(NamedTuple):
 @kernel
 def select(state: State, t: int, available: Mask, rng: Any) -> int:
     total = _solve(state, t)
-    if available is not None:
-        total = 0.0
-        for arm in range(state.chances.shape[0]):
-            if available[arm]:
-                total += state.chances[arm]
-    target = rng.random() * total
-    running = 0.0
-    chosen = -1
-    for arm in range(state.chances.shape[0]):
-        if (available is None or available[arm]) and (chosen < 0 or running <= target):
-            chosen = arm
-            running += state.chances[arm]
-    state.asked[chosen] = state.chances[chosen] / total
-    return chosen
+    return argmax.drawn(state.chances, total, state.asked, available, rng)
 
 
 @kernel
