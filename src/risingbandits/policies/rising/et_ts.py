@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-
-from risingbandits._core.errors import check_positive_int
-from risingbandits._core.jit import kernel
-from risingbandits._core.types import Mask, Rng
-from risingbandits.policies.base import Kernels
-from risingbandits.policies.classic import _thompson, beta_ts
-from risingbandits.policies.explanation import Moment
+from risingbandits.policies.classic import beta_ts
 from risingbandits.policies.registry import register
+from risingbandits.policies.rising import _forced
+from risingbandits.policies.settings import integer
 
-
-class State(NamedTuple):
-    """What SW-TS knows, and the forced pulls."""
-
-    low: float
-    width: float
-    ring: np.ndarray
-    held: np.ndarray
-    log_beta: np.ndarray
-    leader: np.ndarray
-    log_factorials: np.ndarray
-    forced: int  # Gamma
-    pulls: np.ndarray  # (K + 1,) pulls of each arm; how many arms have fewer than Gamma
-
-
-@kernel
-def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    n_arms = state.log_beta.shape[0]
-    if state.pulls[n_arms] > 0:
-        fewest = state.forced
-        chosen = -1
-        for arm in range(n_arms):
-            if state.pulls[arm] < fewest and (available is None or available[arm]):
-                fewest = state.pulls[arm]
-                chosen = arm
-        if chosen >= 0:
-            return chosen
-    return _thompson.select(state, t, available, rng)  # type: ignore[arg-type]
-
-
-@kernel
-def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    state.pulls[arm] += 1
-    if state.pulls[arm] == state.forced:
-        state.pulls[state.log_beta.shape[0]] -= 1
-    beta_ts.update_in_window(state, t, arm, reward, rng)  # type: ignore[arg-type]
+State: Any = _forced.extended(beta_ts.WindowState, __name__)
 
 
 @register
-class ETTS(beta_ts.SWTS):
+class ETTS(beta_ts.SWTS, _forced.ForcedPulls):
     r"""ET-TS: pull every arm Gamma times in turn, then continue as SW-TS.
 
     The forced pulls, :math:`\Gamma` of each arm, bring slowly rising arms to where they can be judged (Fiandri et al.,
@@ -81,29 +41,9 @@ class ETTS(beta_ts.SWTS):
 
     name = "et-ts"
     summary = "forced pulls of every arm, then SW-TS"
-    kernels = Kernels(select=select, update=update)
+    kernels = _forced.forced_kernels(beta_ts.SWTS.kernels)
 
-    def why_next(self, at: Moment) -> str:
-        n = int(at.pulls[at.arm])
-        return f"forced pull {n + 1} of {self.forced}" if n < self.forced else super().why_next(at)
+    forced: int = integer(100, minimum=0)
 
-    def __init__(
-        self,
-        forced: int = 100,
-        tau: int | None = None,
-        beta: float = 0.5,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        self.forced = forced
-        self.tau = tau
-        self.beta = beta
-        self.reward_range = reward_range
-
-    def validate(self) -> None:
-        super().validate()
-        check_positive_int("forced", self.forced, minimum=0)
-
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        pulls = np.zeros(n_arms + 1, dtype=np.int64)
-        pulls[n_arms] = n_arms if self.forced > 0 else 0
-        return State(**self.window_fields(n_arms, horizon), forced=int(self.forced), pulls=pulls)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), State, n_arms)
