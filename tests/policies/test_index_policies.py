@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import reference_index as reference
+from decisions import check_decisions
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
 from risingbandits.policies import (
@@ -33,7 +33,6 @@ from risingbandits.policies import (
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows
 from risingbandits.problems import NoNoise
-from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
 from risingbandits.testing import check_policy
 
@@ -74,28 +73,6 @@ OPTIONS = [  # the defaults go through test_contract.py
     RLessUCB(sigma=0.0),
 ]
 SETTINGS = [*(pair[0] for pair in PAIRS), *OPTIONS]
-
-
-def check_decisions(
-    policy: Policy, slow: reference.Reference, problem: RisingBandit, horizon: int, seed: int
-) -> npt.NDArray[np.int64]:
-    """Ask both in every round of one run; return the pulls of each arm."""
-    mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
-    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
-    noise = np.random.default_rng(noise_seed)
-    slow_rng = np.random.default_rng(policy_seed)
-    environment = problem.environment(horizon)
-    policy = policy.clone().reset(problem.n_arms, horizon, policy_seed)
-    pulls = np.zeros(problem.n_arms, dtype=np.int64)
-    for t in range(1, horizon + 1):
-        arm = policy.ask()
-        assert arm == slow.ask(slow_rng), f"round {t}: arm {arm}"
-        pulls[arm] += 1
-        mean = mean_of(environment, arm, t if environment.restless else int(pulls[arm]))
-        reward = draw(environment, mean, noise)
-        policy.tell(arm, reward)
-        slow.tell(arm, reward, slow_rng)
-    return pulls
 
 
 @pytest.mark.parametrize("name", INSTANCES)

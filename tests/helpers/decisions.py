@@ -1,0 +1,45 @@
+"""A policy beside its reference: the same arm in every round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits import Policy, RisingBandit
+from risingbandits._core.jit import interpreted
+from risingbandits.problems._kernels import draw_reward, mean_at
+
+if TYPE_CHECKING:
+    import reference_index as reference
+
+
+def check_decisions(
+    policy: Policy,
+    slow: reference.Reference,
+    problem: RisingBandit,
+    horizon: int,
+    seed: int,
+    after: Callable[[Policy], None] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Ask both in every round of one run, with a look at the policy ``after`` each; return the pulls of each arm."""
+    mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
+    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
+    noise = np.random.default_rng(noise_seed)
+    slow_rng = np.random.default_rng(policy_seed)
+    environment = problem.environment(horizon)
+    policy = policy.clone().reset(problem.n_arms, horizon, policy_seed)
+    pulls = np.zeros(problem.n_arms, dtype=np.int64)
+    for t in range(1, horizon + 1):
+        arm = policy.ask()
+        assert arm == slow.ask(slow_rng), f"round {t}: arm {arm}"
+        pulls[arm] += 1
+        mean = mean_of(environment, arm, t if environment.restless else int(pulls[arm]))
+        reward = draw(environment, mean, noise)
+        policy.tell(arm, reward)
+        slow.tell(arm, reward, slow_rng)
+        if after is not None:
+            after(policy)
+    return pulls
