@@ -30,6 +30,7 @@ from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenComm
 from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
 from risingbandits.policies.classic.raw_ucb import RAWUCB
 from risingbandits.policies.classic.ser4 import Ser4
+from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
 from risingbandits.policies.classic.tsallis_inf import TsallisINF
 from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
@@ -40,6 +41,9 @@ from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
 from risingbandits.policies.rising.cure_ucb import CureUCB
+from risingbandits.policies.rising.et_beta_ts import ETBetaThompson
+from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
+from risingbandits.policies.rising.et_sw_gaussian_ts import ETSWGaussianThompson
 from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
@@ -71,6 +75,9 @@ __all__ = [
     "CommitUCB",
     "Constant",
     "CureUCB",
+    "ETBetaThompson",
+    "ETGaussianThompson",
+    "ETSWGaussianThompson",
     "EpsilonGreedy",
     "Exp3",
     "Exp3S",
@@ -93,6 +100,7 @@ __all__ = [
     "RLessUCB",
     "Rexp3",
     "RoundRobin",
+    "SWGaussianThompson",
     "ScoutedHalving",
     "SelectiveRace",
     "SequentialHalving",

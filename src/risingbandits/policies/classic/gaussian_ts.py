@@ -96,9 +96,12 @@ class GaussianThompson(noise_estimate.NoisePolicy):
 
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
 
+    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
+        """The state but for what an estimate of the noise, or the watch over it, adds."""
+        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # estimated: it is in the roots
+
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        state = State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # estimated: it is in the roots
-        return self.with_noise(state, n_arms)
+        return self.with_noise(self.plain_state(n_arms, horizon), n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         spread = running_means.parts(state, state.sigma)

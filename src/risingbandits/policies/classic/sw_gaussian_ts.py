@@ -1,0 +1,124 @@
+"""Thompson sampling with a Gaussian posterior, on the last tau rounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risingbandits._core.jit import kernel
+from risingbandits._core.types import Rng
+from risingbandits.policies._kernels import noise_estimate, running_means
+from risingbandits.policies.base import Kernels
+from risingbandits.policies.classic import _windows, gaussian_ts
+from risingbandits.policies.registry import register
+from risingbandits.policies.settings import integer, number, setting
+
+
+class State(NamedTuple):
+    """What Gaussian Thompson sampling knows, of the window only."""
+
+    sigma: float
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
+    total: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+    arms: np.ndarray  # (tau,), amounts: (tau,), place: (1,): the window (_windows)
+    amounts: np.ndarray
+    place: np.ndarray
+
+
+@kernel
+def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    leaving = _windows.push_raw(state, arm, reward)
+    if leaving >= 0:
+        _refresh(state, leaving)
+    _refresh(state, arm)
+
+
+@kernel
+def _refresh(state: Any, arm: int) -> None:
+    count = state.counts[arm]
+    seen = count > 0.0
+    state.total[arm] = state.total[arm] if seen else 0.0
+    state.mean[arm] = state.total[arm] / count if seen else math.inf
+    state.root[arm] = 1.0 / math.sqrt(count) if seen else 0.0
+
+
+SmoothState: Any = noise_estimate.extended(State, __name__)
+
+
+@kernel
+def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    leaving = _windows.push_raw(state, arm, reward)
+    if leaving >= 0:
+        _refresh(state, leaving)
+        state.root[leaving] *= state.smooth[leaving, noise_estimate.SIGMA]
+    _refresh(state, arm)
+    noise_estimate.widen_roots(state, arm, reward)
+
+
+@register
+class SWGaussianThompson(gaussian_ts.GaussianThompson):
+    r"""Gaussian Thompson sampling that forgets what is older than tau rounds.
+
+    With N_i pulls of arm i within the last :math:`\tau` rounds and their mean :math:`\bar x_i`, each round draws
+
+    .. math:: \theta_i \sim N(\bar x_i, \sigma^2 / N_i)
+
+    and pulls the arm with the highest one; an arm without a pull in the window comes first, the lowest number of
+    several. It sees the raw reward.
+
+    From the papers: this is :math:`\gamma`-SWGTS (Fiandri, Metelli and Trovo, 2024), whose variance is written
+    :math:`1 / (\gamma N_i)`, so that :math:`\gamma = 1 / \sigma^2`. Their theorems ask for
+    :math:`\gamma \le 1 / (4 \lambda^2)` with :math:`\lambda`-sub-Gaussian rewards: a ``sigma`` of at least twice the
+    noise. Choices of ours: the noise itself, which makes the draw one from the posterior under a flat prior, as in
+    `GaussianThompson`, and the window of `SWTS`. With sigma = 0.2, twice the noise, the mean regret is 32,107 instead
+    of 54,816 on ``paper-15arms`` and 109,134 instead of 108,922 on ``paper-2arms``.
+
+    Use it for means that change slowly with time and noise that is known. An arm outside of the window is tried again
+    every tau rounds, and with little noise hardly more than once: of rising arms it misses more than `SWTS`, whose
+    coins are noisier.
+
+    Parameters
+    ----------
+    tau : int or None
+        Rounds in the window. None: :math:`T^{1 - \beta}`, rounded up, for which the horizon is needed.
+    beta : float
+        Exponent of the window, in [0, 1]. Default 1/2, as in `SWTS`.
+    sigma : float, "estimate", "smooth" or None
+        Standard deviation of the noise, as for `GaussianThompson`.
+
+    References
+    ----------
+    M. Fiandri, A. M. Metelli, F. Trovo. Sliding-Window Thompson Sampling for Non-Stationary Settings. 2024.
+    F. Trovo, S. Paladino, M. Restelli, N. Gatti. Sliding-Window Thompson Sampling for Non-Stationary Settings. JAIR 68,
+    2020.
+
+    Examples
+    --------
+    >>> policy = SWGaussianThompson(tau=100, sigma=0.1).reset(n_arms=2, seed=1)
+    >>> for _ in range(300):
+    ...     arm = policy.ask()
+    ...     policy.tell(arm, [0.2, 0.8][arm])
+    >>> policy.recommend()
+    1
+    """
+
+    name = "sw-gaussian-ts"
+    summary = "Gaussian Thompson sampling on the last tau rounds"
+    needs_horizon = True
+    from_horizon = ("tau",)
+    kernels = Kernels(select=gaussian_ts.select, update=update)
+    kernels_smooth = Kernels(select=gaussian_ts.select, update=update_smooth)
+    smooth_state = SmoothState
+
+    tau: int | None = integer(None)
+    beta: float = number(0.5, minimum=0.0, maximum=1.0)
+    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+
+    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
+        formula = float(horizon or 1) ** (1.0 - self.beta)
+        tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
+        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms), **_windows.new_raw_fields(tau))
