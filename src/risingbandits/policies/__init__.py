@@ -24,10 +24,13 @@ from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, Successi
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
 from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
+from risingbandits.policies.classic.cusum_ucb import CUSUMUCB
 from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
+from risingbandits.policies.classic.glr_kl_ucb import GLRKLUCB
 from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
 from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
+from risingbandits.policies.classic.m_ucb import MUCB
 from risingbandits.policies.classic.raw_ucb import RAWUCB
 from risingbandits.policies.classic.ser4 import Ser4
 from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
@@ -56,9 +59,12 @@ from risingbandits.policies.rising.ti_ucb import TIUCB
 
 __all__ = [
     "ASHA",
+    "CUSUMUCB",
     "DUCB",
     "ETTS",
+    "GLRKLUCB",
     "KLUCB",
+    "MUCB",
     "RAWUCB",
     "RCBE",
     "RSR",

@@ -165,9 +165,52 @@ def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
             continue
         if arms[arm, _A] + arms[arm, _B] * f < best - _MARGIN:
             continue
-        value = bound(arms, arm, f)
-        if value < TOP and arms[arm, _N] * value > arms[arm, _S]:
-            _take_tangent(arms, arm, value, math.log(value), math.log(1.0 - value), f)
+        value = _solved(arms, arm, f)
+        if rng is not None:
+            best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
+        elif value > best:
+            best = value
+            chosen = arm
+    return chosen
+
+
+@kernel
+def _solved(arms: Floats, arm: int, f: float) -> float:
+    """The bound of the arm, whose line is from now on the tangent there."""
+    value = bound(arms, arm, f)
+    if value < TOP and arms[arm, _N] * value > arms[arm, _S]:
+        _take_tangent(arms, arm, value, math.log(value), math.log(1.0 - value), f)
+    return value
+
+
+@kernel
+def _line(arms: Floats, arm: int, f: float) -> float:
+    return arms[arm, _A] + arms[arm, _B] * f
+
+
+@rare_kernel
+def best_arm_of(arms: Floats, thresholds: Floats, available: Mask, rng: Rng) -> int:
+    """The available arm with the highest bound where each arm has an f of its own, which may fall as well as rise.
+
+    The arm with the highest line is solved for first, so that the lines of most others rule them out.
+    """
+    likely = argmax.first(available)
+    for arm in range(arms.shape[0]):
+        higher = _line(arms, arm, thresholds[arm]) > _line(arms, likely, thresholds[likely])
+        if higher and (available is None or available[arm]):
+            likely = arm
+    sure = _solved(arms, likely, thresholds[likely])
+    best = -math.inf
+    chosen = likely
+    ties = 0
+    for arm in range(arms.shape[0]):
+        if available is not None and not available[arm]:
+            continue
+        value = sure
+        if arm != likely:
+            if _line(arms, arm, thresholds[arm]) < sure - _MARGIN:
+                continue
+            value = _solved(arms, arm, thresholds[arm])
         if rng is not None:
             best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
         elif value > best:
@@ -199,10 +242,10 @@ def bound(arms: Floats, arm: int, f: float) -> float:
     return q
 
 
-def parts(arms: Floats, f: float) -> dict[str, Floats]:
-    """Mean, width and bound of every arm, for `explain`; no mean where nothing was seen."""
+def parts(arms: Floats, f: float | Floats) -> dict[str, Floats]:
+    """Mean, width and bound of every arm, for `explain`; no mean where nothing was seen. ``f`` may be one for each."""
     seen = arms[:, _N] > 0
     level = np.where(seen, arms[:, _S] / np.where(seen, arms[:, _N], 1.0), np.nan)
     solve = interpreted(bound)
-    value = np.array([solve(arms, arm, f) for arm in range(len(arms))])
+    value = np.array([solve(arms, arm, own) for arm, own in enumerate(np.broadcast_to(f, len(arms)).tolist())])
     return {"level": level, "width": value - level, "value": value}
