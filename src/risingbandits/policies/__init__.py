@@ -24,6 +24,7 @@ from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, Successi
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
 from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
+from risingbandits.policies.classic.corral import Corral
 from risingbandits.policies.classic.cusum_ucb import CUSUMUCB
 from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
 from risingbandits.policies.classic.gaussian_ts import GaussianThompson
@@ -32,6 +33,7 @@ from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenComm
 from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
 from risingbandits.policies.classic.m_ucb import MUCB
 from risingbandits.policies.classic.raw_ucb import RAWUCB
+from risingbandits.policies.classic.regret_balancing import RegretBalancing
 from risingbandits.policies.classic.ser4 import Ser4
 from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
 from risingbandits.policies.classic.tsallis_inf import TsallisINF
@@ -80,6 +82,7 @@ __all__ = [
     "CommitEnsemble",
     "CommitUCB",
     "Constant",
+    "Corral",
     "CureUCB",
     "ETBetaThompson",
     "ETGaussianThompson",
@@ -104,6 +107,7 @@ __all__ = [
     "Policy",
     "REdUCB",
     "RLessUCB",
+    "RegretBalancing",
     "Rexp3",
     "RoundRobin",
     "SWGaussianThompson",

@@ -31,7 +31,7 @@ def _select(state: Any, t: int, available: Mask, rng: Rng) -> int:
         due = arm_due(state.pulls, state.forced, available)
         if due >= 0:
             return due
-    return inner_select(state, t, available, rng)  # type: ignore[no-any-return]
+    return inner_select(state, t, available, rng)
 
 
 def _update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
