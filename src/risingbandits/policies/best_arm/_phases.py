@@ -56,7 +56,7 @@ class State(NamedTuple):
 
 
 @kernel
-def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
     if available is None:
         return state.order[state.marks[TURN]]
     chosen = _fewest(state, 0, state.marks[ACTIVE], available)
@@ -66,7 +66,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 
 @kernel
-def _fewest(state: State, first: int, last: int, available: Mask) -> int:
+def _fewest(state: Any, first: int, last: int, available: Mask) -> int:
     """The arm with the fewest pulls at places first..last-1 of the order, the lowest number of equals; -1: none."""
     chosen = -1
     for i in range(first, last):
@@ -79,12 +79,24 @@ def _fewest(state: State, first: int, last: int, available: Mask) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     recent_means.add(state, arm, reward)
-    marks = state.marks
-    asked = state.place[arm] == marks[TURN]
-    if marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
-        while marks[PHASE] < state.ends.shape[0] and t >= state.ends[marks[PHASE]]:
-            _end_phase(state)
+    asked = state.place[arm] == state.marks[TURN]
+    while phase_is_over(state, t):
+        _compare(state)
+        end_phase(state)
         asked = False
+    pass_turn(state, arm, asked)
+
+
+@kernel
+def phase_is_over(state: Any, t: int) -> bool:
+    """Whether a phase ends with round t."""
+    return state.marks[PHASE] < state.ends.shape[0] and t >= state.ends[state.marks[PHASE]]
+
+
+@kernel
+def pass_turn(state: Any, arm: int, asked: bool) -> None:
+    """The arm of the next round, after a pull of ``arm``, which was ``asked`` for within the phase or not."""
+    marks = state.marks
     if asked:  # all went as asked: the next arm in the order has as few pulls as any
         marks[TURN] += 1
         if marks[TURN] < marks[ACTIVE]:
@@ -95,12 +107,18 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @rare_kernel
-def _end_phase(state: State) -> None:
-    marks = state.marks
-    window = state.windows[marks[PHASE]]
-    for i in range(marks[ACTIVE]):
+def _compare(state: State) -> None:
+    """The means that decide at the end of the phase."""
+    window = state.windows[state.marks[PHASE]]
+    for i in range(state.marks[ACTIVE]):
         arm = state.order[i]
         state.mean[arm] = recent_means.mean_of_last(state, arm, window)
+
+
+@rare_kernel
+def end_phase(state: Any) -> None:
+    """Drop the arms with the smallest ``mean``, until as many are left as go on."""
+    marks = state.marks
     while marks[ACTIVE] > state.kept[marks[PHASE]]:
         worst = 0
         for i in range(1, marks[ACTIVE]):
