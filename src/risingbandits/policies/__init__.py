@@ -19,6 +19,7 @@ from risingbandits.policies.best_arm.asha import ASHA
 from risingbandits.policies.best_arm.cash_elimination import CashElimination
 from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
 from risingbandits.policies.best_arm.hyperband import Hyperband
+from risingbandits.policies.best_arm.model_halving import ModelHalving
 from risingbandits.policies.best_arm.r_ucbe import RUCBE
 from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
@@ -45,6 +46,7 @@ from risingbandits.policies.commit.open_by_value import OpenByValue
 from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.recommended import recommended_policy
+from risingbandits.policies.rising.cella import CellaETC, RestSure
 from risingbandits.policies.rising.cure_ucb import CureUCB
 from risingbandits.policies.rising.et_beta_ts import ETBetaThompson
 from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
@@ -79,6 +81,7 @@ __all__ = [
     "Auto",
     "BetaThompson",
     "CashElimination",
+    "CellaETC",
     "CommitEnsemble",
     "CommitUCB",
     "Constant",
@@ -101,6 +104,7 @@ __all__ = [
     "Kernels",
     "LinearAE",
     "LinearEE",
+    "ModelHalving",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",
@@ -108,6 +112,7 @@ __all__ = [
     "REdUCB",
     "RLessUCB",
     "RegretBalancing",
+    "RestSure",
     "Rexp3",
     "RoundRobin",
     "SWGaussianThompson",

@@ -13,7 +13,7 @@ from risingbandits.policies._kernels import argmax, histories, noise_estimate, t
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import number, one_of, setting
 
 
 class State(NamedTuple):
@@ -75,6 +75,12 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     return argmax.highest(state.estimate, None)
 
 
+@kernel
+def recommend_by_index(state: State, t: int, pulls: Ints) -> int:
+    """The arm with the highest index."""
+    return argmax.highest(state.value, None)
+
+
 @register
 class RUCBE(noise_estimate.NoisePolicy):
     r"""R-UCBE: pull the arm that may be highest after T pulls; in the end recommend the one that is estimated to be.
@@ -85,8 +91,9 @@ class RUCBE(noise_estimate.NoisePolicy):
     .. math:: \check\mu = \frac1h \sum_{l=N-h+1}^{N} \Big( r(l) + (T - l) \frac{r(l) - r(l-h)}{h} \Big), \qquad
               \check\mu + \sigma (T - N + h - 1) \sqrt{\frac{a}{h^3}},
 
-    :math:`+\infty` while h = 0 (Mussi et al., 2024, Algorithm 1). It is `REdUCB` aimed at round T. The recommendation
-    is the arm with the highest estimate.
+    :math:`+\infty` while h = 0 (Mussi et al., 2024, Algorithm 1). It is `REdUCB` aimed at round T. The paper recommends
+    the arm with the highest index, its program the one with the highest estimate. The latter is the default here, since
+    an index is also high where little is known of an arm, and infinite where nothing is.
 
     Use it to find argmax mu_i(T) with a budget of T pulls when the noise level is known and small: the width, which
     grows with T, must come below the differences between arms within the budget. Otherwise `RSR` is safer.
@@ -103,6 +110,8 @@ class RUCBE(noise_estimate.NoisePolicy):
         in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
         "smooth" is an older way. Rewards that contradict a number above 0 are
         noticed, which is said once; it is kept.
+    recommends : {"estimate", "index"}
+        What the arm that is recommended has most of.
 
     References
     ----------
@@ -132,6 +141,11 @@ class RUCBE(noise_estimate.NoisePolicy):
     a: float | None = number(None, minimum=0.0)
     eps: float = number(0.25, above=0.0, below=0.5)
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    recommends: str = one_of("estimate", "index")
+
+    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
+        kernels = super().kernels_for(n_arms, horizon)
+        return kernels._replace(recommend=recommend_by_index) if self.recommends == "index" else kernels
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
@@ -153,6 +167,8 @@ class RUCBE(noise_estimate.NoisePolicy):
         histories.make_room(state.pool, self.n_arms, capacity)
 
     def why_kept(self, at: Moment) -> str:
+        if self.recommends == "index":
+            return f"best index {at.level('value')}"
         estimate = float(at.state.estimate[at.arm])
         return f"best estimate of the end {at.units.level(estimate)}" if math.isfinite(estimate) else "no estimate yet"
 
