@@ -53,9 +53,11 @@ from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
 from risingbandits.policies.rising.et_sw_gaussian_ts import ETSWGaussianThompson
 from risingbandits.policies.rising.et_ts import ETTS
 from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
+from risingbandits.policies.rising.hybrid_ptrr import HybridPTRR
 from risingbandits.policies.rising.improving_elimination import ImprovingElimination
 from risingbandits.policies.rising.linear_ae import LinearAE
 from risingbandits.policies.rising.linear_ee import LinearEE
+from risingbandits.policies.rising.ptrr import PTRR
 from risingbandits.policies.rising.r_less_ucb import RLessUCB
 from risingbandits.policies.rising.rc_be import RCBE
 from risingbandits.policies.rising.red_ucb import REdUCB
@@ -69,6 +71,7 @@ __all__ = [
     "GLRKLUCB",
     "KLUCB",
     "MUCB",
+    "PTRR",
     "RAWUCB",
     "RCBE",
     "RSR",
@@ -99,6 +102,7 @@ __all__ = [
     "GaussianThompson",
     "GaussianUCB",
     "GraphREdUCB",
+    "HybridPTRR",
     "Hyperband",
     "ImprovingElimination",
     "Kernels",
