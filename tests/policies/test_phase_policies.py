@@ -15,14 +15,19 @@ from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import (
     ASHA,
+    PTRR,
     RSR,
     RUCBE,
     CashElimination,
+    CellaETC,
     Exp3,
     Exp3S,
     ExploreThenCommit,
+    HybridPTRR,
     Hyperband,
     ImprovingElimination,
+    ModelHalving,
+    RestSure,
     Rexp3,
     SelectiveRace,
     SequentialHalving,
@@ -43,7 +48,8 @@ RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
 SWEEPING = (Ser4, ImprovingElimination, CashElimination)
 PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving, SelectiveRace)
 RUNGS = (Hyperband, ASHA)
-ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS)
+KIN = (CellaETC, HybridPTRR, ModelHalving, PTRR, RestSure)
+ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS, *KIN)
 
 
 def rungs_of(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[bool, int, int]]:

@@ -12,7 +12,7 @@ from reference import play_policy
 from reference_phases import play
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import PTRR, HybridPTRR
-from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise
+from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Polynomial
 from risingbandits.testing import check_policy
 
 HORIZON = 1_500
@@ -27,6 +27,7 @@ def worst_case(n_arms: int, horizon: int) -> RisingBandit:
 
 WORST = worst_case(9, HORIZON)
 BENIGN = get_problem("random-3").with_noise(NoNoise())
+CLOSE = RisingBandit([Polynomial(limit, 3.0, 1.0) for limit in (0.5, 0.9, 0.8)], NoNoise(), horizon=HORIZON)
 NOISY = get_problem("paper-15arms")
 
 
@@ -56,6 +57,9 @@ def test_ptrr_decides_as_defined(problem: RisingBandit, settings: dict[str, Any]
         (BENIGN, {}, {"committed"}),
         (BENIGN, {"explores": "upper"}, {"committed"}),
         (BENIGN, {"bounds": "sum"}, set()),
+        (CLOSE, {}, {"committed"}),
+        (CLOSE, {"bounds": "sum"}, {"committed"}),
+        (CLOSE, {"bounds": "sum", "explores": "upper"}, {"guess"}),
         (WORST, {"m": 0.9}, {"given up"}),
         (WORST, {"bounds": "sum", "explores": "upper"}, {"guess"}),
         (WORST, {"B": 200, "alpha": 0.5}, {"guess"}),
@@ -112,7 +116,7 @@ def test_tells_before_the_first_question() -> None:
     for arm in (0, 1, 3):
         running.tell(arm, 0.0)
     assert running.ask() == 2
-    assert running.explain()["active"].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert running.explain()["given up"].tolist() == [1.0, 1.0, 0.0, 1.0]
     running.tell(2, -1.0)
     assert running.explain().why == "all arms were given up, and it had the best level 0"
 

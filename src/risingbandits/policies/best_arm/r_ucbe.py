@@ -91,9 +91,10 @@ class RUCBE(noise_estimate.NoisePolicy):
     .. math:: \check\mu = \frac1h \sum_{l=N-h+1}^{N} \Big( r(l) + (T - l) \frac{r(l) - r(l-h)}{h} \Big), \qquad
               \check\mu + \sigma (T - N + h - 1) \sqrt{\frac{a}{h^3}},
 
-    :math:`+\infty` while h = 0 (Mussi et al., 2024, Algorithm 1). It is `REdUCB` aimed at round T. The paper recommends
-    the arm with the highest index, its program the one with the highest estimate. The latter is the default here, since
-    an index is also high where little is known of an arm, and infinite where nothing is.
+    :math:`+\infty` while h = 0 (Mussi et al., 2024, Algorithm 1). It is `REdUCB` aimed at round T. The paper
+    recommends the arm with the highest index, its program the one with the highest estimate. The latter is the default
+    here, since an index is also high where little is known of an arm, and infinite where nothing is: on `mussi-5arms`
+    with 300 to 1,500 rounds the index is wrong in 39 to 64 % of 200 runs, the estimate in at most 1 %.
 
     Use it to find argmax mu_i(T) with a budget of T pulls when the noise level is known and small: the width, which
     grows with T, must come below the differences between arms within the budget. Otherwise `RSR` is safer.

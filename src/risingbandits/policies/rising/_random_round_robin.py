@@ -224,13 +224,13 @@ class RandomRoundRobin(Policy):
         bars = np.full(len(state.pulls), np.nan)
         if state.marks[STAGE] == BARRED:
             bars = state.bar[HEIGHT] * ((state.pulls - state.begun + 1) / state.bar[TAU]) ** state.alpha
-        return {"level": levels, "bar": bars, "active": 1.0 - state.given_up}
+        return {"level": levels, "bar": bars, "given up": state.given_up.astype(np.float64)}
 
     def why_next(self, at: Moment) -> str:
-        if not at.parts["active"][at.arm]:
+        if at.parts["given up"][at.arm]:
             return f"all arms were given up, and it had the best level {at.level('level')}"
         if at.state.pulls[at.arm] == at.state.begun[at.arm]:
-            waiting = int(np.sum(at.parts["active"]))
+            waiting = int(np.sum(at.parts["given up"] == 0.0))
             return f"drawn from the {waiting} arms that are left" if waiting > 1 else "the only arm that is left"
         return f"level {at.level('level')} was above the bar, which is {at.level('bar')} for the next pull"
 

@@ -274,8 +274,12 @@ class CellaETC(_PowerLossPolicy):
     without one, the arm with the best :math:`\hat\mu` is recommended. And ``scale``: the printed factor, at least 160
     for U = 1, is made for a proof. Two arms whose ends are 1 apart, the most there can be, are told apart after 5.5
     million pulls each (T = 100 million), so that in runs of any usual length this is round robin with a recommendation.
+    On six arms of this form (T = 20,000, noise 0.05, 20 runs) its regret is 5,380 as printed, 5,370 with a scale of
+    0.003, 770 with 0.001 and 20 with 0.0001.
 
-    Use it where the power is known, with a scale of about 0.001; `CommitUCB` needs neither.
+    Use it where the power is known, with a small scale. Curves of another form mislead it however much it sees: on
+    `paper-15arms` a scale of 0.003 finds the best arm and 0.001 a wrong one in all of 20 runs. `CommitUCB` needs
+    neither.
 
     Parameters
     ----------
@@ -328,7 +332,9 @@ class RestSure(_PowerLossPolicy):
     third needs the two ends only. Ours: the second takes the best arm, where the program that Mussi et al. (2024)
     compared with draws one; and what `CellaETC` says, above all of ``scale``.
 
-    Use it instead of `CellaETC` where there are many arms: bad ones go early.
+    Use it instead of `CellaETC`, above all where there are many arms, since bad ones go early: on the six arms of
+    `CellaETC` its regret is 5,380 as printed, 1,020 with a scale of 0.003, 206 with 0.001, and 112 with 0.0001, where 1
+    of 20 runs ends with a wrong arm.
 
     Parameters
     ----------
