@@ -325,7 +325,7 @@ class RestSure(_PowerLossPolicy):
 
     - an arm whose :math:`\hat\mu(m)` is more than :math:`2 CB(\tau)` above every other's gets all pulls that are left;
     - so does the best one when :math:`\max \hat\mu(m) - \max \hat\mu(m - |A| + 1) > 2 CB(\tau)`: one more sweep, which
-      costs it |A| - 1 pulls, would cost more than it can teach;
+      costs it :math:`|A| - 1` pulls, would cost more than it can teach;
     - i is dropped when some j has :math:`\hat\mu_j(m') - \hat\mu_i(m') > 2 CB(\tau)` for all m' from :math:`\tau` to m.
 
     From the paper: the three rules. Derived: the difference of two such curves rises or falls all the way, so that the
