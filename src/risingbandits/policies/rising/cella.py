@@ -247,8 +247,8 @@ class _PowerLossPolicy(recent_means.RecentPolicy):
 
     def why_kept(self, at: Moment) -> str:
         left = int(at.state.marks[sweeps.ACTIVE])
-        among = f"of the {left} arms in the race" if left > 1 else "and alone in the race"
-        return f"predicted end {at.level('final')}, the best {among}" if left > 1 else f"won the race, {among}"
+        race = f"the best of the {left} arms in the race" if left > 1 else "the only arm left in the race"
+        return f"predicted end {at.level('final')}, {race}"
 
 
 @register
