@@ -102,8 +102,14 @@ def test_an_interpreter_is_known_by_what_it_says(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(("named", "code", "said"), [([], 0, "passed over"), (["lowest"], 1, "FAILED")])
 def test_a_python_that_is_not_there_is_passed_over_unless_it_is_named(
-    named: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    named: list[str],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(matrix, "_FOLDER", tmp_path)  # or it would remove environments that are in use
     monkeypatch.setattr(matrix, "find_interpreter", lambda version: None)
     monkeypatch.setattr(matrix, "_play", lambda cell, interpreter: "passed")
     assert matrix.main(named) == code
