@@ -25,6 +25,21 @@ def half_width(values: Any, level: float = 0.95) -> Floats:
     return np.asarray(spread * float(stdtrit(runs - 1, 0.5 + level / 2)))
 
 
+def share_interval(share: float, runs: int, level: float = 0.95) -> tuple[float, float]:
+    """The ends of Wilson's interval of a share that was seen in ``runs`` runs.
+
+    >>> [round(end, 3) for end in share_interval(0.2, 50)]
+    [0.112, 0.33]
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2))
+    shrink = 1.0 + z * z / runs
+    middle = (share + z * z / (2 * runs)) / shrink
+    half = z * math.sqrt(share * (1 - share) / runs + (z / (2 * runs)) ** 2) / shrink
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def mid_ranks(values: Floats) -> Floats:
     """Ranks from 0; ties share the mean rank.
 

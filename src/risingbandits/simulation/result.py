@@ -13,7 +13,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, missing
 from risingbandits._core.files import readable, write_whole
-from risingbandits._core.stats import half_width
+from risingbandits._core.stats import half_width, share_interval
 from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
 from risingbandits.policies.base import OBJECTIVES
@@ -121,14 +121,8 @@ class Result:
 
     def error_rate(self, label: str, level: float = 0.95) -> Rate:
         """The share of runs that did not recommend a best arm, argmax mu_i(T), with its Wilson interval."""
-        from scipy.special import ndtri
-
         wrong = float((self.simple_regret(label) > 0.0).mean())
-        z = float(ndtri(0.5 + level / 2))
-        shrink = 1.0 + z * z / self.runs
-        middle = (wrong + z * z / (2 * self.runs)) / shrink
-        half = z * np.sqrt(wrong * (1 - wrong) / self.runs + (z / (2 * self.runs)) ** 2) / shrink
-        return Rate(wrong, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+        return Rate(wrong, *share_interval(wrong, self.runs, level))
 
     def summary(self, objective: str = "cumulative") -> list[dict[str, Any]]:
         """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret."""
