@@ -16,7 +16,8 @@ import pytest
 from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
-from risingbandits.paper.regret_study import KEPT, Panel
+from risingbandits.paper.kept import KEPT
+from risingbandits.paper.regret_study import Panel
 from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.paper.tables_on_disk import RegretData
 from risingbandits.policies import REdUCB

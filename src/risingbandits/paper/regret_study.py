@@ -1,12 +1,10 @@
 """The frame of a regret study: panels of policies on one problem, its tables and its figures.
 
-The result of a panel is kept, and never played twice. Its folder is named by a hash of all that decides its numbers, so
-results of other settings, or of another version of the program, lie beside each other and are never taken for this one.
+The result of a panel is kept (`paper.kept`), and never played twice.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +12,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
+from risingbandits.paper.kept import kept_in, kept_result
 from risingbandits.paper.published import program_policies, starting_at_zero
 from risingbandits.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.paper.tables_on_disk import RegretData, with_numbers, write_regret
@@ -25,12 +23,10 @@ from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_pro
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Backend
-from risingbandits.simulation.backends.ray import program_stamp
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")
 
-KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no panel twice
 _CURVE_POINTS = 120
 
 
@@ -49,15 +45,11 @@ class Panel:
     def kept_in(self, folder: Path) -> Path:
         """Where the result is kept below the folder of a study."""
         numbers = (self.horizon, self.runs, self.seed, self.record_at)
-        causes = (program_stamp(), self.problem.name, self.problem.noise, self.policies, numbers)
-        return folder / KEPT / hashlib.sha256(repr(causes).encode()).hexdigest()[:24]
+        return kept_in(folder, self.problem.name, self.problem.noise, self.policies, numbers)
 
     def kept(self, folder: Path) -> Result | None:
         """The result that is there already; None where there is none, or a damaged one."""
-        try:
-            return Result.load(self.kept_in(folder))
-        except RisingBanditsError:
-            return None
+        return kept_result(self.kept_in(folder))
 
     def play(self, folder: Path, backend: Backend, progress: bool = False) -> Result:
         """Play all runs, and keep the result."""
