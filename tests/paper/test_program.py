@@ -10,7 +10,7 @@ import pytest
 import reference_program as slow
 from reference_program import ProgramReference
 from risingbandits import Policy, get_problem, simulate
-from risingbandits.paper.published import ProgramSWTS, program_policies, starting_at_zero
+from risingbandits.paper.published import ProgramREdUCB, ProgramSWTS, program_policies, starting_at_zero
 from risingbandits.policies import policy_names, registry
 from risingbandits.problems import Beta
 from risingbandits.testing import check_policy
@@ -51,6 +51,23 @@ def test_decides_like_the_plain_account(name: str, n_arms: int) -> None:
         policy.tell(arm, reward)
         reference.tell(arm, reward, rng)
     assert min(pulls) < max(pulls)
+
+
+@pytest.mark.parametrize("n_arms", [2, 7])
+def test_red_ucb_of_the_experiment_with_learners_decides_like_the_plain_account(n_arms: int) -> None:
+    policy = ProgramREdUCB(eps=1 / 32, clip_bonus=True).reset(n_arms=n_arms, horizon=3_000, seed=2)
+    reference, rng = slow.IMDBREdUCB(n_arms, 3_000), np.random.default_rng(2)
+    noise = np.random.default_rng(3)
+    pulls = [0] * n_arms
+    for t in range(3_000):
+        arm = policy.ask()
+        assert arm == reference.ask(rng), f"round {t + 1}"
+        pulls[arm] += 1
+        reward = float(noise.random() < 0.5 + 0.3 * (1 - math.exp(-pulls[arm] / 300)))
+        policy.tell(arm, reward)
+        reference.tell(arm, reward, rng)
+    assert reference.clipped > 3_000
+    assert max(pulls) > 2_000  # it has locked on an arm
 
 
 def test_what_leaves_the_window_is_taken_from_the_arm_pulled_now() -> None:

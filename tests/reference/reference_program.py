@@ -78,6 +78,10 @@ class ProgramReference(ABC):
 
 
 class REdUCB(ProgramReference):
+    eps = 1 / 4
+    largest = math.inf  # bonus
+    clipped = 0  # how often the bonus was above it
+
     def start(self) -> None:
         self.estimates = [0.0] * self.n_arms
 
@@ -91,7 +95,7 @@ class REdUCB(ProgramReference):
         for k in range(self.n_arms):
             x = self.rewards[k]
             n = len(x)
-            h = n // 4
+            h = int(self.eps * n)
             if h == 0:
                 self.bounds[k] = 1.0
                 continue
@@ -101,7 +105,14 @@ class REdUCB(ProgramReference):
                 own = level + sum((h - u) * d for u, d in enumerate(differences)) / h**2
                 self.estimates[k] = own + (time + 1 - n) * sum(differences) / h**2
             width = 0.1 * (time + 1 - n + h - 1) * math.sqrt(10 * math.log(time**4) / h**3)
-            self.bounds[k] = self.estimates[k] + width
+            self.clipped += width > self.largest
+            self.bounds[k] = self.estimates[k] + min(self.largest, width)
+
+
+class IMDBREdUCB(REdUCB):
+    """As in the experiment with learners."""
+
+    eps, largest = 1 / 32, 1.0
 
 
 class KLUCB(ProgramReference):

@@ -15,7 +15,8 @@ from risingbandits.policies.rising.red_ucb import REdUCB
 
 
 @kernel
-def select(state: Any, t: int, available: Mask, rng: Any) -> int:
+def _highest(state: Any, t: int, available: Mask, rng: Any, largest: float) -> int:
+    """The arm with the highest index, whose bonus is at most ``largest``."""
     n_arms = state.line.shape[0]
     if t <= 2 * n_arms:
         return in_turn(t, n_arms, available)
@@ -25,9 +26,19 @@ def select(state: Any, t: int, available: Mask, rng: Any) -> int:
     ties = 0
     for arm in range(n_arms):
         if available is None or available[arm]:
-            value = state.line[arm, 0] + (state.line[arm, 2] * t - state.line[arm, 3]) * root
+            value = state.line[arm, 0] + min(largest, (state.line[arm, 2] * t - state.line[arm, 3]) * root)
             best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
     return chosen
+
+
+@kernel
+def select(state: Any, t: int, available: Mask, rng: Any) -> int:
+    return _highest(state, t, available, rng, math.inf)
+
+
+@kernel
+def select_clipped(state: Any, t: int, available: Mask, rng: Any) -> int:
+    return _highest(state, t, available, rng, 1.0)
 
 
 @kernel
@@ -61,6 +72,12 @@ class ProgramREdUCB(REdUCB):
     ----------
     sigma : float
         Scale of the noise; the program has 0.1, whatever the noise is.
+    eps : float
+        Share of an arm's pulls in its window; the program has 1/4, and 1/32 in its experiment with learners.
+    clip_bonus : bool
+        Whether the bonus is never above 1, as in that experiment. Every arm's bonus is then 1 for thousands of rounds,
+        and noise decides: after 32 pulls a window is one reward long, and an arm whose last reward was better than the
+        one before is extrapolated from two coin tosses, and pulled for good.
 
     Examples
     --------
@@ -77,11 +94,12 @@ class ProgramREdUCB(REdUCB):
     kernels = Kernels(select=select, update=update)
     randomised = True
 
-    def __init__(self, sigma: float = 0.1) -> None:
-        super().__init__(sigma=sigma, alpha=4.0, ties="random")
+    def __init__(self, sigma: float = 0.1, eps: float = 0.25, clip_bonus: bool = False) -> None:
+        super().__init__(eps=eps, sigma=sigma, alpha=4.0, ties="random")
+        self.clip_bonus = clip_bonus
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        return self.kernels
+        return Kernels(select=select_clipped, update=update) if self.clip_bonus else self.kernels
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         state = super().new_state(n_arms, horizon, capacity)
