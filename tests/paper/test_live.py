@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +13,16 @@ from reference_rows import random_rows
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
 from risingbandits.paper.imdb import Learner, LiveArms, LiveBandit, LogisticRegression, Network
-from risingbandits.paper.imdb.averages import Averages, bin_edges, measure_curves
-from risingbandits.paper.imdb.study import ARMS, Paired, live_csv, live_table, play_studies, study_policies
-from risingbandits.paper.published.one_by_one import PublishedREdUCB
+from risingbandits.paper.imdb.averages import measure_curves
+from risingbandits.paper.imdb.learners import seven_learners
+from risingbandits.paper.imdb.study import AS_PRINTED, play_studies, study_policies
+from risingbandits.paper.imdb.tables import Paired, live_csv, live_table, top_arms_csv
+from risingbandits.paper.kept import KEPT
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends.base import Threads
 
+ARMS = seven_learners()
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]
 
 
@@ -74,32 +76,6 @@ def test_rewards_are_in_the_files(tmp_path: Path) -> None:
         assert simulate("round-robin", curves, 100).reward is None
 
 
-def test_curves_continue_where_they_stopped(tmp_path: Path) -> None:
-    rows, path = random_rows(), tmp_path / "curves.npz"
-    measure_curves(rows, SMALL, 100, 3, path=path)
-    continued = measure_curves(rows, SMALL, 100, 14, jobs=2, path=path)
-    whole = measure_curves(rows, SMALL, 100, 14, jobs=1)
-    np.testing.assert_array_equal(continued.sums, whole.sums)
-    np.testing.assert_array_equal(continued.means, whole.means)
-    assert measure_curves(rows, SMALL, 100, 5, path=path).runs == 14
-    with pytest.raises(RisingBanditsError, match="another setting"):
-        measure_curves(rows, SMALL, 100, 5, seed=1, path=path)
-    path.write_bytes(b"PK")
-    with pytest.raises(RisingBanditsError, match="no learning curves"):
-        Averages.load(path)
-
-
-def test_averages_keep_their_sums() -> None:
-    averages = measure_curves(random_rows(), SMALL, 700, 4)
-    edges = bin_edges(700)
-    exact = np.cumsum(averages.sums, axis=1)[:, edges[1:] - 1] / averages.runs
-    np.testing.assert_allclose(np.cumsum(averages.binned(), axis=1)[:, edges[1:] - 1], exact)
-    np.testing.assert_allclose(averages.means.mean(axis=0), averages.sums.mean(axis=1) / averages.runs)
-    assert averages.csv().count("\n") == len(edges)
-    dead = dataclasses.replace(averages, late=np.array([[0.5, 0.9, 0.5], [0.9, 0.9, 0.5]]))
-    assert dead.dead().tolist() == [0.5, 0.0, 1.0]
-
-
 def test_regret_of_the_best_arm_is_zero() -> None:
     rows = random_rows()
     curves = measure_curves(rows, SMALL, 300, 4).problem("small")
@@ -108,19 +84,47 @@ def test_regret_of_the_best_arm_is_zero() -> None:
     assert np.abs(result.regret["round-robin"]).max() < 1e-9
 
 
-def test_study_of_all_policies() -> None:
+@pytest.mark.parametrize("published", [False, True])
+def test_study_of_all_policies(published: bool) -> None:
     rows = random_rows()
     averages = measure_curves(rows, ARMS, 60, 2)
-    studies = play_studies(rows, averages, study_policies(published=True), 2, 0, [7, 2])
+    policies = study_policies(published)
+    studies = play_studies(rows, averages, ARMS, policies, 2, 0, [7, 2])
     assert [study.result.problem for study in studies] == ["random-7arms", "random-2arms"]
+    assert len(policies) == (7 if published else 10)
     for study in studies:
-        assert len(live_table(study).rows) == 10
+        assert len(live_table(study).rows) == len(policies)
         assert all((pulls.sum(axis=1) == 60).all() for pulls in study.result.pulls.values())
-        assert "sigma=0.5" in study.result.settings["red-ucb"]
-        assert "sigma=0.5" in study.result.settings["commit-ucb"]
-    lines = list(csv.reader(live_csv(studies).splitlines()))
-    assert len(lines) == 1 + 2 * 10
-    assert len({len(line) for line in lines}) == 1
+        if published:
+            assert "clip_bonus=True" in study.result.settings["red-ucb"]
+        else:
+            assert "sigma=0.5" in study.result.settings["red-ucb"]
+            assert study.result.settings[AS_PRINTED] == "REdUCB(eps=0.03125, sigma=0.1)"
+            assert "sigma=0.5" in study.result.settings["commit-ucb"]
+    for text in (live_csv(studies), top_arms_csv(studies)):
+        lines = list(csv.reader(text.splitlines()))
+        assert len(lines) == 1 + 2 * len(policies)
+        assert len({len(line) for line in lines}) == 1
+
+
+def test_a_study_is_that_of_one_simulation_and_is_played_once(tmp_path: Path) -> None:
+    rows = random_rows()
+    averages = measure_curves(rows, SMALL, 80, 2)
+    policies = {name: get_policy(name) for name in ("sw-ts", "kl-ucb")}
+    told: list[str] = []
+    play = partial(play_studies, rows, averages, SMALL, policies, 3, 5, [3], lambda label, done: told.append(label))
+    (first,) = play(folder=tmp_path)
+    assert told == ["sw-ts"] * 3 + ["kl-ucb"] * 3
+    (again,) = play(folder=tmp_path)
+    assert len(told) == 6
+    whole = simulate(policies, first.problem, 80, 3, seed=5, arms=partial(LiveArms, rows, SMALL))
+    for study in (first, again):
+        assert study.result.save(tmp_path / "parts").joinpath("result.npz").read_bytes() == (
+            whole.save(tmp_path / "whole").joinpath("result.npz").read_bytes()
+        )
+    more = measure_curves(rows, SMALL, 80, 3)
+    play_studies(rows, more, SMALL, {"kl-ucb": policies["kl-ucb"]}, 3, 5, [3], folder=tmp_path, backend=Threads(1))
+    assert len(list((tmp_path / KEPT).iterdir())) == 3  # regret against other curves is another result
 
 
 def test_an_error_in_a_thread_is_raised() -> None:
@@ -149,7 +153,8 @@ def test_commands_on_the_digits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "digits-7arms, 300 rounds, 2 runs" in text
     assert "lead of commit-ucb" in (tmp_path / "report.md").read_text()
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"curves.csv", "curves.png", "predictions.csv", "report.md", "digits-7arms", "digits-2arms"} <= names
+    assert {"curves.csv", "curves.png", "learners.csv", "predictions.csv", "top-arms.csv", "report.md"} <= names
+    assert {"digits-7arms", "digits-2arms"} <= names
 
 
 def test_commands_explain_what_is_missing(
@@ -160,7 +165,11 @@ def test_commands_explain_what_is_missing(
         (["curves"], "never downloaded"),
         (["run", "--features", "5"], "1000 or 10000"),
         (["run", "--arms", "8"], "arms must be"),
+        (["curves", "--arms", "0"], "arms must be"),
         (["run", "--dataset", "digit"], "did you mean 'digits'"),
+        (["run", "--learners", "papre"], "did you mean 'paper'"),
+        (["curves", "--beta", "0"], "rate must be"),
+        (["run", "--published", "--policies", "kl-ucb"], "exclude each other"),
     ):
         assert run(["paper", "imdb", *arguments, "--out", str(tmp_path)]) == 2
         error = capsys.readouterr().err
@@ -168,30 +177,9 @@ def test_commands_explain_what_is_missing(
         assert error.count("\n") == 1
 
 
-def test_clipped_bonus_is_its_formula() -> None:
-    rng = np.random.default_rng(2)
-    policy = PublishedREdUCB(clip_bonus=True, sigma=0.1, alpha=4.0).reset(3, 300)
-    history: list[list[float]] = [[], [], []]
-    for t in range(1, 301):
-        values = []
-        for rewards in history:
-            n, h = len(rewards), int(0.25 * len(rewards))
-            if h == 0:
-                values.append(np.inf)
-                continue
-            window = range(n - h, n)  # pulls l = n - h + 1, ..., n, from 0
-            line = [rewards[i] + (t - (i + 1)) * (rewards[i] - rewards[i - h]) / h for i in window]
-            bonus = 0.1 * (t - n + h - 1) * np.sqrt(10 * 4.0 * np.log(t) / h**3)
-            values.append(sum(line) / h + min(1.0, bonus))
-        arm = policy.ask()
-        assert values[arm] >= max(values) - 1e-9
-        history[arm].append(float(rng.random() < 0.4 + 0.1 * arm))
-        policy.tell(arm, history[arm][-1])
-
-
 def test_published_setting_locks_on_one_arm() -> None:
     rows = random_rows()
     curves = measure_curves(rows, ARMS, 2000, 1).problem("random")
-    policy = study_policies(published=True)["red-ucb-published"]
+    policy = study_policies(published=True)["red-ucb"]
     result = simulate(policy, curves, 2000, runs=5, seed=1, arms=partial(LiveArms, rows, ARMS))
-    assert (result.pulls["red-ucb-published"].max(axis=1) > 0.8 * 2000).all()
+    assert (result.pulls["red-ucb-program"].max(axis=1) > 0.8 * 2000).all()

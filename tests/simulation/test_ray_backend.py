@@ -73,7 +73,7 @@ def test_commands_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert run(["paper", "imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
         assert run(["simulate", "--runs", "3", "--horizon", "500", "--out", "small", "--backend", backend]) == 0
     assert files(tmp_path / "ray") == files(tmp_path / "local")
-    assert {"out/predictions.csv", "out/curves.npz", "small/report.md"} <= set(files(tmp_path / "ray"))
+    assert {"out/predictions.csv", "out/curves.csv", "small/report.md"} <= set(files(tmp_path / "ray"))
 
 
 @dataclass(frozen=True)

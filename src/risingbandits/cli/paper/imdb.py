@@ -15,13 +15,13 @@ from risingbandits.cli.output import Json, Output
 from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 
 if TYPE_CHECKING:
-    from risingbandits.paper.imdb import Rows
+    from risingbandits.paper.imdb import Learner, Rows
     from risingbandits.paper.imdb.averages import Averages
     from risingbandits.simulation.backends.base import Backend as Players
 
 _FEATURES = (1000, 10_000)
 _QUICK_HORIZON, _QUICK_RUNS, _QUICK_CURVES = 5000, 5, 10
-_CURVES_FILE = "curves.npz"
+_CURVE_RUNS = 60
 
 Data = Annotated[
     Path | None,
@@ -34,6 +34,14 @@ Dataset = Annotated[
     ),
 ]
 Features = Annotated[int, typer.Option(help="Number of words to use: 1000 (published curves) or 10000 (paper).")]
+Learners = Annotated[
+    str,
+    typer.Option(
+        help="LR(t) as the published program has it (program: beta/sqrt(t)) or as the paper writes it (paper: beta/t).",
+        autocompletion=completion.one_of("program", "paper"),
+    ),
+]
+Beta = Annotated[float | None, typer.Option(help="beta of LR(t); 0.1 by default, as in the published program.")]
 Horizon = Annotated[int | None, typer.Option(help="Rounds; default: 50,000 (digits: 10,000).")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few runs of 5,000 rounds, unless you give these.")]
@@ -41,6 +49,7 @@ Quick = Annotated[bool, typer.Option("--quick", help="A few runs of 5,000 rounds
 
 class _Setting(NamedTuple):
     rows: Rows
+    learners: tuple[Learner, ...]
     horizon: int
     published: bool  # whether published averages are for this setting
 
@@ -58,8 +67,11 @@ def curves(
     data: Data = None,
     dataset: Dataset = "imdb",
     features: Features = 1000,
+    learners: Learners = "program",
+    beta: Beta = None,
+    arms: Annotated[int, typer.Option(help="How many of the learners: 7, or 2 (logistic regressions).")] = 7,
     horizon: Horizon = None,
-    runs: Annotated[int | None, typer.Option(help="Runs to average; default: 60.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs to average; default: 60, in the paper 1,000.")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("risingbandits-imdb"),
@@ -68,17 +80,18 @@ def curves(
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the average learning curves; run it again with more runs to continue."""
-    from risingbandits.paper.imdb.study import curves_table
+    """Measure the average learning curves; run it again, also after a stop or with more runs, to continue."""
+    from risingbandits.paper.imdb.tables import curves_table
     from risingbandits.simulation.backends.base import backend_for
 
-    setting = _setting(dataset, data, features, horizon, quick)
+    (number,) = _numbers(str(arms))
+    setting = _setting(dataset, data, features, learners, beta, number, horizon, quick)
     with backend_for(backend, jobs, address) as players:
-        averages = _measured(setting, runs or (_QUICK_CURVES if quick else 60), seed, players, out)
+        averages = _measured(setting, runs or (_QUICK_CURVES if quick else _CURVE_RUNS), seed, players, out)
     with Output(as_json) as output:
         output.add(horizon=averages.horizon, runs=averages.runs)
         output.table(curves_table(averages, setting.published), "curves")
-        sentence = f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; to continue: {out / _CURVES_FILE}"
+        sentence = f"Curves: {out / 'curves.csv'}, {out / 'curves.png'}; learners: {out / 'learners.csv'}"
         output.say(sentence, written=out / "curves.csv")
 
 
@@ -88,6 +101,8 @@ def run(
     data: Data = None,
     dataset: Dataset = "imdb",
     features: Features = 1000,
+    learners: Learners = "program",
+    beta: Beta = None,
     horizon: Horizon = None,
     runs: Annotated[int | None, typer.Option(help="Runs of each policy; default: 30.")] = None,
     curve_runs: Annotated[int | None, typer.Option(help="Runs behind the averaged curves; default: 60.")] = None,
@@ -100,7 +115,7 @@ def run(
         ),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Add R-ed-UCB with the settings of the published program.")
+        bool, typer.Option("--published", help="The paper's seven as in the published program, deviations and all.")
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -113,30 +128,36 @@ def run(
     """Play policies on live learners; print right predictions and regret, write tables and figures."""
     from risingbandits._core.files import write_whole
     from risingbandits.paper.imdb import study as experiment
+    from risingbandits.paper.imdb import tables as shown
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import write_report
     from risingbandits.simulation.backends.base import backend_for
 
-    numbers = _numbers(arms, len(experiment.ARMS))
+    numbers = _numbers(arms)
     if policies is None:
         chosen = experiment.study_policies(published)
+    elif published:
+        raise RisingBanditsError(f"policies and published exclude each other, got --policies {policies} --published.")
     else:
         chosen = parse_policies(policies)
-    setting = _setting(dataset, data, features, horizon, quick)
+    setting = _setting(dataset, data, features, learners, beta, max(numbers), horizon, quick)
     repeats = runs or (_QUICK_RUNS if quick else 30)
-    curve_repeats = curve_runs or (_QUICK_CURVES if quick else 60)
+    curve_repeats = curve_runs or (_QUICK_CURVES if quick else _CURVE_RUNS)
     with backend_for(backend, jobs, address) as players:
         averages = _measured(setting, curve_repeats, seed, players, out)
         with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
-            studies = experiment.play_studies(setting.rows, averages, chosen, repeats, seed, numbers, advance, players)
+            studies = experiment.play_studies(
+                setting.rows, averages, setting.learners, chosen, repeats, seed, numbers, advance, players, out
+            )
     command = given_command(
         context, "data", "out", "quick", horizon=setting.horizon, runs=repeats, curve_runs=averages.runs
     )
     page = write_report(studies, out, command)
-    tables = [experiment.curves_table(averages, setting.published), *map(experiment.live_table, studies)]
+    tables = [shown.curves_table(averages, setting.published), *map(shown.live_table, studies)]
     extra = "".join(f"\n## {table.title}\n\n{table.markdown()}" for table in tables)
     write_whole(page, (page.read_text() + extra).encode())
-    write_whole(out / "predictions.csv", experiment.live_csv(studies).encode())
+    write_whole(out / "predictions.csv", shown.live_csv(studies).encode())
+    write_whole(out / "top-arms.csv", shown.top_arms_csv(studies).encode())
     with Output(as_json) as output:
         curves, *played = (table.values() for table in tables)
         of_each = [
@@ -151,32 +172,48 @@ def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Pa
     """Averaged curves, from the folder as far as they are there, and their files."""
     from risingbandits._core.files import write_whole
     from risingbandits.paper.imdb.averages import measure_curves
-    from risingbandits.paper.imdb.study import ARMS
+    from risingbandits.paper.imdb.tables import learners_csv
+    from risingbandits.paper.kept import KEPT
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
 
     prepare_folder(out)
-    with progress_bar("curves", runs) as advance:
+    with progress_bar("curves", runs * len(setting.learners)) as advance:
         averages = measure_curves(
-            setting.rows, ARMS, setting.horizon, runs, seed, None, out / _CURVES_FILE, advance, players
+            setting.rows, setting.learners, setting.horizon, runs, seed, None, out / KEPT, advance, players
         )
     write_whole(out / "curves.csv", averages.csv().encode())
+    write_whole(out / "learners.csv", learners_csv(averages).encode())
     save_figure(plot_curves(averages.problem(setting.rows.name)), out, "curves")
     return averages
 
 
-def _setting(dataset: str, data: Path | None, features: int, horizon: int | None, quick: bool) -> _Setting:
+def _setting(
+    dataset: str,
+    data: Path | None,
+    features: int,
+    learners: str,
+    beta: float | None,
+    arms: int,
+    horizon: int | None,
+    quick: bool,
+) -> _Setting:
+    from risingbandits.paper.imdb.learners import PROGRAM_BETA, seven_learners
     from risingbandits.paper.imdb.study import HORIZONS, load_rows
 
     if features not in _FEATURES:
         raise RisingBanditsError(f"features must be 1000 or 10000, got {features}.")
+    chosen = seven_learners(learners, PROGRAM_BETA if beta is None else beta)[:arms]
     rows = load_rows(dataset, data, features)
-    own = _QUICK_HORIZON if quick else HORIZONS[dataset]
-    last = own if horizon is None else horizon
-    return _Setting(rows, last, dataset == "imdb" and features == 1000 and last == HORIZONS["imdb"])
+    last = (_QUICK_HORIZON if quick else HORIZONS[dataset]) if horizon is None else horizon
+    known = (dataset, features, last, chosen) == ("imdb", 1000, HORIZONS["imdb"], seven_learners()[:arms])
+    return _Setting(rows, chosen, last, known)
 
 
-def _numbers(text: str, most: int) -> list[int]:
+def _numbers(text: str) -> list[int]:
+    from risingbandits.paper.imdb.learners import seven_learners
+
+    most = len(seven_learners())
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:

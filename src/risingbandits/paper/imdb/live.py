@@ -115,18 +115,22 @@ class LiveBandit:
     def reset(self, seed: int | np.random.SeedSequence) -> LiveBandit:
         """Begin a run: fresh learners and a fresh order of the rows for each arm, decided by ``seed``."""
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        inner = self.learners
-        inner.moments.fill(0.0)
-        inner.squares.fill(0.0)
-        self.pulls.fill(0)
-        for number, (arm, own) in enumerate(zip(self.arms, sequence.spawn(self.n_arms), strict=True)):
-            rng = np.random.default_rng(own)
-            for begin in range(0, self.horizon, self.rows.n_rows):
-                order = rng.permutation(self.rows.n_rows)[: self.horizon - begin]
-                inner.order[number, begin : begin + len(order)] = order
-            inner.weights[number].fill(0.0)
-            inner.weights[number, : arm.size(self.rows.features)] = arm.initial(self.rows.features, rng)
+        for arm, own in enumerate(sequence.spawn(self.n_arms)):
+            self.start(arm, own)
         return self
+
+    def start(self, arm: int, seed: np.random.SeedSequence) -> None:
+        """Begin a run of one arm: a fresh learner and a fresh order of the rows, decided by ``seed``."""
+        rng = np.random.default_rng(seed)
+        inner = self.learners
+        for begin in range(0, self.horizon, self.rows.n_rows):
+            order = rng.permutation(self.rows.n_rows)[: self.horizon - begin]
+            inner.order[arm, begin : begin + len(order)] = order
+        for numbers in (inner.weights, inner.moments, inner.squares):
+            numbers[arm].fill(0.0)
+        learner = self.arms[arm]
+        inner.weights[arm, : learner.size(self.rows.features)] = learner.initial(self.rows.features, rng)
+        self.pulls[arm] = 0
 
     def pull(self, arm: int) -> float:
         """One pull of ``arm`` from Python: its reward, after which it has learnt."""

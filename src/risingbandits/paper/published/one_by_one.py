@@ -10,31 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Mask, Rng
+from risingbandits._core.types import Rng
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.rising import red_ucb
 from risingbandits.policies.rising.red_ucb import REdUCB
-
-
-@kernel
-def _select_clipped(state: Any, t: int, available: Mask, rng: Rng) -> int:
-    """The arm with the highest index, the lowest number where several have it, with a bonus of at most 1."""
-    best = -math.inf
-    chosen = 0 if available is None else int(np.argmax(available))
-    root = math.sqrt(math.log(t))
-    for arm in range(state.line.shape[0]):
-        if available is not None and not available[arm]:
-            continue
-        line = state.line[arm]
-        value = line[0] + t * line[1] + min(1.0, (line[2] * t - line[3]) * root)
-        if value > best:
-            best = value
-            chosen = arm
-    return chosen
 
 
 @kernel
@@ -58,10 +39,6 @@ class PublishedREdUCB(REdUCB):
     refresh : bool
         Whether the extrapolation to round t moves on while the arm is not pulled, as in the paper. The program has
         False: only a pull renews it.
-    clip_bonus : bool
-        Whether the bonus is never above 1, as in the program of the IMDB experiment. With rewards in [0, 1] and
-        sigma = 0.1 every arm's bonus is then at the ceiling for thousands of rounds, so that noise decides: the arm
-        whose last few rewards rose is extrapolated, and pulled for good. Ties go to the lowest arm.
     eps, sigma, alpha, ties
         As for `REdUCB`; the program has alpha = 4.
 
@@ -77,7 +54,6 @@ class PublishedREdUCB(REdUCB):
         self,
         first_index: float = math.inf,
         refresh: bool = True,
-        clip_bonus: bool = False,
         eps: float = 0.25,
         sigma: float | None = None,
         alpha: float = 3.0,
@@ -86,7 +62,6 @@ class PublishedREdUCB(REdUCB):
         super().__init__(eps=eps, sigma=sigma, alpha=alpha, ties=ties)
         self.first_index = first_index
         self.refresh = refresh
-        self.clip_bonus = clip_bonus
 
     def validate(self) -> None:
         super().validate()
@@ -94,8 +69,7 @@ class PublishedREdUCB(REdUCB):
             raise RisingBanditsError(f"first_index must be a number or infinite, got {self.first_index!r}.")
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        select = _select_clipped if self.clip_bonus else red_ucb.select
-        return Kernels(select=select, update=red_ucb.update if self.refresh else _update_without_refresh)
+        return Kernels(select=red_ucb.select, update=red_ucb.update if self.refresh else _update_without_refresh)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> red_ucb.State:
         state: red_ucb.State = super().new_state(n_arms, horizon, capacity)
