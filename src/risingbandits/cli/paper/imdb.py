@@ -1,4 +1,4 @@
-"""The commands about online model selection with real learners: imdb curves, imdb run."""
+"""The commands about online model selection with real learners: imdb curves, imdb run, imdb claims."""
 
 from __future__ import annotations
 
@@ -166,6 +166,26 @@ def run(
         output.tables(tables, curves=curves, studies=of_each)
         sentence = f"Report, figures and results: {page}; right predictions: {out / 'predictions.csv'}"
         output.say(sentence, written=page)
+
+
+@commands.command()
+def claims(
+    printed: Annotated[Path, typer.Argument(help="Folder of a run as printed: 10,000 words, learners of the paper.")],
+    program: Annotated[Path, typer.Argument(help="Folder of a run with --published.")],
+    out: Annotated[Path | None, typer.Option(help="CSV file for the account.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge the paper's sentences about this experiment by the tables of two runs."""
+    from risingbandits.paper.imdb.claims import judged
+    from risingbandits.paper.reproduce import claims_table
+    from risingbandits.paper.tables_on_disk import write_rows
+
+    judgements = judged(printed, program)
+    with Output(as_json) as output:
+        output.tables([claims_table(judgements)], claims=[judgement._asdict() for judgement in judgements])
+        if out is not None:
+            write_rows(out, judgements[0]._fields, judgements)
+            output.say(f"Account: {out}", written=out)
 
 
 def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:
