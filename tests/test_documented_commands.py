@@ -65,7 +65,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_inputs(folder)
     (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
     shutil.copytree(ROOT / "examples", folder / "examples")
-    shutil.copytree(ROOT / "docs" / "reproduction", folder / "docs" / "reproduction")
+    for part in ("reproduction", "imdb"):
+        shutil.copytree(ROOT / "docs" / part, folder / "docs" / part)
     with Allocator(["small net", "large net"], budget=20, store=folder / "run.db") as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5)
@@ -108,7 +109,7 @@ def test_a_block_is_run_or_says_why_not(block: Block) -> None:
 
 @pytest.mark.parametrize("command", parameters())
 def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: Path) -> None:
-    if command.startswith("risingbandits paper imdb"):  # by default all write to one folder, which holds one setting
+    if re.match(r"risingbandits paper imdb (curves|run)", command):  # by default all write to one folder
         if "digits" not in command and not os.environ.get("RISINGBANDITS_DATA"):
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         run(short(command), tmp_path)

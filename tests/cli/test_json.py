@@ -53,6 +53,7 @@ CALLS = {
         *("--dataset", "digits", "--quick", "--horizon", "200", "--runs", "2", "--curve-runs", "2", "--arms", "2"),
         *("--policies", "round-robin,commit-ucb"),
     ],
+    "paper imdb claims": [str(ROOT / "docs" / "imdb" / "printed"), str(ROOT / "docs" / "imdb" / "program")],
 }
 # The same commands with what changes the document.
 OTHER_CALLS = [
