@@ -147,6 +147,17 @@ def test_page_has_the_numbers_of_the_policies(folder: str) -> None:
         assert "| " + " | ".join(cells).replace("|  |", "| |") + " |" in page.replace("**", ""), row
 
 
+def test_page_has_the_best_setting_of_commit_ucb() -> None:
+    page = " ".join(PAGE.read_text().split())
+    rows = {row["policy"]: row for row in read_rows(TABLES / "settings.csv")}
+    row, usual = rows["commit-ucb(cap=0.9)"], rows["commit-ucb"]
+    assert f"makes {amount(row['right'], row['right_half_width'])} right predictions" in page
+    gain = float(row["right"]) - float(usual["right"])
+    assert f"{gain:,.0f} ± {float(row['lead_half_width']):,.0f} more than with 1.0" in page
+    assert len(rows) == 10
+    assert usual in read_rows(TABLES / "predictions.csv")
+
+
 def test_page_has_the_rates_of_lr_t() -> None:
     page = " ".join(PAGE.read_text().split())
     rows = read_rows(TABLES / "rates.csv")
