@@ -17,7 +17,7 @@ and an `Allocator` decides for real, one pull at a time:
 >>> allocator.recommend()
 'large'
 
-Everything else has a room of its own, loaded when it is first used: ``rb.policies``, ``rb.problems`` (curves, noise),
+Everything else is in sub-packages, loaded when first used: ``rb.policies``, ``rb.problems`` (curves, noise),
 ``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``,
 ``rb.arena``.
 
@@ -113,7 +113,7 @@ _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 if not TYPE_CHECKING:  # or every name would be known to a type checker
 
     def __getattr__(name: str) -> Any:
-        """Rooms and their names, loaded when they are first used."""
+        """Rooms and their names, loaded when first used."""
         if name in _ROOMS:
             return importlib.import_module(f"{__name__}.{name}")
         if name not in _WHERE:
@@ -128,7 +128,7 @@ def __dir__() -> list[str]:
 
 
 def _hint(name: str) -> str:
-    """Where a name is that was looked for at the top."""
+    """Where a name is that was looked up at the top level."""
     if name.startswith("_"):
         return ""
     for room in ("policies", "problems"):

@@ -136,9 +136,9 @@ def test_instances_are_values() -> None:
         ({"horizon": 0}, "horizon must be an integer >= 1, got 0."),
         ({"horizon": 10.0}, "horizon must be an integer >= 1, got 10.0."),
         ({"restless": 1}, "restless must be True or False, got 1."),
-        ({"name": 3}, "name must be a text or None, got 3."),
-        ({"arm_names": ["a", "a"]}, r"arm_names must be 1 different texts, got \['a', 'a'\]."),
-        ({"arm_names": [1]}, r"arm_names must be texts, got \[1\]."),
+        ({"name": 3}, "name must be a string or None, got 3."),
+        ({"arm_names": ["a", "a"]}, r"arm_names must be 1 different strings, got \['a', 'a'\]."),
+        ({"arm_names": [1]}, r"arm_names must be strings, got \[1\]."),
     ],
 )
 def test_constructor_refuses(arguments: dict[str, Any], message: str) -> None:

@@ -109,7 +109,7 @@ def test_comparison_by_hand() -> None:
     assert not found.decided
     assert str(found) == (
         "a has 2 less regret than b: difference -2, 95 % interval -4.484 to 0.4841 (paired Student t, 3 runs); "
-        "less in 3, equal in 0. The interval has 0 in it: these runs do not tell them apart."
+        "less in 3, equal in 0. The interval contains 0: these runs cannot tell them apart."
     )
 
 

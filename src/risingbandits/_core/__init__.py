@@ -1,4 +1,4 @@
-"""What every room may use and that imports none of them: compilation, errors, types, the connection to Ray.
+"""What every room may use, and what imports none of them: compilation, errors, types, the connection to Ray.
 
 Stability: internal.
 """

@@ -1,4 +1,4 @@
-"""Around the making of machine code: no garbage collections, no forks meanwhile, and a line for those who wait."""
+"""While machine code is made: no garbage collection, no forks, and a line on the terminal if it takes long."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
-_PATIENCE = 2.0  # seconds of compiling before a word is said
-_PAUSE = 1.0  # seconds without a step of the compiler that are something else
+_PATIENCE = 2.0  # seconds of compiling before a message
+_PAUSE = 1.0  # seconds without a step of the compiler that do not count as compiling
 _FORK_PATIENCE = 60.0  # seconds for which a fork waits for another thread that compiles
 _fork = threading.local()  # ``held``: whether the forking thread has the compiler's lock
 
 
 def compiled_inside(context: Callable[[], AbstractContextManager[None]], dispatcher: Any) -> Any:
-    """The same function of Numba's, which is compiled, loaded or put into the cache inside a context."""
+    """The same Numba function, compiled, loaded or cached inside a context."""
     make = getattr(dispatcher, "_compile_for_args", None)
     if make is None:  # compilation is disabled
         return dispatcher
@@ -49,7 +49,7 @@ def no_collections() -> Iterator[None]:
 
 @contextmanager
 def announced() -> Iterator[None]:
-    """Inside, one line on standard error says what is going on when compiling takes longer than two seconds."""
+    """Inside, one line on standard error says what is going on if compiling takes longer than two seconds."""
     with event.install_listener("numba:run_pass", _Waiting()):
         yield
 
@@ -72,7 +72,7 @@ class _Waiting(event.Listener):
     on_end = on_start
 
 
-# A child that is forked while another thread compiles would wait for ever for a lock that nobody releases.
+# A child that is forked while another thread compiles would wait for ever for a lock that is never released.
 
 
 def _hold_compiler() -> None:

@@ -1,9 +1,9 @@
 """Interpreted until it pays: the first calls of an entry point run in plain Python, the later ones in machine code.
 
 Compiling a policy takes seconds, reading it from the disk cache a tenth of a second, a call in plain Python some 50 us.
-Both forms give equal results, bit for bit, so that nobody sees when one takes over from the other. The rule is that of
-renting skis: rent until the rent has reached a share of their price. No thread compiles in the background, so that
-there is nothing to wait for at the end of the program, after a fork or on Ctrl-C.
+Both forms give equal results, bit for bit, so the switch cannot be seen. The rule is that of ski rental: rent until the
+rent has reached a share of the price. No thread compiles in the background, so that there is nothing to wait for at the
+end of the program, after a fork or on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class EntryPoint:
     machine code. The arguments of all calls must be of the same types: the machine code is made for those of the call
     before which it has paid.
 
-    It is compiled when it has spent so many seconds in plain Python: ``share`` times what compiling would take.
+    It is compiled once it has spent ``share`` times the estimated compile time in plain Python.
     """
 
     __slots__ = ("_fast", "_function", "_names", "_price", "_share", "_slow", "_spent", "call")
@@ -47,7 +47,7 @@ class EntryPoint:
         self.call = self._compiled()
 
     def run(self, work: float, *arguments: Any) -> Any:
-        """One call that would take about ``work`` seconds in plain Python, which may be too much to begin with."""
+        """One call that would take about ``work`` seconds in plain Python, which may be too long to start there."""
         return self.call(*arguments) if self.call is self._fast else self._first_calls(*arguments, work=work)
 
     def _first_calls(self, *arguments: Any, work: float = 0.0) -> Any:
@@ -60,7 +60,7 @@ class EntryPoint:
         return result
 
     def _interpreted(self, arguments: tuple[Any, ...]) -> Any:
-        """The call in plain Python. Where that divides by zero or overflows, machine code has infinities instead."""
+        """The call in plain Python; if that divides by zero or overflows, in machine code, which has infinities."""
         if self._slow is None:
             self._slow = interpreted(self._function, **self._names)
         parts = list(_changeable(arguments))

@@ -1,6 +1,6 @@
 """Errors of the package and the checks of arguments that raise them.
 
-Every complaint about input is one sentence that names the argument, the value it got and what is allowed.
+Every error about input is one sentence that names the argument, the value it got and what is allowed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class RisingBanditsError(ValueError):
 
 
 def missing(library: str, purpose: str, extra: str) -> RisingBanditsError:
-    """The complaint about a library that is not installed, with how to get it."""
+    """The error for a library that is not installed, which says how to get it."""
     return RisingBanditsError(f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]'.")
 
 
 def shown(value: object) -> str:
-    """A short text for ``value`` in an error message, with numbers of NumPy printed as plain numbers."""
+    """A short string for ``value`` in an error message, with NumPy numbers printed as plain numbers."""
     return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_positive_int(name: str, value: Any, minimum: int = 1) -> int:
-    """``value`` as an int, if it is an integer of at least ``minimum`` (a bool is no integer).
+    """``value`` as an int, if it is an integer of at least ``minimum`` (a bool does not count).
 
     >>> check_positive_int("horizon", 0)
     Traceback (most recent call last):
@@ -105,7 +105,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """``value``, if it is one of the ``allowed`` texts; otherwise an error that suggests the closest one.
+    """``value``, if it is one of the ``allowed`` strings; otherwise an error that suggests the closest one.
 
     >>> check_choice("backend", "loca", ["local", "ray"])
     Traceback (most recent call last):

@@ -15,9 +15,9 @@ from risingbandits._core.errors import RisingBanditsError
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A temporary path to write a file or a folder to; it gets the name ``path`` when all has gone well.
+    """A temporary path to write a file or a folder to, renamed to ``path`` on success.
 
-    Readers see the old file or the new one, never a part. A folder that has the name already makes way first.
+    Readers see the old file or the new one, never a part. An existing folder of that name is removed first.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{uuid4().hex[:8]}.tmp")
     try:
@@ -31,7 +31,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def readable(path: Path, trouble: str) -> Iterator[None]:
-    """Inside, a file that is missing or damaged is told in one sentence: it does not exist, or has the ``trouble``."""
+    """Inside, a missing or damaged file is reported in one sentence: it does not exist, or has the ``trouble``."""
     try:
         yield
     except RisingBanditsError:
@@ -50,14 +50,14 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def flush(path: Path) -> None:
-    """Bring a file, or all files of a folder, to the disk."""
+    """Flush a file, or all files of a folder, to the disk."""
     for file in [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]:
         with file.open("rb") as opened:
             os.fsync(opened.fileno())
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a whole folder; nothing where there is none."""
+    """Remove a file, a link or a whole folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

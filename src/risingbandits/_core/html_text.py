@@ -1,4 +1,4 @@
-"""Texts of users inside HTML."""
+"""User strings inside HTML."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def escape(text: object) -> str:
 
 
 def name(text: object) -> str:
-    """A user's name for HTML; its writing direction does not spill over into what stands around it."""
+    """A user's name for HTML; its writing direction does not affect the text around it."""
     return f"<bdi>{escape(text)}</bdi>"

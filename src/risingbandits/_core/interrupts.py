@@ -1,4 +1,4 @@
-"""Ctrl-C while machine code is being made.
+"""Ctrl-C while code is compiled.
 
 LLVM calls back into Python. An exception that a signal raises in such a call is printed and lost, and the program runs
 on; one raised while the cache is written leaves half a file. SIGINT is therefore held back inside a step of the
@@ -21,7 +21,7 @@ from numba.core import event
 def interrupts_between_steps() -> Iterator[None]:
     """Hold SIGINT back; its handler is called before the next step of the compiler, or at the end of the block.
 
-    Only the main thread hears signals: elsewhere, and where SIGINT has no handler, nothing is done.
+    Only the main thread receives signals: in other threads, or without a handler for SIGINT, nothing is done.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

@@ -126,14 +126,14 @@ def _interpreted(function: types.FunctionType, made: dict[int, Any]) -> types.Fu
 
 
 def instructions(function: Any) -> int:
-    """How much there is to compile: instructions of byte code of the function and of every kernel below it."""
+    """How much there is to compile: byte-code instructions of the function and of every kernel below it."""
     return sum(len(reached.__code__.co_code) // 2 for reached, _ in _reachable(function))
 
 
 def is_in_disk_cache(function: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether Numba would load the machine code of a `compiled` function for such ``arguments`` instead of making it.
 
-    Numba has no public question for this, so where its inner parts have other names the answer is no.
+    Numba has no public API for this, so if its internals have other names the answer is no.
     """
     try:
         cache = function._cache
@@ -147,7 +147,7 @@ def is_in_disk_cache(function: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def source_stamp(function: Any, *classes: type) -> str:
-    """A short hash of all that decides the machine code of ``function`` for arguments of ``classes``.
+    """A short hash of everything that determines the machine code of ``function`` for arguments of ``classes``.
 
     It covers the byte code of all kernels that the function can reach, as loaded (a file may have changed since), the
     options they are compiled with, the values of the constants they use and Numba's flags.

@@ -1,4 +1,4 @@
-"""Values as JSON that every reader takes: numbers as numbers, null for NaN and infinity, which JSON does not have."""
+"""Values as JSON that every reader accepts: null stands for NaN and infinity, which JSON does not have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def for_json(value: Any) -> Any:
-    """The value made of dicts, lists, text, numbers, booleans and None only.
+    """The value as dicts, lists, strings, numbers, booleans and None only.
 
     >>> for_json({"mean": float("nan"), "pulls": np.array([1, 2]), 3: (np.float64(0.5), np.bool_(True))})
     {'mean': None, 'pulls': [1, 2], '3': [0.5, True]}

@@ -20,7 +20,7 @@ _SPECIAL = {
 
 
 def latex_escape(text: str) -> str:
-    r"""``text`` as LaTeX prints it, whatever letters it has.
+    r"""``text`` escaped for LaTeX.
 
     >>> print(latex_escape('red-ucb(eps=0.1, ties="random") ± 5 % of x_1'))
     red-ucb(eps=0.1, ties=\char34{}random\char34{}) $\pm$ 5 \% of x\_1
@@ -29,7 +29,7 @@ def latex_escape(text: str) -> str:
 
 
 def latex_table(table: TextTable, caption: str | None = None, label: str | None = None) -> str:
-    r"""A ``tabular`` with the rules of booktabs; inside a ``table`` where it has a caption or a label.
+    r"""A ``tabular`` with the rules of booktabs, inside a ``table`` if it has a caption or a label.
 
     >>> print(latex_table(TextTable(("arm", "of J*"), [("a_1", "3.0 %")], frozenset({1}))), end="")
     \begin{tabular}{lr}

@@ -1,4 +1,4 @@
-"""The one progress bar: on standard error, and only where that is a terminal."""
+"""The one progress bar: on standard error, and only if that is a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Advance = Callable[[str, int], None]  # told (label, finished runs of that label
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Advance]:
-    """A bar for the time of the context; every call moves it by one run and shows the label."""
+    """A bar for the duration of the context; every call moves it by one run and shows the label."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""Ray, where it is installed: the connection to a cluster. The only place that starts or leaves one."""
+"""Ray, if it is installed: the connection to a cluster. The only place that starts or leaves one."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ def import_ray(purpose: str, extra: str = "ray") -> ModuleType:
 
 @contextmanager
 def connected(address: str | None, purpose: str) -> Iterator[ModuleType]:
-    """Ray, connected for the time of the context.
+    """Ray, connected for the duration of the context.
 
     A connection that the program has made before is used and left alone. Otherwise one is made to ``address``
-    ("auto": the cluster that this machine belongs to; None: that of RAY_ADDRESS, else a new Ray on this machine), and
-    ended with the context.
+    ("auto": the cluster that this machine belongs to; None: that of RAY_ADDRESS, otherwise a new Ray on this machine),
+    and closed with the context.
     """
     ray = import_ray(purpose)
     if address is not None and not isinstance(address, str):
-        raise RisingBanditsError(f"address must be a text such as 'auto' or 'ray://host:10001', got {shown(address)}.")
+        raise RisingBanditsError(
+            f"address must be a string such as 'auto' or 'ray://host:10001', got {shown(address)}."
+        )
     if ray.is_initialized():
         yield ray
         return
@@ -58,7 +60,7 @@ def connected(address: str | None, purpose: str) -> Iterator[ModuleType]:
 
 @contextmanager
 def _no_usage_report() -> Iterator[None]:
-    """A Ray that is started here reports its use to nobody, unless the user has said otherwise."""
+    """A Ray that is started here sends no usage statistics, unless the user has said otherwise."""
     if _USAGE in os.environ:
         yield
         return

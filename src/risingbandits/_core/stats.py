@@ -52,7 +52,7 @@ def mid_ranks(values: Floats) -> Floats:
 
 
 def rank_correlation(one: Floats, other: Floats) -> float | None:
-    """Spearman's; None with fewer than 3 values or where all are equal.
+    """Spearman's; None with fewer than 3 values, or if all are equal.
 
     >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0, 6.0]))
     0.5

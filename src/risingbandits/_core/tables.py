@@ -19,17 +19,17 @@ _RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and besid
 
 
 class TextTable(NamedTuple):
-    """A header, rows of text, which columns hold numbers, and the same for programs: a record for each row."""
+    """A header, rows of strings, which columns hold numbers, and for programs a record for each row."""
 
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[int] = frozenset()
     title: str = ""
     records: Sequence[Mapping[str, Any]] | None = None
-    optional: tuple[str, ...] = ()  #: columns that are left out where there is too little room, the first one first
+    optional: tuple[str, ...] = ()  #: columns to leave out if there is too little room, in this order
 
     def values(self) -> Sequence[Mapping[str, Any]]:
-        """The records: numbers that are not rounded, under names that do not change with the words of the header.
+        """The records: unrounded numbers, under names that do not change with the wording of the header.
 
         >>> table = TextTable(("arm", "mean ± 95 %"), [("a", "0.5 ± 0.1")], records=[{"arm": "a", "mean": 0.5}])
         >>> table.values()
@@ -39,7 +39,7 @@ class TextTable(NamedTuple):
         return self.records
 
     def within(self, width: int, gap: int = 2) -> TextTable:
-        """The table without as many of its optional columns as must be left out for lines of ``width``.
+        """The table without the optional columns that must be left out for lines of ``width``.
 
         >>> table = TextTable(("arm", "pulls", "level"), [("a", "3", "0.5")], frozenset({1, 2}), optional=("pulls",))
         >>> table.within(17).header, table.within(16).header
@@ -60,7 +60,7 @@ class TextTable(NamedTuple):
         return table
 
     def _least_width(self, gap: int) -> int:
-        """Letters that a line needs at least: numbers are shown whole, texts may be folded."""
+        """The fewest letters that a line needs: numbers are shown whole, strings may be folded."""
         total = gap * (len(self.header) - 1)
         for column, cells in enumerate(zip(self.header, *self.rows, strict=True)):
             longest = max(map(len, cells))
@@ -68,7 +68,7 @@ class TextTable(NamedTuple):
         return total
 
     def rich(self) -> RenderableType:
-        """For a terminal: as much as there is room for."""
+        """For a terminal: as much as fits."""
         return _Fitted(self)
 
     def rich_table(self) -> Table:
@@ -86,7 +86,7 @@ class TextTable(NamedTuple):
         return table
 
     def plain(self, width: int | None = None) -> str:
-        """As aligned lines, the title first; columns of text are folded where lines would be longer than ``width``.
+        """As aligned lines, the title first; columns of text are folded if lines would be longer than ``width``.
 
         >>> rows = [("small", "3", "out of memory"), ("b", "12", "")]
         >>> table = TextTable(("arm", "pulls", "why"), rows, frozenset({1}), "Arms")
@@ -119,7 +119,7 @@ class TextTable(NamedTuple):
         return "\n".join([self.title, *aligned] if self.title else aligned)
 
     def _narrow(self, widths: list[int], width: int) -> None:
-        """Take from the widest column of text, again and again, until a line fits or none can be narrower."""
+        """Narrow the widest column of text, repeatedly, until a line fits or no column can be narrower."""
         texts = [column for column in range(len(widths)) if column not in self.numeric]
         while sum(widths) + 2 * (len(widths) - 1) > width and texts:
             widest = max(texts, key=widths.__getitem__)
@@ -128,7 +128,7 @@ class TextTable(NamedTuple):
             widths[widest] -= 1
 
     def html(self, notes: Sequence[str] = ()) -> str:
-        """As an HTML table with its title and ``notes``, for notebooks: every text is escaped."""
+        """As an HTML table with its title and ``notes``, for notebooks: every string is escaped."""
         sides = [
             f' style="text-align: {"right" if column in self.numeric else "left"}"'
             for column in range(len(self.header))
@@ -150,7 +150,7 @@ class TextTable(NamedTuple):
 
 
 class _Fitted:
-    """A table that a terminal shows as far as there is room."""
+    """A table of which a terminal shows as much as fits."""
 
     def __init__(self, table: TextTable) -> None:
         self._table = table
@@ -173,5 +173,5 @@ def printable(text: str) -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """``text`` as lines of at most so many letters, as it is where it fits."""
+    """``text`` as lines of at most ``width`` letters, unchanged if it fits."""
     return [text] if len(text) <= width else textwrap.wrap(text, width) or [""]

@@ -39,7 +39,7 @@ def encode(
         row[: len(curve.parameters)] = curve.parameters
     tables = [curve.table for curve in curves]
     length = np.array([0 if table is None else table.size for table in tables], np.int64)
-    # Compiled code wants an array that is never empty; nothing reads the one value of a problem without tables.
+    # Compiled code needs an array that is never empty; nothing reads the one value of a problem without tables.
     data = np.concatenate([table for table in tables if table is not None] or [np.zeros(1)])
     if noise >= BERNOULLI:
         data = np.clip(data, 0.0, 1.0)

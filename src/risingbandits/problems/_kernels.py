@@ -1,6 +1,6 @@
-"""What the compiled loop needs of a problem: the value of a curve, the mean of a pull and the draw of a reward.
+"""What the compiled loop needs from a problem: the value of a curve, the mean of a pull and the draw of a reward.
 
-All problems have the same types here, so that one machine code serves them all. Kernels use ``math`` only, never
+All problems have the same types here, so one compiled loop serves them all. Kernels use ``math`` only, never
 NumPy on scalars: compiled and interpreted runs then agree in every bit.
 """
 

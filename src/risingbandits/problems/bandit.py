@@ -40,7 +40,7 @@ class RisingBandit:
     noise : Noise
         `Gaussian` (0.1 by default), `Bernoulli`, `Beta` or `NoNoise`.
     horizon : int, optional
-        Rounds T that the problem is meant for; used where a method gets no other.
+        Rounds T that the problem is meant for; used if a method is given no other.
     name : str, optional
         For tables and figures.
     restless : bool
@@ -48,8 +48,8 @@ class RisingBandit:
     arm_names : iterable of str, optional
         All different; "arm 1", "arm 2", ... by default.
     max_pulls : int or iterable of int, optional
-        How often an arm can be pulled, where that is known: the length of its curve, one number for all arms or one for
-        each. `simulate` stops there with ``after_end="stop"``; policies with a setting of the same name are told.
+        How often an arm can be pulled, if that is known: the length of its curve, one number for all arms or one per
+        arm. `simulate` stops there with ``after_end="stop"``; policies with a setting of the same name are told.
         By default tables end with their last value and closed forms never.
     triggers : TriggerGraph or array_like, optional
         Whose pulls make whom rise, for what lies between rested and restless arms (`TriggerGraph`): row j, column i is
@@ -96,7 +96,7 @@ class RisingBandit:
         if not isinstance(restless, (bool, np.bool_)):
             raise RisingBanditsError(f"restless must be True or False, got {shown(restless)}.")
         if name is not None and not isinstance(name, str):
-            raise RisingBanditsError(f"name must be a text or None, got {shown(name)}.")
+            raise RisingBanditsError(f"name must be a string or None, got {shown(name)}.")
         graph = None if triggers is None else check_triggers(triggers, len(checked))
         if graph is not None and restless:
             raise RisingBanditsError(f"restless must be False where triggers say what moves an arm, got {restless}.")
@@ -155,7 +155,7 @@ class RisingBandit:
         """Problem of the learning curves in a CSV file.
 
         The first row holds the names of the arms, every further row one pull; shorter columns end in empty cells.
-        Horizon as in `from_array`; the name is by default that of the file.
+        The horizon is as in `from_array`; the name is that of the file by default.
         """
         columns = load_curves(path)
         if name is None:
@@ -169,7 +169,7 @@ class RisingBandit:
 
     @property
     def sigma(self) -> float:
-        """Sub-Gaussian scale of the noise, which policies use that are given none."""
+        """Sub-Gaussian scale of the noise, for policies that are given none."""
         return self.noise.sigma
 
     @property
@@ -195,7 +195,7 @@ class RisingBandit:
     def lengths(self) -> Ints | None:
         """How often each arm can be pulled before its curve ends: ``max_pulls``, or the lengths of the tables.
 
-        None where no arm ends; an arm that does not end, beside others that do, has the largest of all whole numbers.
+        None if no arm ends; an arm that does not end, among others that do, has the largest integer.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class RisingBandit:
 
     @property
     def longest(self) -> int | None:
-        """The largest of `lengths`; None where an arm does not end."""
+        """The largest of `lengths`; None if some arm does not end."""
         lengths = self.lengths
         return None if lengths is None or lengths.max() == _ENDLESS else int(lengths.max())
 
@@ -257,7 +257,7 @@ class RisingBandit:
         return int(np.argmax(self.mean_sums(self._horizon(horizon))))
 
     def oracle_value(self, horizon: int | None = None) -> float:
-        """Largest sum of means that can be had in ``horizon`` rounds: J*, that of the last `oracle_prefix`."""
+        """Largest sum of means that can be earned in ``horizon`` rounds: J*, that of the last `oracle_prefix`."""
         horizon = self._horizon(horizon)
         return float(self.oracle_prefix([horizon], horizon)[0])
 
@@ -282,7 +282,8 @@ class RisingBandit:
         return find(self, self._horizon(horizon))
 
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
-        """Sums of the means that the best policy for ``horizon`` rounds has got after each of ``checkpoints`` rounds.
+        """Sums of the means that the best policy for ``horizon`` rounds has earned after each of ``checkpoints``
+        rounds.
 
         With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
         highest next mean, with restless ones the best arm of each round. Where the best policy is not known (see
@@ -304,9 +305,9 @@ class RisingBandit:
         return best.mean_sums(rounds[:, None])[:, 0]
 
     def is_non_decreasing(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
-        """Whether no curve falls; the result tells the first arm that does. See `Curve.is_non_decreasing`.
+        """Whether no curve falls; the result names the first arm that does. See `Curve.is_non_decreasing`.
 
-        The curves are looked at as given, before any clipping.
+        Curves are checked as given, before any clipping.
         """
         checks = (curve.is_non_decreasing(horizon, tolerance=tolerance) for curve in self.curves)
         return self._first(NON_DECREASING, checks)
@@ -314,7 +315,7 @@ class RisingBandit:
     def is_concave(
         self, horizon: int | None = None, *, tolerance: float = 1e-12, from_zero: bool = False
     ) -> ShapeCheck:
-        """Whether all curves are concave; the result tells the first arm that is not. See `Curve.is_concave`."""
+        """Whether all curves are concave; the result names the first arm that is not. See `Curve.is_concave`."""
         checks = (curve.is_concave(horizon, tolerance=tolerance, from_zero=from_zero) for curve in self.curves)
         return self._first(CONCAVE, checks)
 

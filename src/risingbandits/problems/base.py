@@ -28,8 +28,8 @@ class ShapeCheck:
     """Result of a check of a curve's shape; true if the shape holds.
 
     With increments gamma(n) = mu(n + 1) - mu(n) for n >= 1, a curve is non-decreasing if no gamma(n) < 0, and concave
-    if no gamma(n + 1) > gamma(n). The step from 0 to the first pull, gamma(0) = mu(1), is looked at only where
-    ``from_zero`` asks for it; a violation there is one at pull 0.
+    if no gamma(n + 1) > gamma(n). The step from 0 to the first pull, gamma(0) = mu(1), is checked only with
+    ``from_zero``; a violation there is one at pull 0.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ShapeCheck:
     amount : float
         By how much it is broken there: -gamma(n), or gamma(n + 1) - gamma(n).
     arm : int or None
-        Where several arms were checked: the index, from 0, of the first arm that breaks the condition.
+        If several arms were checked: the index, from 0, of the first arm that breaks the condition.
     arm_name : str or None
         The name of that arm.
 
@@ -82,7 +82,7 @@ def first_excess(shape: str, excess: Floats, tolerance: float) -> ShapeCheck:
 class Curve(ABC):
     """A learning curve mu(n), n = 1 for the first pull; the families are in ``curves``.
 
-    For a curve of your own take `FunctionCurve`, for values that you have `Tabulated`. All methods take one pull
+    For a curve of your own use `FunctionCurve`, for values that you have `Tabulated`. All methods take one pull
     number or an array of them. Values come from the kernel that the simulation runs, so they are equal to it in every
     bit.
     """
@@ -103,7 +103,7 @@ class Curve(ABC):
 
     @property
     def length(self) -> int | None:
-        """Pulls after which the arm has nothing more to give, None if that is not known."""
+        """Pulls after which the arm ends; None if that is not known."""
         return None if self.table is None else self.table.size
 
     @property
@@ -156,9 +156,9 @@ class Curve(ABC):
         Parameters
         ----------
         horizon : int, optional
-            Last pull looked at; by default all pulls, for a table all of its values.
+            Last pull that is checked; by default all pulls, for a table all of its values.
         tolerance : float
-            Used for tables only: what is not counted as a violation, relative to the largest absolute value. Closed
+            For tables only: what does not count as a violation, relative to the largest absolute value. Closed
             forms decide by their parameters.
         """
         if last_pull(horizon, 2) < 2 or self._rises:
@@ -170,16 +170,16 @@ class Curve(ABC):
     ) -> ShapeCheck:
         """Whether mu(n + 2) - mu(n + 1) <= mu(n + 1) - mu(n) for all n >= 1.
 
-        This is the paper's assumption on increments of pulls that exist. A footnote of the paper sets gamma(0) = mu(1);
-        whether concavity shall hold there as well it does not say, and nothing in it or here needs that. It is a
-        further assumption, mu(2) <= 2 mu(1), which excludes an arm that starts at 0 and is good from pull 2 on.
+        This is the paper's assumption on increments of pulls that exist. A footnote of the paper sets gamma(0) = mu(1)
+        without saying whether concavity holds there as well; nothing in the paper or here needs it. It is a further
+        assumption, mu(2) <= 2 mu(1), which excludes an arm that starts at 0 and is good from pull 2 on.
 
         Parameters
         ----------
         horizon, tolerance
             As in `is_non_decreasing`.
         from_zero : bool
-            Whether gamma(1) <= gamma(0) = mu(1) is asked for as well.
+            Whether to require gamma(1) <= gamma(0) = mu(1) as well.
 
         Examples
         --------

@@ -23,7 +23,7 @@ def load_curves(path: str | os.PathLike[str]) -> dict[str, list[float]]:
 
 
 def curve_columns(path: str | os.PathLike[str]) -> dict[str, Floats]:
-    """The same as arrays, which take a quarter of the room."""
+    """The same as arrays, which take a quarter of the memory."""
     try:
         # utf-8-sig: spreadsheets put a mark at the start of the file that would become part of the first name.
         with open(path, encoding="utf-8-sig", newline="") as file:

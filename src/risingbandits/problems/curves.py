@@ -1,6 +1,6 @@
 """Learning curves: the mean reward mu(n) of an arm's n-th pull, n = 1 for the first one.
 
-Families in closed form need no memory whatever the horizon, and know their sums, their increments and their shape
+Families in closed form need no memory at any horizon, and know their sums, their increments and their shape
 exactly; ``Tabulated`` and ``FunctionCurve`` hold anything else. A curve may exceed 1 or fall: checks of the shape say
 so, constructors do not refuse it.
 """

@@ -1,8 +1,8 @@
 """What the best policy is, and how much it earns, where arms may fall.
 
 Rested arms that never fall: one arm, for ever (Heidari et al., 2016). Arms that only fall: the highest next mean in
-every round, because nothing is gained by waiting. Where arms rise and fall the best policy is a split of the rounds
-that no rule finds; what it earns at most follows from curves that keep their highest value so far.
+every round, because waiting gains nothing. If arms rise and fall, the best policy is a split of the rounds that no
+simple rule finds; curves that keep their highest value so far bound what it earns.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _only_falls(curve: Curve, horizon: int) -> bool:
 
 
 def greedy_sums(problem: RisingBandit, horizon: int) -> Floats:
-    """Sums of the means that the greedy policy has got after 0, 1, ... ``horizon`` rounds on arms that only fall."""
+    """Sums of the means that the greedy policy has earned after 0, 1, ... ``horizon`` rounds on arms that only fall."""
     means = problem.means(np.arange(1, horizon + 1))
     largest = np.sort(means, axis=None)[::-1][:horizon]
     return np.concatenate([[0.0], np.cumsum(largest)])
 
 
 def most_that_can_be_had(problem: RisingBandit, horizon: int) -> float:
-    """What no policy exceeds: the best single arm, if every arm kept its highest mean so far."""
+    """An upper bound for every policy: the best single arm, if every arm kept its highest mean so far."""
     best = -np.inf
     for arm in range(problem.n_arms):
         curve = problem.curves[arm]

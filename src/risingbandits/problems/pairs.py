@@ -34,7 +34,7 @@ class ProblemPair:
         The two sides, as in the paper: A has the capped line and B the full one; for "non-concave" A has the step
         and B nothing.
     alike : int
-        Pulls of arm 2 during which the sides cannot be told apart but for the noise.
+        Pulls of arm 2 during which the sides differ only in the noise.
     parameter : float
         beta, the cap b or gmax, whichever the kind has; 1/2 for "concave".
     """
@@ -47,7 +47,7 @@ class ProblemPair:
 
     @property
     def horizon(self) -> int:
-        """T, for which the pair is made: with another horizon its best arms may be other ones."""
+        """T, for which the pair is made: with another horizon, other arms may be best."""
         assert self.a.horizon is not None
         return self.a.horizon
 

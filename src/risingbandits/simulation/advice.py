@@ -1,6 +1,6 @@
-"""What a replay means, in words: which policy to use, what that keeps and saves, how sure it is, and when it was clear.
+"""What a replay means, in words: which policy to use, what it keeps and saves, how certain that is, and from when on.
 
-Costs are compared with training every arm to the end, which is what recorded runs mostly are. A policy that looks for
+Costs are compared with training every arm to the end, as most recorded runs were. A policy that looks for
 the best arm leaves it half trained, so the pulls that finish it count as well.
 """
 
@@ -21,14 +21,14 @@ from risingbandits.simulation.replay import Replay
 OBJECTIVES = ("best-arm", "cumulative")
 NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
-_PREFERRED = "auto"  # among policies that do equally well: what an allocation does if nothing is said
+_PREFERRED = "auto"  # among policies that do equally well: the default of an allocation
 _LITTLE = 0.1  # of what a random arm loses
-_MOST_ROUNDS = 20_000  # that are played again, pull by pull, to see when the decision was clear
+_MOST_ROUNDS = 20_000  # replayed pull by pull, to see when the decision was clear
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Pulls, and what they took where that was recorded."""
+    """Pulls, and what they took, if that was recorded."""
 
     pulls: float
     steps: float | None = None
@@ -63,18 +63,18 @@ class Advice:
     Attributes
     ----------
     policy : str or None
-        The label of the policy to use; None where the curves cannot tell.
+        The label of the policy to use; None if the curves cannot tell.
     arm : str or None
         The arm that it keeps in most orders.
     short, uncertainty : float
-        How far it falls short of the best arm, as the mean over the orders, and half the width of the 95 % interval of
-        that; NaN where there are too few orders.
+        How far it falls short of the best arm, as the mean over the orders, and half the width of its 95 % interval;
+        NaN with too few orders.
     equals : tuple of str
-        Other policies that are not told apart from it.
+        Other policies that cannot be told apart from it.
     cost, whole_cost : Cost
         Of the policy, with training the arm that it keeps to the end; and of training every arm to the end.
     decided : float
-        Pulls after which the decision could have been made, the median of the orders; infinite where it was never.
+        Pulls after which the decision could have been made, the median of the orders; infinite if never.
     sentences : tuple of str
         All of it in words.
     """
@@ -107,7 +107,7 @@ def advise(
     ----------
     outcome : Replay
     objective : {"best-arm", "cumulative"}, optional
-        What policies are compared by; by default that of the replay.
+        What policies are compared by; that of the replay by default.
     hours : dict of name -> values, optional
         Hours that each arm had taken when each of its values was recorded; by default those of loaded curves.
     step : float, optional
@@ -165,9 +165,10 @@ def advise(
 
 
 def policy_for(outcomes: Sequence[Replay], objective: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """The policy to use for tasks like those of several replays, and which others are not told apart from it.
+    """The policy to use for tasks like those of several replays, and which others cannot be told apart from it.
 
-    A task counts with the mean of its orders, as a share of what a random arm loses, so that tasks weigh alike.
+    A task counts with the mean of its orders, as a share of what a random arm loses, so that all tasks have the same
+    weight.
 
     >>> from risingbandits.simulation.replay import replay
     >>> tasks = [{f"net {k}": [0.1 * k * (1 - r**n) for n in range(1, 41)] for k in range(1, 9)} for r in (0.9, 0.8)]
@@ -217,8 +218,8 @@ def _too_little(outcome: Replay) -> str:
 def _chosen(figures: Mapping[str, Floats], random: float) -> tuple[str, list[str]]:
     """The policy with the least mean, or the preferred one if it does as well, and all others that do.
 
-    One does as well if it is not told apart and loses little more, beside what a ``random`` arm loses: a policy that is
-    far worse in some orders is not told apart either, and yet not as good.
+    One does as well if it cannot be told apart and loses little more, relative to a ``random`` arm: a policy that is
+    far worse in some orders cannot be told apart either, and yet is not as good.
     """
     best = min(figures, key=lambda label: float(figures[label].mean()))
     equals = []
@@ -277,7 +278,7 @@ def _saving(outcome: Replay, policy: str, cost: Cost, finishing: float, whole: C
 
 
 def _when(outcome: Replay, policy: str) -> tuple[float, str]:
-    """The pull from which on the arm that would be kept is near the best one, as the median of the orders."""
+    """The pull from which on the arm that would be kept is close to the best one, as the median of the orders."""
     again = max(1, min(outcome.orders, _MOST_ROUNDS // outcome.budget))
     short = np.abs(outcome.final - outcome.final[outcome.best_arm])
     good = short <= NEAR * outcome.unit * (1.0 + 1e-9)
@@ -301,7 +302,7 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
 
 
 def _first_of_the_last_good(good: npt.NDArray[np.bool_]) -> float:
-    """Pulls after which all that follows is good; infinite where the last is not.
+    """Pulls after which everything is good; infinite if the last is not.
 
     >>> _first_of_the_last_good(np.array([True, False, True, True])), _first_of_the_last_good(np.array([True, False]))
     (3.0, inf)
@@ -325,7 +326,7 @@ class _Bill:
             raise RisingBanditsError("hours must have one number for each value of each curve.")
 
     def of(self, pulls: Ints) -> Cost:
-        """Of so many pulls of each arm, or the mean of several such rows; at its end an arm costs no more."""
+        """Of the given pulls of each arm, or the mean over several such rows; beyond its end an arm costs nothing."""
         rows = np.atleast_2d(pulls)
         total = float(rows.sum(axis=1).mean())
         hours = None

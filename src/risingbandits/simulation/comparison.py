@@ -1,4 +1,4 @@
-"""Two policies over the same runs: how much one loses beyond the other, and how sure that is."""
+"""Two policies over the same runs: how much more one loses, and how certain that is."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Comparison:
     difference : float
         Mean over the runs of what ``a`` has minus what ``b`` has: below 0 ``a`` is better.
     low, high : float
-        Its paired Student-t interval: that of the mean of the differences, run by run. It takes the mean of the
-        differences for normal, which it is not where they are few and mostly 0, as simple regrets may be.
+        Its paired Student-t interval: that of the mean of the differences, run by run. It assumes that the mean of the
+        differences is normal, which fails if they are few and mostly 0, as simple regrets may be.
     level : float
         The confidence of the interval.
     runs, less, equal : int
@@ -61,7 +61,7 @@ class Comparison:
 
     def __str__(self) -> str:
         ends = f"{_number(self.low)} to {_number(self.high)}"
-        verdict = "" if self.decided else " The interval has 0 in it: these runs do not tell them apart."
+        verdict = "" if self.decided else " The interval contains 0: these runs cannot tell them apart."
         return (
             f"{self.a} has {_number(abs(self.difference))} {'less' if self.difference < 0 else 'more'} {self.measure} "
             f"than {self.b}: difference {_number(self.difference)}, {100 * self.level:g} % interval {ends} "
@@ -100,7 +100,7 @@ def _values(result: Result, label: str, objective: str) -> Floats:
 
 
 def _unpaired(one: Result, other: Result) -> str:
-    """Why run i of one result does not meet what run i of the other meets; nothing if it does."""
+    """Why run i of one result does not meet the same noise as run i of the other; empty if it does."""
     for name in ("problem", "horizon", "seed"):
         if getattr(one, name) != getattr(other, name):
             return f"{name} is {getattr(one, name)!r} here and {getattr(other, name)!r} there"
@@ -110,6 +110,6 @@ def _unpaired(one: Result, other: Result) -> str:
 
 
 def _number(value: float) -> str:
-    """Four digits that count, and no minus before zero."""
+    """Four significant digits, and no minus before zero."""
     text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0.0 else text

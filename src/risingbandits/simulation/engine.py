@@ -1,8 +1,8 @@
 """The one loop: a policy's kernels against simulated arms, compiled once per policy and kind of arms.
 
 ``loop`` is a template. `compiled_loop` re-binds its names ``select``, ``update`` and ``recommend`` to a policy's
-kernels and ``pull`` to that of the arms, so that every policy gets a loop of its own, as fast as one written by hand,
-from one text.
+kernels and ``pull`` to that of the arms, so that every policy gets its own loop, as fast as one written by hand, from
+one template.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from risingbandits.problems._kernels import (
     tabulated_mean,
 )
 
-AFTER_END = ("hold", "stop")  # what an arm does at the end of its curve: it goes on as it was, or is pulled no more
+AFTER_END = ("hold", "stop")  # at the end of its curve an arm continues as before, or cannot be pulled any more
 
 
 @kernel
@@ -38,9 +38,9 @@ def curve_pull(environment: Environment, arm: int, n: int, t: int, rng: Any) -> 
 
 @cache
 def smaller_curve_pull(tabulated: bool, beta: bool) -> Callable[..., tuple[float, float]]:
-    """The same with no more of the problem than it needs, which leaves less to compile.
+    """The same with only the parts of the problem that it needs, which leaves less to compile.
 
-    ``tabulated``: the table of means has all that a run may ask for; ``beta``: the noise is a Beta distribution.
+    ``tabulated``: the table of means has everything that a run may need; ``beta``: the noise is a Beta distribution.
     """
     mean, draw = tabulated_mean if tabulated else mean_at, draw_reward if beta else draw_simple_reward
     return bound_kernel(curve_pull, mean_at=mean, draw_reward=draw)
@@ -86,8 +86,8 @@ def loop(  # type: ignore[no-untyped-def]
 
     ``pulls`` counts the pulls of each arm; ``gained[c]`` becomes the sum of the means of the pulled arms up to round
     ``record_at[c]`` (these rise and end at the horizon), and ``earned[c]`` that of the rewards. An arm that has been
-    pulled as often as ``limits`` says is no longer ``available``. ``earned`` is None where nobody wants it, ``limits``
-    and ``available`` where arms do not end; they then leave no trace in the machine code.
+    pulled as often as ``limits`` says is no longer ``available``. ``earned`` is None if it is not needed, ``limits``
+    and ``available`` if arms do not end; the machine code then contains nothing of them.
     """
     total = 0.0
     paid = 0.0
@@ -129,7 +129,7 @@ class SimulatedArms:
     state : NamedTuple
         Its numbers and arrays.
     counts_rewards : bool
-        Whether the sums of the rewards are of interest, beside those of the means.
+        Whether the sums of the rewards are kept, in addition to those of the means.
     """
 
     pull: Any
@@ -137,7 +137,7 @@ class SimulatedArms:
     state: Any
 
     def restart(self, seed: np.random.SeedSequence) -> Rng:
-        """Begin a run; the generator that ``pull`` draws from, if it does."""
+        """Start a run; returns the generator that ``pull`` draws from, if any."""
         raise TypeError(f"{type(self).__name__} does not define restart.")
 
 
@@ -169,7 +169,7 @@ def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any])
 class Run(NamedTuple):
     """What one run leaves: the gain at each record point, the pulls of each arm, the recommended arm, the rewards.
 
-    And what the policy has to say of it.
+    And the policy's remark on it.
     """
 
     gained: Floats
@@ -210,7 +210,7 @@ class Runner:
         }
 
     def play(self, seed: np.random.SeedSequence) -> Run:
-        """One run. Arms and policy draw from streams of their own, both decided by the run's seed."""
+        """One run. Arms and policy draw from separate streams, both derived from the run's seed."""
         arms_seed, policy_seed = seed.spawn(2)
         return self.play_seeded(arms_seed, policy_seed)
 

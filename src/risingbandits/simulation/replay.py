@@ -1,7 +1,7 @@
 """What policies would have done with recorded learning curves: a pull reveals the next value of an arm's curve.
 
-Everything that a pull can show has been recorded, so nothing is simulated but the policy: a run of the engine without
-noise. The order in which arms are listed matters to most policies; ``orders`` random ones show how much.
+Everything that a pull can show has been recorded, so only the policy is simulated: a run of the engine without noise.
+The order in which arms are listed matters to most policies; ``orders`` random ones show how much.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Course(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """What a replay is played on: curves in [0, 1], of which more is better, and what decides the rest."""
+    """What a replay is played on: curves in [0, 1], where more is better, and everything else that decides it."""
 
     curves: Sequence[Floats]
     policies: Mapping[str, Policy]
@@ -62,7 +62,7 @@ class Stage:
         return _order(len(self.curves), number, self.seed)[: self.most]
 
     def problem(self, order: Ints) -> RisingBandit:
-        """The problem that policies are told of: its noise is what they reckon with, not what they get."""
+        """The problem as policies are told: its noise is what they assume, not what they get."""
         listed = [self.curves[arm] for arm in order]
         return RisingBandit.from_array(
             listed, noise=Gaussian(self.noise), horizon=min(self.budget, sum(map(len, listed)))
@@ -102,9 +102,9 @@ class Replay:
     objective : str
         What the policies played for, "best-arm" or "cumulative".
     hours : dict of name -> values
-        At each value since the run began, where curves were loaded that have times.
+        Since the start of the run, for each value, if the loaded curves have times.
     step : float or None
-        Steps of training that a pull stands for, where curves were loaded.
+        Steps of training that a pull stands for, if curves were loaded.
     low : float
         Lower end of the reward range.
     """
@@ -137,9 +137,9 @@ class Replay:
         return int(np.argmax(self._sign * self.final))
 
     def regret(self, label: str) -> Floats:
-        """What the best single arm has beyond the policy, per pull, in each order; negative where the policy has more.
+        """How much more the best single arm earns than the policy, per pull, in each order; negative if it earns less.
 
-        The latter is possible only where curves fall or where arms end within the budget.
+        That is possible only if curves fall or arms end within the budget.
         """
         short: Floats = self._sign * (self.best_constant - self.reward[label])
         return short
@@ -206,12 +206,12 @@ def replay(
     curves : dict of name -> values, or what `load_curves` has found
         One curve for each arm, one value for each pull; they may differ in length.
     policies : policy, name, sequence of these, or dict of label -> policy
-        As for `simulate`. A policy whose ``sigma`` is None gets that of the curves. By default `auto`, others of ours
-        and what others use for the same purpose.
+        As for `simulate`. A policy whose ``sigma`` is None gets that of the curves. By default `auto`, other policies
+        of this package and common alternatives.
     budget : int, optional
-        Pulls; a replay ends earlier where no arm has a value left. By default a quarter of all values.
+        Pulls; a replay ends earlier if no arm has a value left. By default a quarter of all values.
     objective : {"best-arm", "cumulative"}
-        What policies are compared by, and what policies play for that were not given.
+        What policies are compared by, and what the default policies play for.
     orders : int
         Orders of the arms: the first one as given, all others random.
     seed : int
@@ -224,9 +224,9 @@ def replay(
     sigma : float, optional
         Noise of one value, in its own unit; by default `noise_of_curves`.
     max_arms : int, optional
-        Only the first so many arms of an order are used; by default all.
+        Use only the first ``max_arms`` arms of an order; by default all.
     after_end : {"stop", "hold"}
-        At the end of its curve an arm cannot be pulled any more, or goes on with its final value.
+        At the end of its curve an arm cannot be pulled any more, or continues with its final value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a replay is given: curves as a dict or as they were loaded from logs, and what is used where nothing is said."""
+"""What a replay is given: curves as a dict or as loaded from logs, and the defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_r
 from risingbandits._core.types import Floats
 from risingbandits.policies.base import DIRECTIONS
 
-# Compared by default: the recommended one, others of ours, and what others use for the same purpose.
+# Compared by default: the recommended one, others of this package, and common alternatives.
 COMPARED = {
     "cumulative": "auto,open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
     "best-arm": "auto,selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
@@ -20,7 +20,7 @@ COMPARED = {
 
 
 class LoadedCurves(Protocol):
-    """Curves with what is known of them, as `load_curves` returns them."""
+    """Curves with what is known about them, as `load_curves` returns them."""
 
     @property
     def values(self) -> Mapping[str, Floats]: ...
@@ -33,7 +33,7 @@ class LoadedCurves(Protocol):
 
 
 class Given(NamedTuple):
-    """Curves in [0, 1], of which more is better, and what they were."""
+    """Curves in [0, 1], where more is better, and what they were."""
 
     names: tuple[str, ...]
     scaled: list[Floats]
@@ -49,7 +49,7 @@ def given_curves(
     direction: str | None,
     reward_range: tuple[float, float] | None,
 ) -> Given:
-    """Curves as they are played; direction and range as told, else as loaded, else more is better and 0 to 1."""
+    """Curves as played; direction and range as given, otherwise as loaded, otherwise more is better and 0 to 1."""
     if isinstance(curves, Mapping) or not hasattr(curves, "direction"):
         values: Mapping[str, npt.ArrayLike] = curves  # type: ignore[assignment]
         known_direction, known_range = "maximize", (0.0, 1.0)
@@ -84,7 +84,7 @@ def _scaled(name: str, values: npt.ArrayLike, direction: str, low: float, high: 
 
 
 def range_of(curves: Mapping[str, Floats]) -> tuple[float, float]:
-    """0 to 1 if all values are in it, else the least and the greatest.
+    """0 to 1 if all values lie in it, otherwise the least and the greatest.
 
     >>> range_of({"a": np.array([0.2, 0.9])}), range_of({"a": np.array([2.0, 3.0]), "b": np.array([1.5])})
     ((0.0, 1.0), (1.5, 3.0))

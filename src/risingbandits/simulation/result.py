@@ -50,7 +50,7 @@ class Result:
     record_at : (C,) int array
         The rounds at which regret was recorded; the last is the horizon.
     oracle : (C,) array
-        What the best constant arm has gained by each of them.
+        What the best constant arm has earned by each of them.
     regret : dict of (runs, C) arrays
         Policy regret at each of them.
     pulls : dict of (runs, K) int arrays
@@ -60,7 +60,7 @@ class Result:
     final_means : (K,) array
         The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
     reward : dict of (runs, C) arrays, optional
-        Sum of the rewards so far; None where only means count, as with curves and noise.
+        Sum of the rewards so far; None if only means count, as with curves and noise.
     """
 
     problem: str
@@ -250,7 +250,7 @@ class Result:
     def to_csv(
         self, path: str | Path | None = None, rows: str = "policies", objective: str = "cumulative"
     ) -> str | None:
-        """The outcome as CSV: written to ``path``, or returned where none is given. Numbers are in full.
+        """The outcome as CSV: written to ``path``, or returned without one. Numbers are not rounded.
 
         Parameters
         ----------
@@ -282,9 +282,9 @@ class Result:
         caption: str | None = None,
         label: str | None = None,
     ) -> str | None:
-        """The table as LaTeX for the package booktabs: written to ``path``, or returned where none is given.
+        """The table as LaTeX for the package booktabs: written to ``path``, or returned without one.
 
-        It is a ``tabular``, inside a ``table`` where it gets a ``caption`` or a ``label``. Names are escaped.
+        It is a ``tabular``, inside a ``table`` if it has a ``caption`` or a ``label``. Names are escaped.
         """
         from risingbandits._core.latex_text import latex_table
 

@@ -24,7 +24,7 @@ PolicyLike = str | Policy
 Policies = PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike]
 
 _RECORD_POINTS = 200
-_WAVER = 0.05  # of J*: by so much measured curves of rising arms may fall without a word
+_WAVER = 0.05  # of J*: measured curves of rising arms may fall by this much without a warning
 
 
 def simulate(
@@ -52,7 +52,7 @@ def simulate(
         The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
         known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless, one
         clique if arms trigger each other in cliques (`RisingBandit.best_policy`). Elsewhere it is against the best
-        single arm, and a warning says so if much more can be had.
+        single arm, and a warning says so if much more is possible.
     horizon : int, optional
         Number of rounds; the problem's own by default.
     runs : int
@@ -68,16 +68,16 @@ def simulate(
     backend : "local" or "ray"
         Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
     address : str, optional
-        Of the Ray cluster, such as "auto" or "ray://host:10001". By default a connection that the program has
-        already, that of RAY_ADDRESS, or a Ray started on this machine for the time of the call.
+        Of the Ray cluster, such as "auto" or "ray://host:10001". By default the program's own connection, that of
+        RAY_ADDRESS, or a Ray started on this machine for the duration of the call.
     after_end : {"hold", "stop"}
-        What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): goes on as
-        the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is
-        left. Regret is in both cases against the best constant arm that goes on; the best arm is that with the highest
-        mean at the end of its curve or at the horizon.
+        What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): it continues
+        as the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is
+        left. In both cases regret is against the best constant arm that continues; the best arm is that with the
+        highest mean at the end of its curve or at the horizon.
     arms : callable
-        What is pulled instead of curves with noise: `SimulatedArms` from the problem and the horizon, made anew in
-        each thread. Regret is then against the problem's curves, and the result has the rewards as well.
+        What is pulled instead of curves with noise: `SimulatedArms` from the problem and the horizon, created in each
+        thread. Regret is then against the problem's curves, and the result has the rewards as well.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def simulate(
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
-    if arms is CurveArms:  # what is measured of others, such as learners, wavers as it likes
+    if arms is CurveArms:  # measured curves of other arms, such as learners, may waver
         _warn_of_unknown(problem, horizon)
     problem.environment(horizon)  # built once, before the threads start
 
@@ -144,13 +144,13 @@ def _warn_of_unknown(problem: RisingBandit, horizon: int) -> None:
         why = f"{shape.arm_name} falls after pull {shape.first_violation}"
     warnings.warn(
         f"{why}: regret is against the best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} "
-        f"{'may' if problem.triggers else 'can'} be had.",
+        f"{'may be' if problem.triggers else 'is'} possible.",
         stacklevel=3,
     )
 
 
 def _warn_of_remarks(outcome: dict[str, list[Run]]) -> None:
-    """What policies have to say of their runs: for each the first remark, and in how many runs there was one."""
+    """The policies' remarks on their runs: for each policy the first one, and in how many runs there was one."""
     for label, played in outcome.items():
         remarks = [run.remark for run in played if run.remark is not None]
         if remarks:
@@ -173,13 +173,13 @@ def _begin(
 
 
 def _rewards(outcome: Mapping[str, Sequence[Run]]) -> dict[str, Floats] | None:
-    """The sums of the rewards, where the arms count them."""
+    """The sums of the rewards, if the arms count them."""
     counted = {label: [run.earned for run in runs if run.earned is not None] for label, runs in outcome.items()}
     return {label: np.array(own) for label, own in counted.items()} if all(counted.values()) else None
 
 
 def _final_means(problem: RisingBandit, horizon: int, lengths: Ints | None) -> Floats:
-    """The mean of each arm at the horizon, or at the end of its curve where it cannot be pulled beyond."""
+    """The mean of each arm at the horizon, or at the end of its curve if it cannot be pulled beyond that."""
     if lengths is None:
         return problem.means(horizon)
     last, places = np.unique(np.minimum(lengths, horizon), return_inverse=True)

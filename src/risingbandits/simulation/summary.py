@@ -21,7 +21,7 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     """The outcome of a simulation, the best first.
 
     Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
-    the regret as a share of J*, the most that could be had; the share of the pulls that went to the arm pulled most.
+    the regret as a share of J*, the most that could be earned; the share of the pulls that went to the arm pulled most.
     For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
     and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
     """
@@ -76,12 +76,12 @@ def _with_half(value: float, half: float, decimals: int) -> str:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    """A number with so many decimals; rounding errors of sums show as 0, not as -0."""
+    """A number with fixed decimals; rounding errors of sums show as 0, not as -0."""
     return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
 def result_csv(result: Result, rows: str, objective: str) -> str:
-    """A row for each policy, run, or recorded round of a run; numbers in full."""
+    """A row for each policy, run, or recorded round of a run; numbers not rounded."""
     check_choice("rows", rows, CSV_ROWS)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -112,5 +112,5 @@ def _runs(result: Result) -> Iterator[list[Any]]:
 
 
 def _exact(value: Any) -> Any:
-    """A number in full, and nothing for NaN."""
+    """A number, not rounded; empty for NaN."""
     return ("" if math.isnan(value) else repr(value)) if isinstance(value, float) else value

@@ -31,7 +31,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """How many blocks of items it plays at once."""
+        """How many blocks of items it plays at a time."""
 
     @abstractmethod
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
@@ -105,13 +105,13 @@ class Threads(Backend):
             raise
         finally:
             stop.set()
-            # Who is interrupted, also while blocks are being handed out, does not wait for the runs that are at work.
+            # After an interrupt, also while blocks are handed out, the caller does not wait for runs in progress.
             pool.shutdown(wait=not interrupted, cancel_futures=True)
 
 
 @contextmanager
 def backend_for(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
-    """A backend by its name, for the time of the context; one that is there already as it is.
+    """A backend by its name, for the duration of the context; a backend object is used as it is.
 
     ``jobs`` and ``address`` are those of `simulate`.
     """

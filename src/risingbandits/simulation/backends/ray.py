@@ -1,7 +1,8 @@
-"""Runs on a Ray cluster: blocks large enough to be worth a task, lost ones played again.
+"""Runs on a Ray cluster, in blocks large enough to be worth a task; lost blocks are played again.
 
-The settings of the runs travel once, the numbers of a block's runs with each task, and the outcomes come back to this
-process, which alone writes files. A block's machine code comes from Numba's disk cache on its node, or is made there.
+The settings of the runs are sent once, the numbers of a block's runs with each task. The outcomes come back to this
+process, the only one that writes files. A block's machine code comes from Numba's disk cache on its node, or is made
+there.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class _Played(NamedTuple):
 class RayBlocks(Backend):
     """Plays on the Ray cluster that the program is connected to.
 
-    What an item takes is measured: the first blocks, one for each slot, end 0.1 s after their first item, which may
-    have to be compiled. The others take 0.1 to 2 s, or one item where that takes longer.
+    It measures how long an item takes: the first blocks, one per slot, end 0.1 s after their first item, which may have
+    to be compiled. The others take 0.1 to 2 s, or one item if that takes longer.
 
     At most ``jobs`` blocks are played at once, by default as many as the cluster has cores.
     """
@@ -71,7 +72,7 @@ class RayBlocks(Backend):
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
         ray = import_ray("backend 'ray'")
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(play_block)
-        # As bytes: arrays that Ray shares are read-only, which is another type to Numba and compiled anew.
+        # As bytes: arrays that Ray shares are read-only, which is another type to Numba and compiled again.
         work = [ray.put(ray.cloudpickle.dumps(begin))]  # in a list, the reference itself travels
         stamp = program_stamp()
         pieces = max(1, self.slots // max(1, len(items)))
@@ -99,13 +100,13 @@ class RayBlocks(Backend):
 
 
 def _pieces(items: Sequence[int], count: int) -> list[Sequence[int]]:
-    """Items in ``count`` pieces of one length, or one less: fewer where there are not so many."""
+    """Items in ``count`` pieces of equal length, or one shorter; in fewer pieces if there are fewer items."""
     size = max(1, -(-len(items) // count))
     return [items[first : first + size] for first in range(0, len(items), size)]
 
 
 def _cut(items: Sequence[int], seconds: float, slots: int) -> list[Sequence[int]]:
-    """Blocks of items that take ``seconds`` each: evenly for all slots, but not too short and not too long.
+    """Blocks of items that take ``seconds`` each: even across slots, but neither too short nor too long.
 
     >>> [len(block) for block in _cut(range(100), seconds=0.01, slots=2)]
     [15, 15, 15, 15, 15, 15, 10]
@@ -132,7 +133,7 @@ def _result(ray: Any, reference: Any) -> _Played:
 
 
 def play_block(work: list[Any], label: Hashable, items: Sequence[int], limit: float, stamp: str) -> _Played:
-    """Play items until they are all played or ``limit`` seconds have gone by since the first was done."""
+    """Play items until all are played, or ``limit`` seconds have passed since the first was done."""
     if program_stamp() != stamp:
         raise RisingBanditsError(
             f"node {platform.node()} must have the program and the versions of NumPy and Numba that the study is "
