@@ -175,7 +175,7 @@ def test_damaged_files_of_wandb(wandb_folder: Path, tmp_path: Path) -> None:
         damaged = bytearray(content)
         damaged[rng.integers(7, len(damaged) - 70_000)] ^= int(rng.integers(1, 256))
         path.write_bytes(damaged)
-        with pytest.raises(RisingBanditsError, match=r"is damaged: byte \d+ begins no record\.$"):
+        with pytest.raises(RisingBanditsError, match=r"is damaged: no record starts at byte \d+\.$"):
             read_runs(path)
     path.write_bytes(content[: len(content) // 2])  # its writer was killed
     assert 100 < len(read_runs(path).runs[0].metrics["val/acc"].values) < 400

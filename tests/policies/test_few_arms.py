@@ -130,7 +130,7 @@ def test_explain_shows_the_few() -> None:
     ("changes", "sentence"),
     [
         ({"policy": "gausian-ucb"}, "did you mean 'gaussian-ucb'"),
-        ({"policy": "few-arms"}, "policy must be another one"),
+        ({"policy": "few-arms"}, "policy must not be"),
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "some"}, "max_arms must be"),
         ({"order": "best"}, "order must be"),

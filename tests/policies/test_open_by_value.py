@@ -138,7 +138,7 @@ def test_auto_believes_and_other_policies_say_that_they_cannot() -> None:
         believer.reset(10, horizon).believe(np.linspace(2.0, -2.0, 10), np.full(10, 0.3))
         assert len(set(play(believer, lambda arm, n: 0.5 * n / (n + 5), 100))) == 2
     Auto().reset(2, 1_000).believe([1.0, 0.0], [1.0, 1.0])  # played by a policy that has no use for it
-    with pytest.raises(RisingBanditsError, match="takes no beliefs in"):
+    with pytest.raises(RisingBanditsError, match="takes no beliefs"):
         UCB1().reset(2, 10).believe([0.0, 0.0], [1.0, 1.0])
 
 

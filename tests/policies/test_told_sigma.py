@@ -92,7 +92,7 @@ def test_the_watch_is_that_of_the_definition(seed: int, sigma: float, scale: flo
     found = float(np.sqrt(np.mean(blocks)))
     said = watched.remark(sigma, watch)
     assert (said is not None) == (guard.contradicted and found > 1.2 * sigma)
-    assert said is None or f"whose noise is about {found:.2g}, and kept" in said
+    assert said is None or f"whose noise is about {found:.2g}, but it is kept" in said
     assert guard.contradicted == (sigma < 0.6 * scale)
 
 
@@ -114,7 +114,7 @@ def play_noise(run: Policy, rounds: int) -> None:
 @pytest.mark.parametrize("policy", [GaussianUCB(), GaussianThompson(), REdUCB(), RUCBE()], ids=repr)
 def test_index_policies_say_that_sigma_is_too_small_and_keep_it(policy: Policy) -> None:
     told = policy.replace(sigma=0.05)
-    said = rf"{policy.name}: sigma=0.05 is contradicted by the rewards, whose noise is about 0.\d+, and kept: sigma="
+    said = rf"{policy.name}: sigma=0.05 is contradicted by the rewards, whose noise is about 0.\d+, but it is kept: "
     with pytest.warns(UserWarning, match=said):
         simulate(told, "paper-2arms", horizon=2_000, runs=3, seed=3)
     with pytest.warns(UserWarning, match=said) as caught:
@@ -136,7 +136,7 @@ def test_what_was_said_is_not_said_again_by_copies(policy: Policy, tmp_path: Pat
 
 
 def test_noise_beyond_that_of_rewards_in_0_and_1_cannot_be_estimated() -> None:
-    with pytest.warns(UserWarning, match=r"whose noise is about [12]\S*, and kept: a larger one is needed"):
+    with pytest.warns(UserWarning, match=r"whose noise is about [12]\S*, but it is kept: a larger one is needed"):
         simulate(GaussianUCB(sigma=0.5), get_problem("paper-2arms").with_noise(Gaussian(2.0)), horizon=2_000, seed=3)
 
 

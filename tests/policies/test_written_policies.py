@@ -188,7 +188,7 @@ def test_the_class_may_be_named_and_settings_added() -> None:
 
 @pytest.mark.parametrize("written", ["few-arms", "few-arms(policy='kl-ucb')"])
 def test_few_arms_of_few_arms_are_refused(written: str) -> None:
-    with pytest.raises(RisingBanditsError, match="policy must be another one than 'few-arms' itself"):
+    with pytest.raises(RisingBanditsError, match="policy must not be 'few-arms' itself"):
         FewArms(written).validate()
 
 

@@ -284,7 +284,7 @@ def test_a_word_where_the_best_policy_is_not_known() -> None:
     assert problem.oracle_value() == best < most
     with pytest.warns(UserWarning, match="arms trigger each other, and the best policy is not known") as said:
         result = simulate("round-robin", problem, record_at=1)
-    assert f"best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} may be had" in str(
+    assert f"best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} may be possible" in str(
         said[0].message
     )
     assert result.oracle[-1] == best

@@ -48,7 +48,7 @@ def test_a_direction_that_nothing_says_is_asked_for() -> None:
 def test_one_of_several_metrics_must_be_named() -> None:
     found = recording("eval/acc", a=UP)
     found.add_points("b", {"loss": [(1.0, 0.5, None)], "eval/acc": [(1.0, 0.5, None)]}, source=Path("log"), kind="")
-    with pytest.raises(RisingBanditsError, match=r"metric must be named .* 'eval/acc', 'loss'\."):
+    with pytest.raises(RisingBanditsError, match=r"metric must be given, .* 'eval/acc', 'loss'\."):
         curves_of(found)
     assert curves_of(found, "acc").metric == "eval/acc"
     assert curves_of(found, "loss").notes == ["1 of 2 runs have no loss and are left out."]
@@ -83,5 +83,5 @@ def test_what_diverged_ends_there() -> None:
     found = curves_of(recording("acc", a=points, b=UP))
     assert found.values["a"].tolist() == [0.1, 0.2]
     assert "a diverged: its values from step 3 on are left out." in found.notes
-    with pytest.raises(RisingBanditsError, match="must have numbers that are finite"):
+    with pytest.raises(RisingBanditsError, match="must have finite values"):
         curves_of(recording("acc", a=[(1.0, np.inf)]))

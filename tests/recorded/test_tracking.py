@@ -53,7 +53,7 @@ def test_a_journal_of_optuna_that_is_damaged(tmp_path: Path) -> None:
         '{"op_code": 0, "worker_id": "w", "study_name": "s", "directions": 7}',
     ):
         path.write_text(whole + line + "\n" + whole)
-        with pytest.raises(RisingBanditsError, match=r"is damaged: a line of it is none of a journal of Optuna\.$"):
+        with pytest.raises(RisingBanditsError, match=r"is damaged: one of its lines is not from an Optuna journal\.$"):
             read_runs(path)
 
 

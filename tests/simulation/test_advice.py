@@ -163,7 +163,7 @@ def test_the_command_refuses(
 
 
 def test_a_policy_that_fails_now_and_then_does_not_do_as_well() -> None:
-    """Its interval is so wide that it is not told apart, but it loses much."""
+    """Its interval is so wide that it cannot be told apart, but it loses a lot."""
     zero = np.zeros(10)
     luckless = np.append(np.zeros(9), 1.0)
     near = np.append(np.zeros(9), 0.05)

@@ -117,7 +117,7 @@ class AllocationTable:
         return [*(row for row in self.rows if row.arm not in names), idle[0]._replace(arm=f"{len(idle)} more")]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in plain Python, for JSON: None where there is no number."""
+        """All of it in plain Python, for JSON: None for missing numbers."""
         told = {name: getattr(self, name) for name in ("next", "why_next", "recommended", "why_recommended", "against")}
         said = {name: getattr(self, name) for name in ("untried", "model", "prior")}
         return {"title": self.title, "arms": [_plain(row) for row in self.rows], **told, **said}

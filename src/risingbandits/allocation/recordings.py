@@ -43,9 +43,9 @@ def load_curves(
     metric : str or None
         Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
     direction : {"maximize", "minimize"} or None
-        None is found by what the log says, by the metric's name, or by where most runs go.
+        None: from the log, from the metric's name, or from where most runs go.
     step : float or None
-        Steps of the logs from one value to the next; None takes them as they are if they are the same in all runs, and
+        Steps of the logs from one value to the next. None: the recorded steps if they are the same in all runs,
         otherwise the widest usual distance.
 
     Examples

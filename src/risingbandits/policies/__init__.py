@@ -1,4 +1,4 @@
-"""Policies: who gets the next pull.
+"""Policies: which arm gets the next pull.
 
 Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, ``ask(available)`` names the next arm,
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.

@@ -1,8 +1,8 @@
-"""Auto: the policy to take when nothing is known but what the pulls are for.
+"""Auto: the default policy, for when nothing is known but the objective.
 
-No rule is good everywhere: where pulls are few one cannot look at all arms, where they abound it costs little to see
-whether a slow one overtakes, and the arm to keep is another question than what is earned on the way. Which of them a
-run is about follows from the objective and from how many arms and rounds there are.
+No rule is good everywhere. With few pulls there is no time to look at all arms; with many it costs little to see
+whether a slow one overtakes; and finding the arm to keep differs from earning on the way. The objective and the numbers
+of arms and rounds decide which of these a run is about.
 """
 
 from __future__ import annotations
@@ -25,35 +25,36 @@ from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
 FEW = 200  # rounds for each arm below which pulls are few: real curves would have more, long late bloomers fewer
-_LOOK_AHEAD = 4  # as many times the rounds so far CommitEnsemble plans for, where the end is not known
+_LOOK_AHEAD = 4  # times the rounds so far that CommitEnsemble plans for if the horizon is not known
 
 
 def take_over(n_arms: int) -> int:
-    """After how many rounds of a run without a known end pulls are no longer few."""
+    """The number of rounds after which pulls are no longer few, if the horizon is not known."""
     return FEW * n_arms // _LOOK_AHEAD
 
 
 @register
 class Auto(Policy):
-    """The policy that is recommended where nothing is known: told the objective, it finds out all else.
+    """The default policy, for when nothing is known but the objective: it finds out everything else.
 
     A run is played by the policy that `chosen` names:
 
-    - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels tell apart;
-    - to earn with fewer than 200 rounds for each arm, by `OpenByValue`, which opens arms one after another;
-    - to earn with more rounds, by `CommitEnsemble`, which sees every arm and looks out for late bloomers.
+    - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels can tell apart;
+    - to earn with fewer than 200 rounds per arm, by `OpenByValue`, which opens arms one after another;
+    - to earn with more rounds, by `CommitEnsemble`, which looks at every arm and waits for late bloomers.
 
-    Where the number of rounds is not known, `CommitEnsemble` takes over from `OpenByValue` after 50 rounds for each
-    arm, with all that was seen. Noise is estimated from the rewards. The same seed gives the same decisions.
+    If the horizon is not known, `CommitEnsemble` takes over from `OpenByValue` after 50 rounds per arm, with everything
+    seen so far. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
     ----------
     objective : {"cumulative", "best-arm"}
         Earn while learning, or find the arm to keep.
     order : {"random", "given"}
-        In which order arms are opened where one cannot look at all: "given" if the most promising ones come first.
+        The order in which arms are opened if there are too few pulls for all: "given" if the most promising ones come
+        first.
     sigma : float, "auto", "estimate" or "smooth"
-        Scale of the noise, if it is known; any of the words stands for an estimate.
+        Scale of the noise, if known; any of the strings means an estimate.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Auto(Policy):
     sigma: float | str = setting("auto", check_sigma)
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
-        """The policy that plays a run of so many arms and rounds, or a run without a known end after ``rounds``."""
+        """The policy that plays a run of this size or, if the horizon is not known, one that has had ``rounds``."""
         check_choice("objective", self.objective, OBJECTIVES)
         check_positive_int("n_arms", n_arms)
         if horizon is not None:
@@ -107,10 +108,10 @@ class Auto(Policy):
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Go on with the policy for many rounds, told what was seen, arm by arm."""
+        """Continue with the policy for many rounds, told everything seen so far, arm by arm."""
         few, remarked = self._state, self._remarked
         successor = self._playing().reset(self.n_arms)
-        successor._remarked = True  # what there is to say this policy says itself
+        successor._remarked = True  # warnings come from this policy
         for arm in few.order:
             start = few.places[arm, 0]
             sums = [0.0, *few.pool[start + 1 : start + 1 + few.counts[arm]]]
@@ -165,7 +166,7 @@ class Auto(Policy):
         return chosen
 
 
-# -- policies that draw nothing take a generator to mean that ties are random: they get none ---------------------------
+# -- to policies that draw nothing a generator means random ties, so they get none ---------------------------
 
 inner_select: Any = None
 inner_update: Any = None

@@ -1,4 +1,4 @@
-"""The policy contract: settings in the constructor, ``reset`` begins a run, then ``ask`` and ``tell``.
+"""The policy contract: settings in the constructor, ``reset`` starts a run, then ``ask`` and ``tell``.
 
 A policy file holds a ``State`` of numbers and arrays, two kernels that read and change it, and a class that builds it.
 The same kernels serve ``ask``/``tell`` from Python and the compiled loop of `simulate`, with the same decisions, bit
@@ -35,12 +35,12 @@ DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
 _GROWTH = 1.25
-_LISTEN = 63  # it is looked for a remark every 64 rounds
+_LISTEN = 63  # a remark is looked for every 64 rounds
 
 
 @kernel
 def most_pulled(state: Any, t: int, pulls: Ints) -> int:
-    """The arm pulled most often, the lowest number where several are."""
+    """The arm pulled most often, the lowest number among equals."""
     best = 0
     for arm in range(1, pulls.shape[0]):
         if pulls[arm] > pulls[best]:
@@ -57,7 +57,7 @@ class Kernels(NamedTuple):
 
 
 # Templates of the calls that Python makes. A plain tuple reaches compiled code about 1 us sooner than a NamedTuple, so
-# the state travels as one and gets its names back inside. `_calls` re-binds the names.
+# the state is passed as one and gets its names back inside. `_calls` re-binds the names.
 State: Any = None
 select: Any = None
 update: Any = None
@@ -85,7 +85,7 @@ class _Calls(NamedTuple):
 
 @cache
 def _calls(kernels: Kernels, state_class: type, draws: bool) -> _Calls:
-    """The calls that all policies with these kernels share, so that one need not pay again what another has paid."""
+    """The calls that all policies with these kernels share, so that each is compiled only once."""
     names = {**kernels._asdict(), "State": state_class}
     return _Calls(*(EntryPoint(template, **names) for template in (_ask, _ask, _tell, _recommend)))
 
@@ -99,19 +99,19 @@ class Policy:
     Authors write the settings as fields, or a constructor that only stores its arguments under their own names, and
 
     - ``name``, ``summary`` and the other tags below;
-    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` where they depend on the settings or on how
-      many arms and rounds there are;
+    - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` if they depend on the settings or on the
+      numbers of arms and rounds;
     - ``new_state(n_arms, horizon, capacity)``, a NamedTuple of numbers and arrays that the kernels read and change, and
-      ``make_room(state, capacity)`` where arrays grow with the pulls;
+      ``make_room(state, capacity)`` if arrays grow with the pulls;
     - ``validate()``, which checks the settings, and ``for_problem(problem, horizon)``, which fills in those that a
       simulation may know;
     - ``parts(state, t)``, the columns of `explain`, ``why_next(moment)`` and ``why_kept(moment)``, its reasons (or
-      ``picks`` and ``keeps``, where these are always the same), and ``remark(state)``, what the user should know;
-    - ``take_workers(state, workers)`` and the tag ``shares``, where decisions depend on how many pulls are in flight;
-    - ``draws``, a property, where settings other than ``ties`` decide whether the generator is used, and
-      ``draws_on_tell`` where ``update`` uses it;
-    - ``from_horizon``, the settings that follow from the horizon where they are None, if it is needed for these alone;
-    - ``scratch``, the fields of the state that need not be made anew from run to run of a simulation, and ``later``,
+      ``picks`` and ``keeps``, if these are always the same), and ``remark(state)``, what the user should know;
+    - ``take_workers(state, workers)`` and the tag ``shares``, if decisions depend on how many pulls are in flight;
+    - ``draws``, a property, if settings other than ``ties`` decide whether the generator is used, and ``draws_on_tell``
+      if ``update`` uses it;
+    - ``from_horizon``, the settings that follow from the horizon if they are None, if it is needed only for these;
+    - ``scratch``, the fields of the state that need not be reset between the runs of a simulation, and ``later``,
       the arrays that files of earlier versions lack.
     """
 
@@ -123,15 +123,15 @@ class Policy:
     randomised: ClassVar[bool] = False
     draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
     needs_horizon: ClassVar[bool] = False  # with the settings that it has by default
-    from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon where they are None
-    reward_range: tuple[float, float] | None = None  # the default of the setting, where it is one
+    from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon if they are None
+    reward_range: tuple[float, float] | None = None  # the default, if it is a setting
     batched: ClassVar[bool] = False
-    in_order: ClassVar[bool] = False  # opens arms by their numbers, and may never come to the last ones
-    believes: ClassVar[bool] = False  # takes in what is believed of arms from earlier runs
-    shares: bool = False  # decides for several workers, told how many there are
+    in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
+    believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
+    shares: bool = False  # decides for several workers if told their number
     objective: ClassVar[str] = "cumulative"
-    picks: ClassVar[str] = ""  # why an arm is next, where that is always the same
-    keeps: ClassVar[str] = ""  # why one is recommended, likewise
+    picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
+    keeps: ClassVar[str] = ""  # why one is recommended, if that is always the same
 
     _state: Any = None
     _rng: Rng = None
@@ -151,14 +151,14 @@ class Policy:
         raise TypeError(f"{type(self).__name__} does not define new_state.")
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        """The kernels for so many arms and rounds (None: not known); there may be others that are faster for many."""
+        """The kernels for these numbers of arms and rounds (None: not known); many arms may have faster ones."""
         return self.kernels
 
     def make_room(self, state: Any, capacity: int) -> None:
         """Grow buffers of ``state`` in place so that ``capacity`` pulls fit, however they are spread."""
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        """The parts of each arm's index at round t, for `explain`; empty where there is no index."""
+        """The parts of each arm's index at round t, for `explain`; empty without an index."""
         return {}
 
     def why_next(self, at: Moment) -> str:
@@ -170,9 +170,10 @@ class Policy:
         return self.keeps or reasons.why_kept(at, self.kernels_for(at.pulls.size).recommend is most_pulled)
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        """This policy with what it may take from a simulated problem where a setting is None.
+        """This policy with settings that are None filled in from a simulated problem, where it may know them.
 
-        Here that is the noise level for ``sigma`` and, where the curves of all arms end, the longest for ``max_pulls``.
+        These are the noise level for ``sigma`` and, if the curves of all arms end, the length of the longest for
+        ``max_pulls``.
         """
         known: dict[str, Any] = {"sigma": problem.sigma, "max_pulls": problem.longest}
         params = self.get_params()
@@ -180,13 +181,13 @@ class Policy:
         return self.replace(**told) if told else self
 
     def take_beliefs(self, state: Any, means: Floats, deviations: Floats) -> None:
-        """Keep what `believe` was told in ``state``, where the policy ``believes``."""
+        """Store what `believe` was told in ``state``, if the policy ``believes``."""
 
     def take_workers(self, state: Any, workers: int) -> None:
-        """Keep in ``state`` how many pulls are made at a time, where decisions depend on it."""
+        """Store in ``state`` how many pulls are made at a time, if decisions depend on it."""
 
     def remark(self, state: Any) -> str | None:
-        """What the user should know of the run: a sentence, said once as a warning, or None."""
+        """What the user should know about the run: a sentence, shown once as a warning, or None."""
         return None
 
     @property
@@ -196,7 +197,7 @@ class Policy:
 
     @property
     def later(self) -> frozenset[str]:
-        """Arrays of saved runs that files of earlier versions lack: they are then as at the beginning of a run."""
+        """Arrays of saved runs that files of earlier versions lack: they then start as in a new run."""
         return frozenset()
 
     def requires_horizon(self) -> bool:
@@ -234,10 +235,10 @@ class Policy:
     # -- a run --------------------------------------------------------------------------------------------------
 
     def reset(self, n_arms: int, horizon: int | None = None, seed: Any = None) -> Self:
-        """Begin a run with ``n_arms`` arms; return self.
+        """Start a run with ``n_arms`` arms; return self.
 
-        ``horizon`` is the number of rounds, if known; ``seed`` (anything `numpy.random.default_rng` takes) makes a
-        randomised policy reproducible.
+        ``horizon`` is the number of rounds, if known; ``seed`` (anything that `numpy.random.default_rng` accepts) makes
+        a randomised policy reproducible.
         """
         n_arms = check_positive_int("n_arms", n_arms)
         if horizon is not None:
@@ -254,7 +255,7 @@ class Policy:
         return self
 
     def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
-        """Begin a run whose state has the form that it has after so many rounds, for `restore`; return self."""
+        """Start a run whose state has the form that it has after ``rounds`` rounds, for `restore`; return self."""
         return self.reset(n_arms, horizon)
 
     def _begin(self, n_arms: int, horizon: int | None, state: Any, capacity: int, pulls: list[int], rng: Rng) -> None:
@@ -314,7 +315,7 @@ class Policy:
             self._say()
 
     def _say(self) -> None:
-        """Warn of what the run has to say, once."""
+        """Show the remark of the run as a warning, once."""
         remark = self.remark(self._state)
         if remark is not None:
             self._remarked = True
@@ -327,14 +328,14 @@ class Policy:
         return np.array(self._pulls, dtype=np.int64)
 
     def believe(self, means: ArrayLike, deviations: ArrayLike) -> None:
-        """Take in what earlier runs say of each arm: mean and deviation of its normal score.
+        """Take in what earlier runs say about each arm: mean and deviation of its normal score.
 
-        0 is an average arm, 1 one that is a standard deviation better. May be said again at any time; policies without
-        the tag ``believes`` cannot use it.
+        0 is an average arm, 1 one that is a standard deviation better. Beliefs may be replaced at any time; policies
+        without the tag ``believes`` cannot use them.
         """
         self._check_begun("believe")
         if not self.believes:
-            raise RisingBanditsError(f"{self.name} takes no beliefs in; policies with the tag `believes` do.")
+            raise RisingBanditsError(f"{self.name} takes no beliefs; policies with the tag `believes` do.")
         taken = []
         for name, values in (("means", means), ("deviations", deviations)):
             numbers = np.asarray(values, dtype=np.float64)
@@ -346,7 +347,7 @@ class Policy:
         self.take_beliefs(self._state, *taken)
 
     def expect_workers(self, workers: int) -> None:
-        """From now on so many pulls are made at a time, of different arms; ``available`` then says which are free."""
+        """From now on ``workers`` pulls are made at a time, of different arms; ``available`` says which are free."""
         self._check_begun("expect_workers")
         self.take_workers(self._state, check_positive_int("workers", workers))
 
@@ -356,12 +357,12 @@ class Policy:
         return int(self._calls.recommend.call(self._fields, self.rounds, self.pulls))
 
     def explain(self) -> Explanation:
-        """What is known of each arm, why the next one is what it is, which one to keep and why; changes nothing."""
+        """What is known about each arm, which is next and why, which one to keep and why; changes nothing."""
         self._check_begun("explain")
         return reasons.explanation(self, self._state, self.clone().ask())
 
     def described(self) -> str:
-        """The policy with its settings and, in a run, with what a reader should know of how it plays."""
+        """The policy with its settings and, in a run, what a reader should know about how it plays."""
         return repr(self)
 
     def state_dict(self) -> dict[str, Any]:
@@ -372,7 +373,7 @@ class Policy:
         return saving.state_dict(self)
 
     def restore(self, run: dict[str, Any]) -> Self:
-        """Go on with a run that `state_dict` of a policy with the same settings gave; return self.
+        """Continue a run from the `state_dict` of a policy with the same settings; return self.
 
         >>> from risingbandits.policies import RoundRobin
         >>> policy = RoundRobin().reset(n_arms=3)

@@ -1,4 +1,4 @@
-"""Yardsticks that learn nothing: one arm for ever, a given one or the best as an oracle knows it, and round robin."""
+"""Yardsticks that learn nothing: one arm for ever, either a given one or the best one, and round robin."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Constant(Policy):
 class OracleConstant(Constant):
     """The arm with the largest sum of means over the horizon, always: the optimal policy (Heidari et al., 2016).
 
-    It has to be told the truth: `simulate` fills in ``arm`` from the problem; elsewhere give it.
+    It has to be told the truth: `simulate` fills in ``arm`` from the problem; elsewhere, pass it.
 
     Parameters
     ----------

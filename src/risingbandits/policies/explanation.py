@@ -16,7 +16,7 @@ WIDTH = 120  # letters of a line, which most terminals have
 
 
 class Units(NamedTuple):
-    """Rewards as people know them: where the policy has x it is zero + span x."""
+    """Rewards in the user's units: the policy's x is zero + span x."""
 
     zero: float = 0.0
     span: float = 1.0
@@ -35,7 +35,7 @@ class Units(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What a policy may give its reasons from: a run before round t, the arm in question, the columns of `explain`."""
+    """What a policy may use for its reasons: a run before round t, the arm in question, the columns of `explain`."""
 
     state: Any
     t: int
@@ -45,7 +45,7 @@ class Moment(NamedTuple):
     units: Units
 
     def leads(self, column: str) -> bool:
-        """Whether no arm has more in this column than the arm in question; False where there is no such column."""
+        """Whether no arm has more in this column than the arm in question; False without such a column."""
         values = self.parts.get(column)
         return values is not None and bool(values[self.arm] >= np.nanmax(values, initial=-np.inf))
 
@@ -56,7 +56,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of each arm before a round, as columns of equal length, and what follows from it.
+    """What is known about each arm before a round, as columns of equal length, and what follows from it.
 
     Attributes
     ----------
@@ -65,10 +65,10 @@ class Explanation:
     round : int
         The round that is about to be decided.
     columns : dict of arrays
-        "pulls" and what the policy has of each arm: "level" (an estimate of the reward now), where it has them "sure"
-        (a lower bound of that), "trend" (what it may still gain), "width" (uncertainty), "value" (the index), "final"
-        with its band and "chance" (the level at the end, and the chance to be the best then), and others of its own;
-        NaN where an arm has no estimate yet.
+        "pulls" and what the policy knows about each arm: "level" (an estimate of the reward now), and if it has them
+        "sure" (a lower bound on that), "trend" (what it may still gain), "width" (uncertainty), "value" (the index),
+        "final" with its band and "chance" (the level at the end, and the chance to be the best then), and others of its
+        own; NaN if an arm has no estimate yet.
     arm : int or None
         The arm that would be pulled next, if every arm were available.
     why : str
@@ -78,7 +78,7 @@ class Explanation:
     why_kept : str
         Why.
     against : str
-        What speaks against it; empty where nothing does.
+        What speaks against it; empty if nothing does.
     """
 
     policy: str
@@ -94,7 +94,7 @@ class Explanation:
         return self.columns[column]
 
     def text_table(self) -> TextTable:
-        """The numbers as text; columns without any are left out."""
+        """The numbers as strings; columns without any are left out."""
         told = {name: column for name, column in self.columns.items() if name == "pulls" or not np.isnan(column).all()}
         header = ("arm", *told)
         arms = range(len(self.columns["pulls"]))
@@ -113,7 +113,7 @@ class Explanation:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in plain Python, for JSON: None where there is no number."""
+        """All of it in plain Python, for JSON: None for missing numbers."""
         columns = {name: [plain_number(value) for value in column] for name, column in self.columns.items()}
         known = {"policy": self.policy, "round": self.round, "columns": columns, "next": self.arm, "why": self.why}
         return {**known, "recommended": self.kept, "why_recommended": self.why_kept, "against": self.against}
@@ -140,7 +140,7 @@ def counted(pulls: int) -> str:
 
 
 def plain_number(value: Any) -> int | float | None:
-    """A number as JSON knows it; None for what is not finite."""
+    """A JSON number; None if it is not finite."""
     if isinstance(value, (int, np.integer)):
         return int(value)
     return float(value) if math.isfinite(value) else None

@@ -1,7 +1,7 @@
-"""FewArms: any policy on some of the arms, because one cannot afford to look at all of them.
+"""FewArms: any policy on some of the arms, for budgets too small to look at all.
 
-The inner policy sees a problem of ``max_arms`` arms and nothing of the others. Its kernels run as they are: the state
-has all fields of the inner state, sized for the few arms, and beside them which arms these are.
+The inner policy sees only ``max_arms`` arms. Its kernels run unchanged: the state has all fields of the inner state,
+sized for the few arms, and says which arms these are.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _recommend(state: Any, t: int, pulls: Ints) -> int:
 
 
 def _select_without_generator(state: Any, t: int, available: Mask, rng: Rng) -> int:
-    """For policies that draw nothing: to them a generator would say that ties are random."""
+    """For policies that draw nothing: to them a generator would mean random ties."""
     return inner_select(state, t, available, None)
 
 
@@ -158,19 +158,19 @@ def _check_max_arms(name: str, value: Any) -> None:
 class FewArms(Policy):
     r"""Any policy on some of the arms: at random, or the first ones.
 
-    With few pulls for each arm a policy that pulls every arm once has spent much of the budget before it begins to
-    earn. On real learning curves about :math:`\sqrt T / 3` arms are a good number; `OpenArms`, which finds the number
-    by itself, is better still (docs/opening-arms.md).
+    With few pulls per arm, a policy that pulls every arm once has spent much of the budget before it starts to earn. On
+    real learning curves, about :math:`\sqrt T / 3` arms is a good number; `OpenByValue`, which finds the number by
+    itself, is better still (docs/opening-arms.md).
 
-    Where none of the few is available, the first other arm that is gets the pull; the inner policy does not learn of
-    it. Arms with rewards from before the first ``ask`` are among the few.
+    If none of the few is available, the first other arm that is gets the pull; the inner policy does not see its
+    reward. Arms with rewards from before the first ``ask`` are among the few.
 
     Parameters
     ----------
     policy : str
         The registered name of the inner policy, also with settings: "red-ucb(eps=0.1)".
     max_arms : int, "auto" or "all"
-        How many arms it gets. "auto": all if there are more than 20 rounds for each, else ceil(sqrt(T) / 3).
+        How many arms it gets. "auto": all if there are more than 20 rounds per arm, otherwise ceil(sqrt(T) / 3).
     order : {"random", "given"}
         Which ones: drawn at random, or the first.
     settings : mapping or None
@@ -202,7 +202,7 @@ class FewArms(Policy):
 
     @classmethod
     def of(cls, policy: str | Policy, max_arms: int | str = "auto", order: str = "random") -> Self:
-        """A policy object, or one as it is written with its settings, on few arms."""
+        """A policy object, or one written with its settings, on few arms."""
         policy = get_policy(policy) if isinstance(policy, str) else policy
         return cls(policy.name, max_arms, order, policy.get_params())
 
@@ -232,7 +232,7 @@ class FewArms(Policy):
     def validate(self) -> None:
         super().validate()
         if isinstance(self.inner(), FewArms):
-            raise RisingBanditsError(f"policy must be another one than {self.name!r} itself.")
+            raise RisingBanditsError(f"policy must not be {self.name!r} itself.")
         self.inner().validate()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
@@ -292,7 +292,7 @@ class FewArms(Policy):
         return super().why_kept(at) if inside is None else self._inner_of(at.state).why_kept(inside)
 
     def _inside(self, at: Moment) -> Moment | None:
-        """The moment as the inner policy sees it; None where the arm is not one of the few."""
+        """The moment as the inner policy sees it; None if the arm is not one of the few."""
         few = at.state.members[: at.state.inner_pulls.size]
         number = np.flatnonzero(few == at.arm)
         if not number.size:

@@ -1,4 +1,4 @@
-"""Policies from text, as on the command line and in plans: names with settings, separated by commas.
+"""Policies from strings, as on the command line and in plans: names with settings, separated by commas.
 
 Values are read as Python literals and never run.
 """
@@ -17,7 +17,7 @@ from risingbandits.policies.registry import make_policy, policy_class
 def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]:
     """Policies from names with optional settings, separated by commas; their labels are what was written.
 
-    Those with an objective as a setting, which is not written, play for the given one.
+    Those with an unset objective setting play for the given one.
 
     >>> parse_policies("red-ucb(eps=0.1, ties='random'), round-robin")
     {"red-ucb(eps=0.1, ties='random')": REdUCB(eps=0.1, ties='random'), 'round-robin': RoundRobin()}

@@ -1,4 +1,4 @@
-"""Why an arm is next, why one is kept, and what speaks against it: what can be said of any policy from its columns."""
+"""Why an arm is next, why one is kept, and what speaks against it, for any policy, from its columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEVER_PULLED = "never pulled"
 
 
 def explanation(policy: Policy, state: Any, arm: int | None, units: Units | None = None) -> Explanation:
-    """What ``policy`` in this state says where it is known who is next (None: nobody), with reasons in these units."""
+    """What ``policy`` says in this state, given which arm is next (None: none), with reasons in these units."""
     t, pulls = policy.rounds + 1, policy.pulls
     parts = policy.parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
@@ -49,7 +49,7 @@ def why_next(at: Moment) -> str:
 
 
 def why_kept(at: Moment, most_pulled: bool) -> str:
-    """By its pulls, where that is how the policy recommends, else by its level."""
+    """By its pulls, if the policy recommends that way, otherwise by its level."""
     if most_pulled:
         return f"pulled most often, {at.pulls[at.arm]:,} of {at.pulls.sum():,} pulls"
     if at.leads("level"):
@@ -69,7 +69,7 @@ def race_won(at: Moment) -> str:
 def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, tuple[Floats, Sequence[str]]]) -> str:
     """Which other arms are ahead of the one that is kept, in which columns, and how old they are; empty: none is.
 
-    ``columns`` have, by what they are called, numbers of which more is better, and their texts.
+    ``columns`` map names to numbers, where more is better, and to their strings.
 
     >>> level = np.array([0.7, 0.71, 0.2])
     >>> against(0, "abc", np.array([12, 3, 3]), {"level": (level, ["0.7", "0.71", "0.2"])})

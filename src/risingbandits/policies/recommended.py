@@ -1,4 +1,4 @@
-"""Which policy to take for an objective, and how many arms to open, where nothing else is known."""
+"""Which policy to use for an objective, and how many arms to open, if nothing else is known."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _ENOUGH = 20  # rounds for each arm above which all are opened
 
 
 def few_of(n_arms: int, horizon: int | None) -> int:
-    """How many arms to open by default: all if there are more than 20 rounds for each, else sqrt(T) / 3.
+    """How many arms to open by default: all if there are more than 20 rounds per arm, otherwise sqrt(T) / 3.
 
-    Without a horizon all.
+    All without a horizon.
 
     >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
     (8, 50, 2, 50)
@@ -25,14 +25,14 @@ def few_of(n_arms: int, horizon: int | None) -> int:
 
 
 def recommended_policy(objective: str = "cumulative", n_arms: int | None = None, horizon: int | None = None) -> Auto:
-    """The policy to take for an objective where nothing else is known: `Auto`.
+    """The policy to use for an objective if nothing else is known: `Auto`.
 
     Parameters
     ----------
     objective : {"cumulative", "best-arm"}
         Earn while learning, or find the arm to keep.
     n_arms, horizon : int, optional
-        Number of arms and of pulls in all. The policy learns of them when a run begins, so they need not be given.
+        Number of arms and total number of pulls. The policy is told when a run starts, so they may be omitted.
 
     Examples
     --------

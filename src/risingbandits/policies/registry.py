@@ -19,7 +19,7 @@ _CLASSES: dict[str, type[Policy]] = {}
 def register(policy: P) -> P:
     """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`.
 
-    Where its settings are fields (see `settings`) it gets the constructor that takes and stores them.
+    If its settings are fields (see `settings`), it gets a constructor that stores them.
     """
     known = _CLASSES.get(policy.name)
     if known is not None and known.__qualname__ != policy.__qualname__:

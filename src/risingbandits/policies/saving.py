@@ -77,7 +77,7 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
 
 
 def save(policy: Policy, path: Path) -> Path:
-    """Write ``policy`` to ``path``, all or nothing."""
+    """Write ``policy`` to ``path``, atomically."""
     run = None if policy._state is None else state_dict(policy)
     arrays = {} if run is None else {f"state.{name}": array for name, array in run.pop("arrays").items()}
     header: dict[str, Any] = {

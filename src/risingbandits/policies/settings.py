@@ -1,6 +1,6 @@
-"""The settings of a policy as fields of its class, each declared once: its default and what is allowed.
+"""The settings of a policy as fields of its class, each declared once: default and allowed values.
 
-A class that `register` makes known gets its constructor from them, and `Policy.validate` checks them.
+A registered class gets its constructor from them, and `Policy.validate` checks them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Check = Callable[[str, Any], Any]  # (name, value): complains about a value that
 
 
 def setting(default: Any, check: Check) -> Any:
-    """A field that ``check`` allows; None too, where that is the default."""
+    """A field that ``check`` allows; None too, if that is the default."""
     return field(default=default, metadata={"check": or_none(check) if default is None else check})
 
 
@@ -31,12 +31,12 @@ def integer(default: int | None, minimum: int = 1) -> Any:
 
 
 def one_of(*allowed: str) -> Any:
-    """One of the ``allowed`` texts, by default the first."""
+    """One of the ``allowed`` strings, by default the first."""
     return setting(allowed[0], partial(check_choice, allowed=allowed))
 
 
 def unit_range() -> Any:
-    """The range of rewards that is mapped onto [0, 1], by default that itself; what lies outside is clipped."""
+    """The range of rewards that is mapped onto [0, 1], which is also the default; rewards outside are clipped."""
     return setting((0.0, 1.0), check_range)
 
 

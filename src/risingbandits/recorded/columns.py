@@ -1,7 +1,7 @@
 """Tables by their columns: read a block of rows at a time, so that a million rows take little more than their numbers.
 
-Of a table a log needs the numbers of its metrics, steps and clock, which run each row is of, and the settings of each
-run as its last row has them. All else is dropped as soon as its block has been read.
+A log needs the numbers of its metrics, steps and clock, the run of each row, and the settings in each run's last row.
+Everything else is dropped as soon as its block has been read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Roles(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column; NaN where a cell has none, as well as where it has NaN."""
+    """The numbers of a column; NaN for cells that have none, or NaN itself."""
 
     values: Floats
     there: Bools  #: whether the cell has a number, NaN included
@@ -86,7 +86,7 @@ def gather(blocks: Iterable[Sequence[Cells]], header: Sequence[str], roles: Role
 
 
 def _runs_of(cells: Cells | None, rows: int, name: str, runs: dict[str, int]) -> Ints:
-    """The number of the run of each row; runs that are new get the next one."""
+    """The number of the run of each row; new runs get the next number."""
     if cells is None:
         return np.full(rows, runs.setdefault(name, len(runs)), np.int64)
     number_of = {cell: runs.setdefault(str(cell or name), len(runs)) for cell in dict.fromkeys(cells)}
@@ -113,7 +113,7 @@ def numbers_in(cells: Cells) -> Numbers:
 
 
 def number_in(cell: Any) -> float | None:
-    """A number, NaN included, which is what training that diverged has; None for anything else."""
+    """A number, or NaN, as from training that diverged; None for anything else."""
     if cell is None or cell == "" or isinstance(cell, bool):
         return None
     try:
@@ -126,7 +126,7 @@ def number_in(cell: Any) -> float | None:
 
 
 def blocks_of(rows: Iterable[Cells], width: int) -> Iterator[list[Cells]]:
-    """Rows in blocks of some thousand cells."""
+    """Rows in blocks of some thousand cells each."""
     several = iter(rows)
     while block := list(islice(several, max(_ROWS, _CELLS // max(1, width)))):
         yield block
@@ -142,7 +142,7 @@ class CsvFile(NamedTuple):
 
 @contextmanager
 def csv_file(path: Path) -> Iterator[CsvFile]:
-    """The header and the rows of a CSV file; a semicolon or a tab may separate cells, too."""
+    """The header and the rows of a CSV file; cells may also be separated by semicolons or tabs."""
     try:
         # utf-8-sig: spreadsheets put a mark at the start of the file that would become part of the first name.
         with path.open(encoding="utf-8-sig", newline="") as file:

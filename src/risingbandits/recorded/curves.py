@@ -1,4 +1,4 @@
-"""Learning curves from recorded runs: one metric, one direction, one grid of steps, with what had to be decided."""
+"""Learning curves from recorded runs: one metric, one direction, one grid of steps, and what had to be decided."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Curves:
     step: float  #: between two values, in steps of the logs; NaN where steps are not even
     hours: dict[str, Floats] = field(
         default_factory=dict
-    )  #: at each value since the run began, where logs have a clock
+    )  #: at each value, since the start of the run, if logs have a clock
     settings: dict[str, dict[str, Value]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     restarted: list[str] = field(default_factory=list)  #: runs that went back to an earlier step
@@ -61,9 +61,9 @@ def curves_of(
     metric : str or None
         Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
     direction : {"maximize", "minimize"} or None
-        None is found by what the log says, by the metric's name, or by where most runs go.
+        None: from the log, from the metric's name, or from where most runs go.
     step : float or None
-        Steps of the logs from one value to the next; None takes them as they are if they are the same in all runs, and
+        Steps of the logs from one value to the next. None: the recorded steps if they are the same in all runs,
         otherwise the widest usual distance.
     """
     name = choose_metric(recording, metric)
@@ -83,7 +83,7 @@ def curves_of(
         if len(kept.values):
             finite[arm] = kept
     if not finite:
-        raise RisingBanditsError(f"metric must have numbers that are finite, got {shown(name)}, which has none.")
+        raise RisingBanditsError(f"metric must have finite values, got {shown(name)}, which has none.")
     way, reason = choose_direction(name, list(runs.values()), finite, direction)
     grid, step_of, note = _grid(list(finite.values()), step)
     if note:
@@ -107,7 +107,7 @@ def curves_of(
 
 
 def write_csv(curves: Curves, path: Path) -> None:
-    """Write a column for each run and a row for each step of the grid, whole or not at all."""
+    """Write a column for each run and a row for each step of the grid, atomically."""
     columns = list(curves.values.values())
     with whole(path) as temporary:
         with temporary.open("w", encoding="utf-8", newline="") as file:
@@ -120,13 +120,13 @@ def write_csv(curves: Curves, path: Path) -> None:
 
 
 def choose_metric(recording: Recording, wanted: str | None) -> str:
-    """The one metric that is meant; a sentence with all of them where that cannot be known."""
+    """The metric to read; an error that lists all of them if that is unclear."""
     names = recording.metrics
     if wanted is None:
         if len(names) == 1:
             return names[0]
         raise RisingBanditsError(
-            f"metric must be named where there are several, one of {', '.join(map(repr, names[:20]))}."
+            f"metric must be given, because there are several: one of {', '.join(map(repr, names[:20]))}."
         )
     if wanted in names:
         return wanted
@@ -141,7 +141,7 @@ def choose_metric(recording: Recording, wanted: str | None) -> str:
 def choose_direction(
     metric: str, runs: Sequence[RecordedRun], curves: dict[str, Series], wanted: str | None
 ) -> tuple[str, str]:
-    """Which way is good, and how that is known."""
+    """Whether high or low is good, and how that is known."""
     if wanted is not None:
         return check_choice("direction", wanted, ("maximize", "minimize")), "as told"
     said = {run.direction for run in runs if run.direction}
@@ -163,16 +163,16 @@ def choose_direction(
             "minimize" if down else "maximize"
         ), f"{'falls' if down else 'rises'} in {max(falling, rising):.0%} of the runs"
     raise RisingBanditsError(
-        f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say it, and it rises in "
+        f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say, and it rises in "
         f"{rising:.0%} of the runs and falls in {falling:.0%}."
     )
 
 
 def _hours(own: Series) -> Floats | None:
-    """Hours since the run began, None without a clock that runs on.
+    """Hours since the start of the run, None without a clock that advances.
 
-    Most clocks tell the time of day: when the run began is not known, so that the first value is taken to have cost
-    what the others did at the median.
+    Most clocks tell the time of day, so the start of the run is not known: the first value is assumed to have taken the
+    median time of the others.
     """
     if own.seconds is None or not np.isfinite(own.seconds).all() or (np.diff(own.seconds) < 0.0).any():
         return None
@@ -194,7 +194,7 @@ def _until_it_diverged(own: Series) -> Series:
 
 
 def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, str]:
-    """The steps at which all curves are read: their own where they agree, else even ones."""
+    """The steps at which all curves are read: their own if they agree, otherwise even ones."""
     longest: Floats = max(curves, key=lambda own: len(own.steps)).steps
     last = max(float(own.steps[-1]) for own in curves)
     if step is not None:
@@ -224,6 +224,6 @@ def _grid(curves: Sequence[Series], step: float | None) -> tuple[Floats, float, 
 def _count(steps: float) -> int:
     if steps > _MOST_STEPS:
         raise RisingBanditsError(
-            f"step must leave at most {_MOST_STEPS:,} values of a curve, would leave {steps:,.4g}: give a larger one."
+            f"step must leave at most {_MOST_STEPS:,} values per curve, but would leave {steps:,.4g}: use a larger one."
         )
     return math.floor(steps * (1.0 + _SAME))

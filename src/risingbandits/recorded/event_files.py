@@ -38,7 +38,7 @@ class Scalars(NamedTuple):
 class EventFiles:
     """Reads event files: the first few megabytes in plain Python, all others in machine code.
 
-    Loading that, or even compiling it, would take longer than reading a few small files.
+    Loading or compiling machine code would take longer than reading a few small files.
     """
 
     def __init__(self, patience: int = _PATIENCE) -> None:
@@ -81,7 +81,7 @@ def is_event_file(head: bytes) -> bool:
 def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
     """(tag, step, value, time) of every number in a file, in its order.
 
-    The end of a file that is being written, or whose writer was killed, may be half a record: it is passed over.
+    The end of a file that is being written, or whose writer was killed, may be half a record: it is skipped.
     """
     with path.open("rb") as file:
         while head := file.read(_HEAD):
@@ -89,18 +89,18 @@ def scalars(path: Path) -> Iterator[tuple[str, float, float, float]]:
                 return
             (length,) = struct.unpack("<Q", head[:8])
             if not is_event_file(head) or length > LONGEST:
-                raise RisingBanditsError(f"{path} is damaged: byte {file.tell() - _HEAD} begins no record.")
+                raise RisingBanditsError(f"{path} is damaged: no record starts at byte {file.tell() - _HEAD}.")
             message = file.read(length + 4)
             if len(message) < length + 4:
                 return
             if struct.unpack("<I", message[length:])[0] != masked_checksum(message[:length]):
                 raise RisingBanditsError(
-                    f"{path} is damaged: the record before byte {file.tell()} has another checksum."
+                    f"{path} is damaged: the checksum of the record before byte {file.tell()} is wrong."
                 )
             try:
                 yield from _event(message[:length])
             except (IndexError, struct.error) as error:
-                raise RisingBanditsError(f"{path} is damaged: a record of it is no event.") from error
+                raise RisingBanditsError(f"{path} is damaged: one of its records is not an event.") from error
 
 
 def _event(message: bytes) -> Iterator[tuple[str, float, float, float]]:
@@ -136,7 +136,7 @@ def _value(message: bytes) -> tuple[str, float | None]:
 
 
 def _tensor(message: bytes) -> float | None:
-    """The number in a tensor that has just one, None in others, such as texts and histograms."""
+    """The number in a tensor that has just one, None for others, such as strings and histograms."""
     kind, numbers = 0, b""
     for number, value in fields(message):
         if number == 1 and isinstance(value, int):

@@ -1,8 +1,8 @@
-"""Event files in machine code: the same as `event_files.scalars`, for folders with many of them.
+"""Event files in machine code: the same as `event_files.scalars`, for folders with many files.
 
 A kernel goes through the records of a block of bytes and notes of each number where its tag is, its step, its time and
-its value, the latter two as bits. It knows what the libraries write; whatever else comes, it stops, and the file is
-left to the reader in plain Python, which also finds the words for damage.
+its value, the latter two as bits. It knows what the libraries write. At anything else it stops, and the file is left to
+the reader in plain Python, which also describes damage.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def event(content: Bytes, at: int, end: int) -> tuple[int, int, int, int]:
 def number_of(content: Bytes, at: int, end: int) -> tuple[int, int, int, int]:
     """Where the tag of a value is, its length, the bits of its number, and whether that has eight bytes.
 
-    The latter is -1 for what is no number, such as a text, and -2 for what is odd.
+    The latter is -1 for anything but a number, such as a string, and -2 for odd records.
     """
     tag_at = at
     tag_length = 0

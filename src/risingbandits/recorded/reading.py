@@ -37,7 +37,8 @@ def read_runs(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     Parameters
     ----------
     paths : path, or several
-        A file is known by its content. A folder is searched; what is no log in it is passed over and counted.
+        A file is recognised by its content. A folder is searched; files in it that are not logs are skipped and
+        counted.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def is_store(path: Path) -> bool:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a CSV file is a log of another program, and not in one of the forms of this one."""
+    """Whether a CSV file is a log of another program, not one of this package's formats."""
     try:
         with csv_file(path) as file:
             header = file.header
@@ -86,7 +87,7 @@ def is_log(path: Path) -> bool:
 
 @contextmanager
 def _noted(into: Recording) -> Iterator[None]:
-    """Inside, a file that cannot be read is a note: the others of the folder are read all the same."""
+    """Inside, a file that cannot be read becomes a note, and the others of the folder are still read."""
     try:
         yield
     except RisingBanditsError as error:
@@ -121,9 +122,8 @@ def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
             with _noted(into):
                 _add_event_files(here, event_files, _relative(here, root), into, scanner)
     if skipped:
-        into.notes.append(
-            f"{skipped} other file{'s' if skipped > 1 else ''} in {root} {'are' if skipped > 1 else 'is'} no log."
-        )
+        many = f"{skipped} other files in {root} are not logs."
+        into.notes.append(many if skipped > 1 else f"1 other file in {root} is not a log.")
 
 
 def _is_older_checkpoint(folder: Path) -> bool:
@@ -231,7 +231,7 @@ def _joined(parts: list[Series]) -> Series:
 
 
 def _name(path: Path, root: Path) -> str:
-    """What a run is called whose log does not say it: its file, or its folder where all files have the same name."""
+    """The name of a run whose log has none: its file, or its folder if all files have the same name."""
     if path.name == _TRAINER and _CHECKPOINT.fullmatch(path.parent.name) and path.parent != root:
         return _relative(path.parent.parent, root)
     if path.name.lower() in _USUAL:
@@ -241,7 +241,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _relative(folder: Path, root: Path) -> str:
-    """A folder by its place in the one that was named, or by its own name if it is that."""
+    """A folder by its place in the given one, or by its own name if it is that one."""
     inside = folder.relative_to(root).as_posix()
     return folder.absolute().name if inside == "." else inside
 

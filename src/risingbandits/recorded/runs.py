@@ -21,7 +21,7 @@ class Series(NamedTuple):
 
     steps: Floats
     values: Floats
-    seconds: Floats | None = None  #: on the clock of the log, where it has one
+    seconds: Floats | None = None  #: on the clock of the log, if it has one
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RecordedRun:
     settings: Mapping[str, Value] = field(default_factory=dict)
     source: str = ""  #: the file or folder that it is from
     kind: str = ""  #: what wrote it, such as "TensorBoard"
-    direction: str | None = None  #: where the log itself says whether high or low is good
+    direction: str | None = None  #: whether high or low is good, if the log itself says so
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Recording:
     _steps: Floats = field(default_factory=lambda: np.empty(0), repr=False)  # of the metric that was added last
 
     def add(self, run: RecordedRun) -> None:
-        """Take in a run; a name that there is already gets a number."""
+        """Add a run; a name that already exists gets a number."""
         if not run.metrics:
             self.notes.append(f"{run.name} ({run.source}) has no numbers over steps and is left out.")
             return
@@ -71,7 +71,7 @@ class Recording:
         kind: str,
         direction: str | None = None,
     ) -> None:
-        """Take in a run by the points of its metrics, in the order in which they were written."""
+        """Add a run by the points of its metrics, in the order in which they were written."""
         written = {metric: series_of(own) for metric, own in points.items()}
         self.add_series(name, written, settings, source=source, kind=kind, direction=direction)
 
@@ -85,13 +85,13 @@ class Recording:
         kind: str,
         direction: str | None = None,
     ) -> None:
-        """Take in a run by its metrics as they were written, with steps that may go back."""
+        """Add a run by its metrics as they were written, with steps that may go back."""
         metrics, again = {}, 0
         for metric, own in written.items():
             if not len(own.steps):
                 continue
             if not np.isfinite(own.steps).all():
-                raise RisingBanditsError(f"{source} must have steps that are finite numbers, {name} has others.")
+                raise RisingBanditsError(f"{source} must have finite numbers as steps, but {name} has others.")
             one, rewritten = without_rewritten(own)
             again = max(again, rewritten)
             metrics[metric] = one._replace(steps=self._shared(one.steps))
@@ -101,7 +101,7 @@ class Recording:
         self.add(RecordedRun(name, metrics, settings or {}, str(source), kind, direction))
 
     def _shared(self, steps: Floats) -> Floats:
-        """The steps of the run before where they are the same, so that thousands of runs keep them once."""
+        """The steps of the previous run if they are the same, so that thousands of runs store them once."""
         if not np.array_equal(steps, self._steps):
             self._steps = steps
         return self._steps
@@ -117,7 +117,7 @@ class Recording:
 
 
 def series_of(points: Iterable[Point]) -> Series:
-    """Points of (step, value, seconds) as arrays; without a clock where one of them has no seconds."""
+    """Points of (step, value, seconds) as arrays; without a clock if one of them has no seconds."""
     listed = list(points)
     steps = np.array([step for step, _, _ in listed], dtype=float)
     values = np.array([value for _, value, _ in listed], dtype=float)
@@ -127,10 +127,10 @@ def series_of(points: Iterable[Point]) -> Series:
 
 
 def without_rewritten(written: Series) -> tuple[Series, int]:
-    """A series with steps that rise, and how many of its values were written over.
+    """A series with rising steps, and how many of its values were overwritten.
 
-    A run that was resumed from a checkpoint writes some steps again; what it wrote last is what it went on with. So a
-    value stays if all that were written after it have later steps.
+    A run that was resumed from a checkpoint writes some steps again, and continues from what it wrote last. So a value
+    stays if all values written after it have later steps.
 
     >>> found, again = without_rewritten(series_of([(1, 0.3, None), (2, 0.4, None), (3, 0.1, None), (2, 0.5, None)]))
     >>> found.steps.tolist(), found.values.tolist(), again

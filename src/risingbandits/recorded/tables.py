@@ -1,4 +1,4 @@
-"""Tables of numbers over steps: CSV files, JSON lines, Parquet, whoever wrote them.
+"""Tables of numbers over steps, from any program: CSV files, JSON lines, Parquet.
 
 A table of a log has a column that counts (step, epoch, training_iteration, ...), perhaps one that names the run, and a
 column for each metric; cells may be empty, as where training and validation are written at different times. Exports
@@ -74,7 +74,7 @@ def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
 
 
 def _add_export(path: Path, step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, into: Recording) -> None:
-    """Weights & Biases' table of a chart: a column for each run, beside it the least and the greatest of the bin."""
+    """A Weights & Biases chart as a table: a column for each run, and the least and the greatest of each bin."""
     wanted = [c for c, pair in pairs.items() if not pair["bound"] and pair["metric"].strip().lower() not in STEPS]
     roles = Roles(step, None, None, (), wanted)
     columns = gather(csv_blocks(path, file), file.header, roles, "")
@@ -107,7 +107,7 @@ def add_long(path: Path, file: CsvFile, into: Recording) -> None:
 
 
 def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording, *, run: str | None = None) -> None:
-    """The runs in rows of a log, each of which maps columns to cells; all of one ``run`` where that is known."""
+    """The runs in rows of a log, each of which maps columns to cells; all of one ``run`` if that is known."""
     header = list(dict.fromkeys(column for row in rows for column in row if column))
     cells = ([row.get(column) for column in header] for row in rows)
     add_table(path, name, kind, header, blocks_of(cells, len(header)), into, run=run)
@@ -176,7 +176,7 @@ def _check_steps(path: Path, roles: Roles, columns: Columns) -> None:
 
 
 def json_lines(path: Path, text: str) -> list[Row]:
-    """A JSON object in each line, in nested form or flat; a last line that is cut off is passed over."""
+    """A JSON object in each line, in nested form or flat; a last line that is cut off is skipped."""
     lines = [line for line in text.splitlines() if line.strip()]
     rows: list[Row] = []
     for number, line in enumerate(lines, start=1):
@@ -221,7 +221,7 @@ def add_parquet(path: Path, name: str, into: Recording) -> None:
     except RisingBanditsError:
         raise
     except Exception as error:  # whatever a damaged file makes it raise
-        raise RisingBanditsError(f"{path} is no Parquet file that can be read ({type(error).__name__}).") from error
+        raise RisingBanditsError(f"{path} is not a readable Parquet file ({type(error).__name__}).") from error
 
 
 def _step_column(header: Sequence[str]) -> str | None:

@@ -27,7 +27,7 @@ def database(path: Path) -> Iterator[sqlite3.Connection]:
     except RisingBanditsError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:  # cells of other types
-        raise RisingBanditsError(f"{path} is damaged: a table of it has cells of another kind.") from error
+        raise RisingBanditsError(f"{path} is damaged: one of its tables has cells of the wrong type.") from error
 
 
 def tables_in(path: Path) -> set[str]:
@@ -57,7 +57,7 @@ def add_mlflow_database(path: Path, into: Recording) -> None:
 
 
 def add_optuna_database(path: Path, into: Recording) -> None:
-    """The trials of the studies in a database of Optuna, those with values on the way."""
+    """The trials with intermediate values of the studies in an Optuna database."""
     with database(path) as connection:
         studies = connection.execute(
             "SELECT s.study_id, s.study_name, d.direction FROM studies s JOIN study_directions d USING (study_id) "
@@ -90,12 +90,12 @@ _CREATE_STUDY, _DELETE_STUDY, _CREATE_TRIAL, _SET_PARAMETER, _REPORT = 0, 1, 4, 
 
 
 def is_optuna_journal(row: Mapping[str, Any]) -> bool:
-    """Whether the first line of a file is one of a journal of Optuna."""
+    """Whether the first line of a file is one of an Optuna journal."""
     return "op_code" in row and "worker_id" in row
 
 
 def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Recording) -> None:
-    """The trials of the studies in a journal of Optuna, those with values on the way."""
+    """The trials with intermediate values of the studies in an Optuna journal."""
     studies: list[tuple[str, str]] = []
     deleted = set()
     trials: list[tuple[int, int, dict[str, Value], list[Point]]] = []  # study, number in it, settings, points
@@ -125,7 +125,7 @@ def add_optuna_journal(path: Path, rows: Sequence[Mapping[str, Any]], into: Reco
     except RisingBanditsError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise RisingBanditsError(f"{path} is damaged: a line of it is none of a journal of Optuna.") from error
+        raise RisingBanditsError(f"{path} is damaged: one of its lines is not from an Optuna journal.") from error
 
 
 def _intermediate(value: float | None, kind: str) -> float:
@@ -196,7 +196,7 @@ def add_trainer_state(path: Path, name: str, content: dict[str, Any], into: Reco
 
 
 def setting(text: str) -> Value:
-    """A number where a text is one."""
+    """A number, if the string is one."""
     try:
         return float(text) if "_" not in text else text
     except ValueError:

@@ -1,4 +1,4 @@
-"""The file of a run of Weights & Biases, which is also there without its server: read without its library.
+"""The run file of Weights & Biases, which exists even without its server; read without its library.
 
 After a head of 7 bytes come blocks of 32 KiB with records: a checksum, a length, a kind and data; a record that does
 not fit into a block goes on in the next. A whole record is a message of protocol buffers, of which three matter:
@@ -53,7 +53,7 @@ def add_wandb_run(path: Path, name: str, into: Recording) -> None:
     except RisingBanditsError:
         raise
     except (IndexError, ValueError, struct.error) as error:
-        raise RisingBanditsError(f"{path} is damaged: a record of it is none of Weights & Biases.") from error
+        raise RisingBanditsError(f"{path} is damaged: one of its records is not from Weights & Biases.") from error
     if not rows:
         into.notes.append(f"{path} has no history and is left out.")
         return
@@ -89,7 +89,7 @@ def _items(message: bytes, wanted: int) -> dict[str, Any]:
 
 
 def _records(path: Path, content: bytes) -> Iterator[bytes]:
-    """The whole records; one at the end that was not written to its end is passed over."""
+    """The complete records; an incomplete one at the end is skipped."""
     at, begun = len(_IDENT), b""
     while True:
         if _BLOCK - at % _BLOCK < _HEAD:  # the rest of a block is empty
@@ -101,7 +101,7 @@ def _records(path: Path, content: bytes) -> Iterator[bytes]:
         if len(data) < length:
             return
         if kind not in (_FULL, _FIRST, _MIDDLE, _LAST) or zlib.crc32(data, zlib.crc32(bytes([kind]))) != checksum:
-            raise RisingBanditsError(f"{path} is damaged: byte {at} begins no record.")
+            raise RisingBanditsError(f"{path} is damaged: no record starts at byte {at}.")
         at += _HEAD + length
         begun = data if kind in (_FULL, _FIRST) else begun + data
         if kind in (_FULL, _LAST):

@@ -1,8 +1,8 @@
-"""The ceilings and losses of one arm at all grid points at once, from few partial sums of its curve.
+"""The ceilings and losses of one arm at all grid points at once, from a few partial sums of its curve.
 
-Ceilings change at grid points only, of which there are some 350 up to 10^8 pulls; between two of them means rise, so
-that sums of positive parts need one partial sum and the place where the sign changes. Nothing here grows with the
-number of pulls; `tests/theory` compares it with sums written out.
+Ceilings change only at grid points, of which there are some 350 up to 10^8 pulls; means rise between two of them, so
+sums of positive parts need one partial sum and the place where the sign changes. Nothing here grows with the number of
+pulls; `tests/theory` compares it with sums written out.
 """
 
 from __future__ import annotations

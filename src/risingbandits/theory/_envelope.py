@@ -1,8 +1,8 @@
-"""The largest increment of all arms as few numbers, so that sums of its powers cost little for any number of pulls.
+"""The largest increment of all arms as a few numbers, so that sums of its powers are cheap for any number of pulls.
 
 The sequence g(l) = max_i gamma_i(l), l = 1..M - 1, is needed as sum of g(l)^q for many q. Closed forms are
 log-convex: between two pulls their logarithm lies below the chord and above the lines through its first and its last
-two values. With this one arm is proved to lead on long stretches; a stretch then becomes a geometric series
+two values. This proves that one arm leads on long stretches; a stretch then becomes a geometric series
 (exponential arms), one number (linear arms) or the nodes of a quadrature (polynomial arms: integral between half
 integers, and the first term of the Euler-Maclaurin formula). The first pulls, tables, and the surroundings of
 crossings are kept one by one. Everything is in logarithms: increments below the smallest float still count for
@@ -23,7 +23,7 @@ from risingbandits.problems._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMI
 from risingbandits.problems.base import Curve
 
 _HEAD = 4_096  # pulls kept one by one; beyond them the Euler-Maclaurin remainder is below 1e-12
-_FEW = 256  # a stretch of so many pulls is not worth more thought
+_FEW = 256  # stretches this short are summed one by one
 _NARROW = 1e-3  # nor one over which the pulls grow by less than this factor
 _DROP = 4.0  # the largest fall of log g within one quadrature
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)

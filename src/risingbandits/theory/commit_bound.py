@@ -1,4 +1,4 @@
-"""The regret bounds of CommitUCB as numbers: Theorems 1 to 3 of the page "What is proved", and the least of them."""
+"""The regret bounds of CommitUCB as numbers: Theorems 1 to 3 of the page "What is proved", and the smallest of them."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def commit_bound(
     cap: float = 1.0,
     growth: float = GROWTH,
 ) -> Bound:
-    """What the regret of ``CommitUCB(risk=None, recheck=0)`` is at most, in expectation.
+    """An upper bound on the expected regret of ``CommitUCB(risk=None, recheck=0)``.
 
     Parameters
     ----------
     problem : RisingBandit
-        Its arms must not fall; what else the theorems need and it breaks is listed in ``broken``.
+        Its arms must not fall; other assumptions that it breaks are listed in ``broken``.
     horizon : int, optional
         T; the problem's own by default.
     sigma : float, optional
-        What the policy believes the noise to be; the problem's own by default.
+        The noise that the policy assumes; the problem's own by default.
     z : float, optional
         Width of the policy's intervals in standard errors; sqrt(2 ln T), the policy's own, by default. See `best_z`.
     form : {"least", "sum", "count", "mixed", "closed"}
-        Theorem 1, Theorem 2 (i), Theorem 2 (ii), Corollary 1, or the least of all.
+        Theorem 1, Theorem 2 (i), Theorem 2 (ii), Corollary 1, or the smallest of all.
     cap : float
-        What the policy believes that no mean exceeds. Means above it count as ``cap``, and ``broken`` says so.
+        The policy's bound on the means. Means above it count as ``cap``, and ``broken`` says so.
     growth : float
         Of the policy's batches; the closed form is proved for 1.05.
 
@@ -66,7 +66,7 @@ def commit_bound(
     -------
     Bound
         Its ``terms`` are "pulls" of other arms, "extra" (the price of commitment) and "failure" (T times the
-        probability that a line fails). With ``probability`` the regret is at most ``value`` less "failure".
+        probability that a line fails). With ``probability``, the regret is at most ``value`` minus "failure".
 
     Examples
     --------
@@ -95,7 +95,7 @@ def commit_bound_risk(
     cap: float = 1.0,
     growth: float = GROWTH,
 ) -> Bound:
-    """What the regret of CommitUCB with a risk rule or second chances is at most (Theorem 3): a rate, not a figure.
+    """An upper bound on the regret of CommitUCB with a risk rule or second chances (Theorem 3): a rate, not a figure.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def commit_bound_risk(
     risk : bool
         Whether ``risk`` is "shared" or "sunk-cost"; the sunk part must have its ceiling.
     second_chances : bool
-        Whether idle arms are looked at again, up to their next grid point.
+        Whether idle arms get second chances, up to their next grid point.
     max_odds : float
         The policy's.
 
@@ -138,7 +138,7 @@ def best_z(
     cap: float = 1.0,
     growth: float = GROWTH,
 ) -> float:
-    """The width z with the least `commit_bound`, for planning; 0 without noise.
+    """The width z with the smallest `commit_bound`, for planning; 0 without noise.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class _Plan:
         return {"sum": self._sum, "count": self._count, "mixed": self._mixed}[form](ceilings)
 
     def average(self, m: Ints) -> Floats:
-        """The mean of the best arm's first m values; of the first one where m is 0."""
+        """The mean of the best arm's first m values; of the first one if m is 0."""
         first = np.maximum(m, 1)
         return self.best.prefix_sum(first) / first
 
@@ -244,7 +244,7 @@ class _Plan:
         return _Part("sum", float(excess[order] @ taken), self.price)
 
     def _count(self, ceilings: list[Floats]) -> _Part:
-        """Theorem 2 (i): the least E with N_1 + ... <= E, by climbing from 0, since the counts grow with E."""
+        """Theorem 2 (i): the smallest E with N_1 + ... <= E, by climbing from 0, since the counts grow with E."""
         wasted = 0
         while True:
             level = self.average(np.array([max(self.last - wasted, 0)]))[0]
@@ -273,7 +273,7 @@ class _Plan:
         return _Part("mixed", float(cost[least]), float(ends[least]) + self.price)
 
     def _first_above(self, levels: Floats) -> Ints:
-        """The first m with an average above each of ``levels``, T where there is none."""
+        """The first m with an average above each of ``levels``, T if there is none."""
         low, high = np.zeros(levels.size, dtype=np.int64), np.full(levels.size, self.last)
         while (high - low > 1).any():
             middle = (low + high + 1) // 2
@@ -296,7 +296,7 @@ class _Plan:
     def _worst_split(self) -> float:
         """The largest sum of min(cap, T gamma / 2) over a T increments of all other arms, a = 0.51/1.05.
 
-        By weak duality each level that is taken from every increment gives an upper bound.
+        By weak duality, subtracting any level from every increment gives an upper bound.
         """
         share = 0.51 / 1.05 * self.last
         most, half = math.ceil(share), 0.5 * self.last

@@ -1,4 +1,4 @@
-"""What CommitUCB draws and counts, as plain functions: lines, commit values, and how often a line may fail.
+"""What CommitUCB computes, as plain functions: lines, commit values, and how often a line may fail.
 
 Lemmas and theorems are numbered as on the page "What is proved" of the documentation.
 """
@@ -19,14 +19,14 @@ GROWTH = 1.05
 
 
 class CommitCounts(NamedTuple):
-    """How many numbers of pulls have lines, and how many lines there are, for one arm."""
+    """How many grid points and lines one arm has."""
 
     points: int
     """M, the grid points up to the horizon."""
     windows: int
-    """Lambda, the pairs of a grid point from 2 on and a window: so many anchored lines."""
+    """Lambda, the pairs of a window and a grid point from 2 on: the number of anchored lines."""
     two_block: int
-    """Lambda_2, those with a window of at least 3: so many lines through two blocks."""
+    """Lambda_2, those with a window of at least 3: the number of lines through two blocks."""
 
 
 def commit_counts(horizon: int, growth: float = GROWTH) -> CommitCounts:
@@ -54,7 +54,7 @@ def commit_confidence(n_arms: int, horizon: int, delta: float, levels: bool = Fa
     delta : float
         In (0, 1).
     levels : bool
-        Whether the pessimistic levels, which the risk rules use, shall hold as well.
+        Whether the pessimistic levels, which the risk rules use, must hold as well.
     growth : float
         Of the batches.
 
@@ -72,7 +72,8 @@ def commit_confidence(n_arms: int, horizon: int, delta: float, levels: bool = Fa
 
 
 def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False, growth: float = GROWTH) -> float:
-    """How likely it is at most that the lines which a theorem needs do not all hold with widths of ``z`` errors.
+    """An upper bound on the probability that some line that a theorem needs fails, with widths of ``z`` standard
+    errors.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False,
     Returns
     -------
     float
-        At most 1. Without noise nothing fails: the answer is then 0, whatever this says.
+        At most 1. Without noise nothing fails, and the probability is 0.
 
     Examples
     --------
@@ -130,11 +131,11 @@ def two_block_line(first: float, last: float, w: int, width: float = 0.0) -> tup
     Parameters
     ----------
     first, last : float
-        Means of the first and the last q = w // 3 rewards of the window.
+        Means of the first and of the last q = w // 3 rewards of the window.
     w : int
         Pulls of the window, >= 3.
     width : float
-        z sigma: how far one reward is from its mean at most.
+        z sigma: the largest distance of one reward from its mean.
 
     Examples
     --------
@@ -182,9 +183,9 @@ def commit_value(u: npt.ArrayLike, s: npt.ArrayLike, rounds: npt.ArrayLike, cap:
 
 
 def commit_ceiling(curve: Curve, n: int, horizon: int, z: float = 0.0, sigma: float = 0.0, cap: float = 1.0) -> float:
-    """What the commit value of an arm other than the best one never exceeds after ``n`` pulls, if no line fails.
+    """An upper bound on the commit value, after ``n`` pulls, of an arm other than the best, if no line fails.
 
-    Lemma 6: the least commit value among all lines at n, each without noise and raised by twice its width, with
+    Lemma 6: the smallest commit value among all lines at n, each without noise and raised by twice its width, with
     ``horizon`` - n rounds left; ``cap`` after the first pull.
 
     Examples

@@ -1,4 +1,4 @@
-"""What a run's regret is made of, and what it can cost that the best arm is judged by an average of its future."""
+"""What a run's regret is made of, and what it can cost to judge the best arm by an average of its future."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class RegretParts:
     best : int
         The best arm, whose pulls are free.
     rounds, arms, pulls : arrays of int
-        Of each pull of another arm: the round, the arm, and the how manieth pull of that arm it is.
+        For each pull of another arm: the round, the arm, and the number of that pull of the arm.
     losses : array of float
-        Of each such pull, the e-th one: mu_best(T - e + 1) - mu_arm(pull). Along the pulls of one arm they do not
-        increase.
+        For the e-th such pull: mu_best(T - e + 1) - mu_arm(pull). Along the pulls of one arm they do not increase.
     per_arm : array of float
         Sums of the losses.
     """
@@ -49,10 +48,10 @@ class RegretParts:
 
 
 def regret_parts(problem: RisingBandit, choices: npt.ArrayLike) -> RegretParts:
-    """Take the regret of a run apart: what each pull of an arm other than the best one has cost (Lemma 7).
+    """Decompose the regret of a run: what each pull of an arm other than the best one has cost (Lemma 7).
 
-    The e-th such pull takes the place of the best arm's pull T - e + 1, whichever round it was made in. So regret is
-    exactly the sum of the losses, and no policy loses by pulling the best arm too early or too late.
+    The e-th such pull replaces the best arm's pull T - e + 1, in whichever round it was made. So regret is exactly the
+    sum of the losses, and no policy loses by pulling the best arm too early or too late.
 
     Parameters
     ----------
@@ -109,10 +108,9 @@ def sum_increments(curve: Curve | CappedCurve, horizon: int) -> float:
 def price_of_commitment(curve: Curve | CappedCurve, horizon: int) -> float:
     """X, the sum over l = 1..T - 1 of l gamma(l) ln(T/l), for the curve of the best arm (Lemma 8).
 
-    What all pulls of other arms together can cost because the best arm was judged by the average of what it will give,
-    not by its last mean. The first 65,536 terms are summed one by one; from there on blocks of pulls are summed with
-    the logarithm of their beginning, so that the answer is never too small, and less than 0.03 % of
-    `sum_increments` too large.
+    What all pulls of other arms together can cost because the best arm is judged by the average of its future, not by
+    its last mean. The first 65,536 terms are summed one by one; beyond that, blocks of pulls use the logarithm at their
+    start, so the answer is never too small, and too large by less than 0.03 % of `sum_increments`.
 
     Examples
     --------

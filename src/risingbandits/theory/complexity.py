@@ -22,8 +22,8 @@ def cumulative_increment(problem: RisingBandit, pulls: int, q: npt.ArrayLike) ->
     """Cumulative increment U(M, q), the sum over l = 1..M - 1 of max_i gamma_i(l)^q (the paper's Section 2).
 
     Closed-form arms cost milliseconds for any M; tables are summed one value after another. The curves are taken as
-    given, before any clipping by the noise. At q = 0 every increment counts 1, also one that is 0 (0^0 = 1, as in
-    NumPy), so U(M, 0) = M - 1.
+    given, before any clipping by the noise. At q = 0 every increment counts 1, even 0 (0^0 = 1, as in NumPy), so U(M,
+    0) = M - 1.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def regret_from_pulls(problem: RisingBandit, pulls: npt.ArrayLike, horizon: int 
 
 def decay_exponent(problem: RisingBandit, pulls: int) -> float:
     """The c of l^(-c) that the largest increment follows around pull ``pulls``: minus its slope between M/2 and M
-    in logarithms; inf where nothing rises any more.
+    in logarithms; inf if nothing rises any more.
 
     Examples
     --------

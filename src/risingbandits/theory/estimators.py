@@ -1,7 +1,7 @@
-"""The estimators inside R-ed-UCB, from their definitions, with what the paper's lemmas say about them.
+"""The estimators of R-ed-UCB, from their definitions, and what the paper's lemmas say about them.
 
-Slow and plain on purpose: the policy has the same numbers in O(1). ``curve`` is anything that gives mu(n) for an array
-of pull numbers, such as a `Curve`.
+Slow and plain on purpose: the policy computes the same numbers in O(1). ``curve`` is anything that gives mu(n) for an
+array of pull numbers, such as a `Curve`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def deterministic_estimate(curve: CurveLike, n: int, t: int) -> float:
 
 
 def deterministic_bias_bound(curve: CurveLike, n: int, t: int) -> float:
-    """(t - n) gamma(n - 1), which the estimate exceeds mu(n + 1) by at most."""
+    """(t - n) gamma(n - 1), the most by which the estimate exceeds mu(n + 1)."""
     n, t = _counts(n, t)
     before, now = curve(np.array([n - 1, n]))
     return float((t - n) * (now - before))
@@ -66,7 +66,7 @@ def window_estimate(values: npt.ArrayLike, h: int, t: int) -> float:
 
 
 def stochastic_bias_bound(curve: CurveLike, n: int, h: int, t: int) -> float:
-    """(2t - 2n + h - 1) gamma(n - 2h + 1)/2, which the window estimate of the means exceeds mu(n + 1) by at most."""
+    """(2t - 2n + h - 1) gamma(n - 2h + 1)/2, the most by which the window estimate of the means exceeds mu(n + 1)."""
     n, t = _counts(n, t)
     low, high = curve(np.array([n - 2 * h + 1, n - 2 * h + 2]))
     return float(0.5 * (2 * t - 2 * n + h - 1) * (high - low))

@@ -1,10 +1,10 @@
 """Lower bounds on the regret of every learning policy, each with its pair of problems.
 
 A policy that does not know which side of a pair it plays has, on one of them, at least the regret stated here. Each
-bound comes as three numbers. ``printed`` is the paper's. ``value`` is what its proof yields once slips are corrected;
-``reason`` says what they are. ``sharp`` uses the same pair better: it is the exact value of the game between policy
-and pair without noise, which noise can only raise; with noise also the proof's inequality, at the best stopping time
-and with the pair's own gap, where that is more.
+bound comes as three numbers. ``printed`` is the paper's. ``value`` is what its proof gives once slips are corrected;
+``reason`` says what they are. ``sharp`` uses the same pair better: it is the exact value of the game between policy and
+pair without noise, which noise can only raise; with noise also the proof's inequality, at the best stopping time and
+with the pair's own gap, if that is more.
 
 The exact game. The order of pulls does not matter to rested arms, only their numbers. While arm 2 has had at most m
 pulls, m = ``pair.alike``, the sides look the same, and each such pull costs the same on both sides. So a policy either
@@ -27,7 +27,7 @@ _LEAST_GAP = 1 / 16  # of all pairs of lines that are alike for at most T/2 pull
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What the worse of a pair's two (weighted) regrets is at least, for every learning policy.
+    """A lower bound on the worse of a pair's two (weighted) regrets, for every learning policy.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class LowerBound:
     printed : float
         As in the paper.
     sharp : float
-        The largest that is known of this pair; never below ``value``.
+        The largest bound known for this pair; never below ``value``.
     reason : str
         Why ``value`` differs from ``printed``, or what the proof is.
     weights : tuple of float
@@ -199,9 +199,9 @@ def increment_lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
         weights=weights,
         reason=(
             "The proof lets the gap be at least 1/(8T) and then counts with 1/4 (it is (1 - b)^2/4: 1/16 at b = 1/2), "
-            "and it divides the larger regret by the smaller U, which is no lower bound on the larger ratio. The exact "
-            "game on the same pair is worth T^q/(4/(1 - b^2) + 4/(1 - b)^2) up to b = 0.41 and T^q/24 at b = 1/2: "
-            "T^q/32 holds for every b <= 1/2, T^q/8 only as b tends to 0."
+            "and it divides the larger regret by the smaller U, which does not bound the larger ratio from below. "
+            "The exact game on the same pair is worth T^q/(4/(1 - b^2) + 4/(1 - b)^2) up to b = 0.41 and T^q/24 at "
+            "b = 1/2: T^q/32 holds for every b <= 1/2, T^q/8 only as b tends to 0."
         ),
     )
 
@@ -232,7 +232,7 @@ def game_value(pair: ProblemPair, weights: tuple[float, float] = (1.0, 1.0)) -> 
 
 
 def bretagnolle_huber(divergence: float) -> float:
-    """What P(A) + Q(not A) is at least, for every event A: exp(-D(P, Q))/2 (the paper's Bretagnolle-Huber lemma).
+    """A lower bound on P(A) + Q(not A) for every event A: exp(-D(P, Q))/2 (the paper's Bretagnolle-Huber lemma).
 
     Examples
     --------

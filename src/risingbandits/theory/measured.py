@@ -3,7 +3,7 @@
 Two answers for each shape. The least-squares fit of the shape says how far the measurements are from it. A scan over
 neighbouring blocks of all lengths looks for the most significant violation: a block that lies below the one before it,
 or below the line through its neighbours. Its p-value is simulated under the least favourable curve that has the shape
-(constant, or straight), so that a curve with the shape is called wrong in at most that share of cases; the scan over
+(constant, or straight), so a curve that has the shape is rejected in at most that share of cases; the scan over
 blocks is that of Dümbgen and Spokoiny (2001).
 """
 
@@ -36,9 +36,9 @@ class ShapeTest:
     p_value : float
         How often pure noise around the least favourable curve violates the shape as much; NaN without noise.
     first, last : int
-        Pulls between which the curve violates the shape most significantly; 0 if it nowhere does.
+        Pulls between which the curve violates the shape most significantly; 0 if it does not.
     amount : float
-        By how much there: fall of the block mean, or depth below the line through the blocks beside it.
+        By how much: fall of the block mean, or depth below the line through the neighbouring blocks.
     distance : float
         Root mean square distance from the least-squares fit of the shape.
     violated : bool
@@ -88,7 +88,7 @@ def check_curve(
     name : str
         For the report.
     simulations : int
-        Curves of pure noise behind a p-value, whose least value is 1/(simulations + 1).
+        Number of curves of pure noise behind a p-value, which is at least 1/(simulations + 1).
     seed : int
         Seed of these curves.
 
@@ -124,7 +124,7 @@ def check_curve(
 
 
 def noise_level(values: npt.ArrayLike) -> float:
-    """Standard deviation of the noise from second differences, which a smooth curve hardly moves.
+    """Standard deviation of the noise from second differences, which a smooth curve hardly affects.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _noisy_test(
 
 
 def _scan(points: Floats, order: int, noise: float | None) -> tuple[float, int, int, float]:
-    """The largest standardised violation less the penalty of its scale: statistic, first point, block length, amount.
+    """The largest standardised violation minus the penalty of its scale: statistic, first point, block length, amount.
 
     Blocks of ``length`` points follow each other; their means fall (order 1) or the middle one lies below the others
     (order 2, counted twice).

@@ -1,4 +1,4 @@
-"""What theory promises of a policy on a problem, and which of its assumptions the two of them do not meet."""
+"""What theory promises about a policy on a problem, and which of its assumptions they do not meet."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stocha
 def predicted_regret(
     problem: RisingBandit, horizon: int | None = None, policy: str | Policy = "red-ucb", q: float | None = None
 ) -> Bound:
-    """What theory promises of ``policy``: the bound of the theorem about it, with its own settings.
+    """What theory promises about ``policy``: the bound of the theorem about it, with its own settings.
 
     R-ed-UCB has its paper's theorems, without and with noise. CommitUCB has those of the page "What is proved": for
-    ``risk=None, recheck=0`` the least of Theorems 1 and 2, else Theorem 3. Every assumption that can be checked is
-    compared with the problem and the settings; those that are not met are listed in ``broken``, and the value is then
-    what the formula gives, not a promise. That no arm is masked and that rewards come before the next choice cannot be
-    seen here.
+    ``risk=None, recheck=0`` the smaller of Theorems 1 and 2, otherwise Theorem 3. Every assumption that can be checked
+    is compared with the problem and the settings; those that are not met are listed in ``broken``, and the value is
+    then what the formula gives, not a promise. That no arm is masked and that rewards come before the next choice
+    cannot be seen here.
 
     Parameters
     ----------
     problem : RisingBandit
-        The problem. Where an arm falls there is no theorem: the value is infinite.
+        The problem. If an arm falls, there is no theorem: the value is infinite.
     horizon : int, optional
         T; the problem's own by default.
     policy : str or Policy
         R-ed-UCB or CommitUCB, also as `OpenArms` or inside `FewArms`.
     q : float, optional
-        For R-ed-UCB; by default the one with the least bound.
+        For R-ed-UCB; by default the one with the smallest bound.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def predicted_regret(
 
 
 def _sigma(problem: RisingBandit, policy: REdUCB | CommitUCB) -> tuple[float, bool]:
-    """The noise that the policy believes in, and whether it is an estimate."""
+    """The noise that the policy assumes, and whether it is an estimate."""
     if policy.sigma is None:
         return problem.sigma, False
     return (problem.sigma, True) if isinstance(policy.sigma, str) else (float(policy.sigma), False)

@@ -1,6 +1,6 @@
 """What measured curves of several arms mean for the choice of a policy: one verdict for each question.
 
-Each verdict says what was seen, and what follows; where too little was measured it says that instead. Thresholds are
+Each verdict says what was seen and what follows from it, or that too little was measured. Thresholds are
 round numbers for reading, not tests, except those of the shapes, which are those of `check_curve`.
 """
 
@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 def check_curves(
     curves: Mapping[str, npt.ArrayLike], reports: Sequence[CurveReport], restarted: Sequence[str] = ()
 ) -> list[Verdict]:
-    """Verdicts on curves of which more is better.
+    """Verdicts on curves where more is better.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def check_curves(
 
 
 def whole_curves(curves: Mapping[str, Floats]) -> tuple[list[str], Floats]:
-    """Names and values of the curves that were not stopped early, up to where all of them have values.
+    """Names and values of the curves that were not stopped early, cut to a common length.
 
     >>> whole_curves({"a": np.arange(10.0), "stopped": np.arange(3.0), "b": np.arange(9.0)})[0]
     ['a', 'b']
@@ -93,7 +93,7 @@ def whole_curves(curves: Mapping[str, Floats]) -> tuple[list[str], Floats]:
 def early_ranks(table: Floats, shares: Sequence[float] = SHARES) -> Floats:
     """Rank correlation (Spearman) of the arms' values at shares of their curves with those in the end.
 
-    One row of ``table`` for each arm; the end is the mean of the last 5 %. NaN where all values are equal.
+    One row of ``table`` for each arm; the end is the mean of the last 5 %. NaN if all values are equal.
 
     >>> early_ranks(np.array([[1.0, 2.0, 3.0], [2.0, 2.5, 2.9], [0.0, 0.1, 0.2]]), [0.4, 1.0]).round(2).tolist()
     [0.5, 1.0]
@@ -172,7 +172,7 @@ def _noise(table: Floats) -> Verdict:
 
 
 def _schedule(table: Floats) -> Verdict:
-    """Whether most curves become calm, or faster, towards their end, which none does that could go on as before."""
+    """Whether most curves calm down, or speed up, towards their end, which curves without a planned end do not."""
     question = "schedule"
     if reason := _too_small(table):
         return Verdict(question, reason, "record more runs, or more values of each")
@@ -200,7 +200,7 @@ def _schedule(table: Floats) -> Verdict:
 
 
 def gains_late(table: Floats) -> int:
-    """How many curves gain more in their last fifth than in the one before, which no curve that flattens does."""
+    """How many curves gain more in their last fifth than in the one before, which a flattening curve does not."""
     length = table.shape[1]
     block = max(1, length // 20)
     ends = [table[:, round(share * length) - block : round(share * length)].mean(axis=1) for share in (0.6, 0.8, 1.0)]
@@ -211,11 +211,11 @@ def gains_late(table: Floats) -> int:
 
 
 def calm_at_the_end(table: Floats) -> tuple[int, int]:
-    """How many curves fluctuate far less in their last tenth than in the middle, and of how many that can be said.
+    """How many curves fluctuate far less in their last tenth than in the middle, and for how many that can be said.
 
-    With a rate of learning that falls to nothing, steps of training become too small to be seen. It cannot be said of
-    curves that are smooth in the middle, whose second differences keep their sign, nor of those that stand still at the
-    end: they may just have ended, or be as good as can be.
+    With a learning rate that falls to 0, training steps become too small to see. It cannot be said for curves that are
+    smooth in the middle, whose second differences keep their sign, nor for those that stand still at the end: they may
+    just have ended, or be as good as possible.
 
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.normal(0, 0.01, (8, 60))

@@ -41,7 +41,7 @@ def increment_rate(decay: str, c: float, q: float, pulls: int) -> float:
     c : float
         > 0.
     q : float
-        In (0, 1]: at q = 0 the cumulative increment is M - 1, whatever the arms.
+        In (0, 1]: at q = 0 the cumulative increment is M - 1 for any arms.
     pulls : int
         M >= 2.
 
@@ -64,7 +64,7 @@ def increment_rate(decay: str, c: float, q: float, pulls: int) -> float:
 
 
 def increment_bound(decay: str, c: float, q: float, pulls: int, scale: float = 1.0) -> float:
-    """What U(M, q) never exceeds where gamma_i(l) <= scale f(l): first term plus integral (the lemma behind Table 1).
+    """An upper bound on U(M, q) if gamma_i(l) <= scale f(l): first term plus integral (the lemma behind Table 1).
 
     The proof of that lemma has two slips, corrected here: "cq < 1" stands where cq > 1 is meant, and its sums end at
     T where the definition ends at T - 1.

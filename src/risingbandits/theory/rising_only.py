@@ -7,7 +7,7 @@ from risingbandits.problems import RisingBandit
 
 
 def refuse_falling(problem: RisingBandit, horizon: int) -> None:
-    """Complain in one sentence if an arm falls within ``horizon`` pulls: the best policy is then not one arm.
+    """Raise an error if an arm falls within ``horizon`` pulls: the best policy is then not one arm.
 
     Restless arms may fall: their best policy takes the best arm of each round. Of arms that trigger each other nothing
     that follows from their own pulls is true.

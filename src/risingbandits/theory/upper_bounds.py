@@ -1,4 +1,4 @@
-"""Regret bounds of R-ed-UCB with explicit constants, at the best q, and an honest word on whether they say anything."""
+"""Regret bounds of R-ed-UCB with explicit constants, at the best q, and whether they say anything."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Bound:
     value : float
         The bound, the sum of ``terms``.
     q : float or None
-        The q in [0, 1] at which it was evaluated, the best one unless another was asked for; None where it has none.
+        The q in [0, 1] at which it was evaluated, the best one unless given; None if it has none.
     terms : dict of str -> float
         Its parts.
     trivial : float
-        What no policy's regret can exceed, see `trivial_bound`.
+        The largest regret that any policy can have, see `trivial_bound`.
     broken : tuple of str
         Assumptions of the theorem that the problem or the policy does not meet; the value is then the formula's, not a
         guarantee.
@@ -40,10 +40,10 @@ class Bound:
     z : float or None
         Width of CommitUCB's intervals in standard errors.
     probability : float
-        Of CommitUCB: how likely it is at least that no line fails; the regret is then at most ``value`` less the term
+        For CommitUCB: a lower bound on the probability that no line fails; the regret is then at most ``value`` minus
         "failure".
     pulls : tuple of int or None
-        What the pulls of each arm never exceed then, where the theorem says so.
+        Upper bounds on the pulls of each arm in that case, if the theorem gives them.
     """
 
     value: float
@@ -58,7 +58,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says no more than what is true of every policy."""
+        """Whether the bound says no more than what holds for every policy."""
         return self.value >= self.trivial
 
 
@@ -95,11 +95,11 @@ def deterministic_bound(problem: RisingBandit, horizon: int | None = None, q: fl
     Parameters
     ----------
     problem : RisingBandit
-        The problem; its noise is left out of account.
+        The problem; its noise is ignored.
     horizon : int, optional
         T; the problem's own by default.
     q : float, optional
-        In [0, 1]; by default the one with the least bound.
+        In [0, 1]; by default the one with the smallest bound.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def stochastic_bound(
     sigma : float, optional
         Sub-Gaussian scale; the problem's own by default.
     q : float, optional
-        In [0, 1]; by default the one with the least bound.
+        In [0, 1]; by default the one with the smallest bound.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def stochastic_bound(
 
 
 def least_over_q(bound: Callable[[float], float], q: float | None) -> tuple[float, float]:
-    """The best q and the value there. log(T^q U(M, q)) is convex in q, so one valley is all there is.
+    """The best q and the value there. log(T^q U(M, q)) is convex in q, so there is a single valley.
 
     (It is a sum of exponentials of q; the maximum over arms does not depend on q.) Only q = 0 may stand apart, where
     increments of 0 count 1.

@@ -1,4 +1,4 @@
-"""The arm with the highest of K numbers: the lowest arm number, or a random one, where several are highest.
+"""The arm with the highest of K numbers: the lowest arm number, or a random one, if there are ties.
 
 And arms by chance: each with the same probability, or each with its own.
 
@@ -44,7 +44,7 @@ def any_arm(n_arms: int, available: Mask, rng: Any) -> int:
 
 @kernel
 def highest(values: Floats, available: Mask) -> int:
-    """The available arm with the highest value, the lowest number where several are."""
+    """The available arm with the highest value, the lowest number among equals."""
     chosen = first(available)
     best = values[chosen]
     for arm in range(values.shape[0]):

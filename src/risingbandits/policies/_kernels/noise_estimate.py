@@ -1,4 +1,4 @@
-"""The noise level of each arm as a policy goes along: ``sigma="estimate"``, and ``sigma="smooth"``, an older one.
+"""The noise level of each arm, estimated during the run: ``sigma="estimate"``, and the older ``sigma="smooth"``.
 
 "estimate" is the model of `noise_model`, with second differences for what an arm has of its own. Of "smooth" an arm's
 own estimate is the mean of its squared second differences divided by 6; it is taken to be no less than the median over
@@ -39,7 +39,7 @@ _CEILING = 0.5
 
 
 def check_sigma(name: str, sigma: Any) -> None:
-    """Refuse what is neither a number from 0 on nor a way to estimate it."""
+    """Refuse anything but a number from 0 on or a way to estimate it."""
     if isinstance(sigma, str):
         check_choice(name, sigma, (ESTIMATE, SMOOTH))
     else:
@@ -47,14 +47,14 @@ def check_sigma(name: str, sigma: Any) -> None:
 
 
 def number(sigma: Any) -> float:
-    """The noise level as a number: 1/2, right for any reward in [0, 1], where none is given."""
+    """The noise level as a number: 1/2, valid for any reward in [0, 1], if none is given."""
     return _CEILING if sigma is None or isinstance(sigma, str) else float(sigma)
 
 
 class NoisePolicy(Policy):
     """Base of policies whose ``sigma`` may be estimated: they have other kernels then, and a longer state.
 
-    Where it is told, it is watched, with a longer state as well.
+    If it is told, it is checked against the rewards, which also needs a longer state.
     """
 
     kernels_smooth: ClassVar[Kernels]
@@ -64,16 +64,16 @@ class NoisePolicy(Policy):
 
     @property
     def smooth(self) -> bool:
-        """Whether the noise level is estimated as the policy goes along."""
+        """Whether the noise level is estimated during the run."""
         return self.sigma in (SMOOTH, ESTIMATE)
 
     def unit_sigma(self) -> float:
-        """The noise level, or 1 where the kernels multiply by the estimate."""
+        """The noise level, or 1 if the kernels multiply by the estimate."""
         return 1.0 if self.smooth else number(self.sigma)
 
     @property
     def is_watched(self) -> bool:
-        """Whether it is noticed that the rewards contradict sigma. 0 stands for rules without noise in them."""
+        """Whether rewards that contradict sigma are noticed. 0 stands for rules without noise."""
         return isinstance(self.sigma, int | float) and self.sigma > 0.0
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
@@ -116,7 +116,7 @@ def _new_smooth(n_arms: int, own: int) -> Floats:
 
 @kernel
 def add(state: Any, arm: int, reward: float) -> bool:
-    """One more reward of the arm. True when the noise levels of all arms may have changed, else only its own has."""
+    """One more reward of the arm. True if the noise levels of all arms may have changed, otherwise only its own has."""
     smooth = state.smooth
     marks = smooth.shape[0] - 1
     if smooth[marks, _PLAIN] == 0.0:  # in a function of its own, so that "smooth" is as fast as it can be

@@ -1,4 +1,4 @@
-"""The noise level of rewards: one model for all policies, and a guard against a told level that is too small.
+"""The noise level of rewards: one model for all policies, and a test for a told level that is too small.
 
 The model. Two neighbouring rewards of an arm give (r - r')^2 / 2, three give (r - 2 r' + r'')^2 / 6: both are sigma^2
 on average, and more where the curve rises or bends between the pulls. Summed over all arms, the kind with the smaller
@@ -41,7 +41,7 @@ _POOLED_WEIGHT = 4.0  # of what all arms have shown, in pairs, in the estimate o
 ENOUGH_PAIRS = 50.0  # from here on an arm may be quieter than all arms together
 NO_STEP = 1e-6  # differences that are smaller are none: sums of rewards are rounded
 _SURE = 20.0
-_MOST = 16.0  # x^2 of one block counts for so much at most: a curve may jump
+_MOST = 16.0  # the most that x^2 of one block counts for: a curve may jump
 _LOG_2 = math.log(2.0)
 
 
@@ -53,16 +53,16 @@ def new_noise() -> np.ndarray:
 
 
 def contradiction(sigma: Any, found: float) -> str:
-    """What to say of a told sigma that cannot be right."""
+    """The warning about a told sigma that cannot be right."""
     return (
         f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}: it is estimated from now on."
     )
 
 
 def kept(sigma: Any, found: float) -> str:
-    """The same where it is kept all the same."""
-    advice = 'sigma="estimate" finds it out' if found <= math.sqrt(_LARGEST) else "a larger one is needed"
-    return f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}, and kept: {advice}."
+    """The same if sigma is kept."""
+    advice = 'sigma="estimate" estimates it' if found <= math.sqrt(_LARGEST) else "a larger one is needed"
+    return f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}, but it is kept: {advice}."
 
 
 @kernel
@@ -94,7 +94,7 @@ def by_bends(noise: Records) -> bool:
 
 @kernel
 def pooled(noise: Records) -> float:
-    """The variance of a reward of an arm of which nothing is known, for rewards in [0, 1]."""
+    """The variance of a reward of an unknown arm, for rewards in [0, 1]."""
     return min(_LARGEST, unbounded(noise))
 
 
@@ -129,13 +129,13 @@ def weigh(evidence: float, sigma: float, difference: float) -> float:
 
 @kernel
 def is_enough(evidence: float) -> bool:
-    """Whether it is sure now."""
+    """Whether the evidence suffices."""
     return evidence >= _SURE
 
 
 @kernel
 def contradict(noise: Records, sigma: float, difference: float) -> bool:
-    """Take in a fourth difference of five rewards; whether it is sure with this one that sigma > 0 is too small."""
+    """Take in a fourth difference of five rewards; whether the evidence that sigma > 0 is too small now suffices."""
     noise["evidence"][0] = weigh(noise["evidence"][0], sigma, difference)
     if not is_enough(noise["evidence"][0]) or noise["contradicted"][0] != 0:
         return False

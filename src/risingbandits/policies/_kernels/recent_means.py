@@ -1,4 +1,4 @@
-"""Recent means of all arms, for policies that compare arms by what they give now.
+"""Recent means of all arms, for policies that compare current levels.
 
 The state that these kernels work on has the fields ``pulls``, ``total``, ``pool`` and ``places``: every arm keeps the
 running sums of its rewards (`_history`), so that the mean of any of its last rewards is one subtraction. Kernels that
@@ -86,7 +86,7 @@ class RecentPolicy(Policy):
 
 
 def levels(state: Any, lengths: Ints) -> Floats:
-    """The means of so many last rewards of each arm, NaN where there are none, for `explain`."""
+    """The means of the given numbers of last rewards of each arm, NaN without any, for `explain`."""
     level = np.full(len(state.pulls), np.nan)
     for arm in np.flatnonzero(state.pulls):
         n, start = int(state.pulls[arm]), int(state.places[arm, 0])

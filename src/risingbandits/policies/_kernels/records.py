@@ -2,7 +2,7 @@
 
 Compiled code and plain NumPy read them alike, the field first (a field of one item costs four times as much in plain
 NumPy). Compiled code takes a record array as one argument, whatever its items hold. A call from Python spends some
-40 ns more on it than on a plain array, so records pay where one of them replaces several arrays; a policy with one
+40 ns more on it than on a plain array, so records pay if one of them replaces several arrays; a policy with one
 small array of marks keeps it plain and names its places.
 
 Saved policies hold plain arrays, as they did before there were records: the numbers of a record form groups of one

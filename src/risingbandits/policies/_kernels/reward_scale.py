@@ -1,7 +1,7 @@
 """Rewards as policies for bounded rewards see them: numbers in [0, 1], or coins.
 
 ``reward_range = (low, high)`` is mapped onto [0, 1] by one affine map, and what lies outside is clipped. With the
-default (0, 1) nothing is mapped, only clipped. Clipping is not innocent: noise N(0, 0.1^2) around a mean of 0 is seen
+default (0, 1) nothing is mapped, only clipped. Clipping changes means: noise N(0, 0.1^2) around a mean of 0 is seen
 with mean 0.040 and around 1 with mean 0.960. A wider range, for instance (-0.5, 1.5), clips nothing but makes all gaps,
 seen from the policy, smaller by its width.
 """
@@ -31,7 +31,7 @@ def seen(reward: float, low: float, width: float) -> float:
 
 @kernel
 def coin(x: float, rng: Rng) -> int:
-    """One Bernoulli(x) draw: 1 with probability x."""
+    """A Bernoulli(x) draw: 1 with probability x."""
     return 1 if rng.random() < x else 0  # type: ignore[union-attr]
 
 

@@ -4,9 +4,9 @@
 then the dropped ones, the last dropped first. ``place`` says where an arm is. ``marks`` counts the active arms and the
 played ones; its third number is 1 when the sweep was found stuck.
 
-Sweeps move on rewards, never on questions: a question may stay without an answer, and a reward may come for any arm.
-A sweep is stuck when a question finds none of the arms that are still to be played available, but one that has been
-played; this one is then played again, and its reward ends the sweep without the missing arms.
+Sweeps advance on rewards, never on asks: an ask may stay unanswered, and a reward may come for any arm.
+A sweep is stuck when, at an ask, no arm that is still to be played is available, but one that has been played is. That
+one is then played again, and its reward ends the sweep without the missing arms.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def note(order: Ints, place: Ints, marks: Ints, arm: int) -> bool:
 
 @kernel
 def highest(order: Ints, marks: Ints, values: Floats) -> int:
-    """The active arm with the highest value, the lowest number where several are."""
+    """The active arm with the highest value, the lowest number among equals."""
     best = order[0]
     for i in range(1, marks[ACTIVE]):
         arm = order[i]

@@ -1,4 +1,4 @@
-"""The estimate of R-ed-UCB and its kin: a line through the last two windows of an arm, updated in O(1).
+"""The estimate of R-ed-UCB and similar policies: a line through the last two windows of an arm, updated in O(1).
 
 The state that these kernels work on has the fields ``eps``, ``width``, ``line``, ``tally``, ``sums``, ``pool`` and
 ``places`` of R-ed-UCB's.
@@ -23,7 +23,7 @@ def line_through_windows(state: Any, arm: int, n: int, reward: float) -> None:
     d = sum l r(l-h) over the same l: estimate (a + (t (a-b) - (c-d)) / h) / h, width (t - N + h - 1) sqrt(log t / h^3).
     The sums follow the recurrences of the paper's appendix on the efficient update. Where the window keeps its size,
     r(n-h) passes from the new to the old half and r(n-2h) leaves; where it grows, r(n-2h+1) comes back. Both cases
-    are one formula, because a branch here would be guessed wrong every few rounds.
+    are one formula, because the processor would mispredict a branch here every few rounds.
     """
     start = histories.append(state.pool, state.places, arm, n, reward)
     h = state.tally[arm, 1]

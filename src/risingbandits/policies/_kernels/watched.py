@@ -1,4 +1,4 @@
-"""Watching a told sigma where rewards are not kept: index policies say once that it is too small, and go on with it.
+"""Checking a told sigma where rewards are not kept: index policies warn once that it is too small, and keep it.
 
 The guard of `noise_model` asks for fourth differences of five rewards, which add up pull by pull: one number for each
 arm. Only an arm's pulls 6 to 500 are watched, which is enough to notice three quarters of the truth or less, and costs
@@ -40,7 +40,7 @@ def new_watch(n_arms: int, sigma: float) -> Floats:
 
 
 def remark(sigma: Any, watch: Floats) -> str | None:
-    """What to say of the sigma that was told; nothing where a few jumps are all that contradicts it."""
+    """The warning about the told sigma; none if only a few jumps contradict it."""
     if watch[-2, _EVIDENCE] < math.inf:
         return None
     found = math.sqrt(watch[-1, _SQUARES] / watch[-1, _BLOCKS])

@@ -5,9 +5,9 @@ then been played in all (``ends``), how many arms go on (``kept``) and how many 
 taken over (``windows``). At the end of a phase the arms with the smallest means are dropped, of equal ones the highest
 number; after the last phase the arm that is left gets all further pulls.
 
-Phases end by the number of rewards, so that the budget is kept whatever happens: an arm that is not available for long
-cannot hold up a phase, and a reward for an arm that was not asked for counts as one of the phase. Within a phase the
-arm with the fewest pulls is next; where only dropped arms are available, the one of them with the fewest.
+Phases end by the number of rewards, so that the budget always holds: an arm that is unavailable for long cannot hold up
+a phase, and a reward for an arm that was not asked for counts towards the phase. Within a phase the arm with the fewest
+pulls is next; if only dropped arms are available, the one of them with the fewest.
 
 Means of last rewards are those of `_recent`.
 """
@@ -154,7 +154,7 @@ class PhasePolicy(recent_means.RecentPolicy):
     needs_horizon = True
 
     def schedule(self, n_arms: int, horizon: int) -> Schedule:
-        """The phases for so many arms and rounds."""
+        """The phases for these numbers of arms and rounds."""
         raise TypeError(f"{type(self).__name__} does not define schedule.")
 
     def opened(self, n_arms: int, horizon: int) -> int:
@@ -192,7 +192,7 @@ class PhasePolicy(recent_means.RecentPolicy):
 
 
 def rejects(n_arms: int, horizon: int, share: float, power: float = 1.0) -> Schedule:
-    """One arm less after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
+    """One arm fewer after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
 
     Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j)^power)) pulls, at least 1, with
     lbar = 2^-power + 2^-power + 3^-power + ... + K^-power. In all that is at most T rounds if T >= K.
@@ -208,7 +208,7 @@ def rejects(n_arms: int, horizon: int, share: float, power: float = 1.0) -> Sche
 
 
 def windows_of(pulls: Ints, share: float) -> Ints:
-    """How many rewards the last ``share`` of so many are, at least 1."""
+    """How many rewards the last ``share`` of n rewards are, at least 1."""
     return np.maximum(1, np.floor(share * pulls + 1e-12)).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What the first arms, pulled deep, say about the others: how far early levels carry, and how many arms to open.
+"""What the first arms, pulled often, say about the others: how far early levels carry, and how many arms to open.
 
 Arms are compared at equal age. The level of an arm after n pulls is the mean of the last ``share`` of them; sums of
 rewards are those of `recent_means`. ``order`` lists the arms in the order in which they are opened; the first of them
@@ -13,7 +13,7 @@ from typing import Any
 from risingbandits._core.jit import kernel, rare_kernel
 
 OPENING = 0.6  # most of the pulls that are left after scouting, for opening arms
-_NOISY_SHARE = 0.3  # share of the pulls in a level, where noise hides how far arms lie apart
+_NOISY_SHARE = 0.3  # share of the pulls in a level if noise hides how far apart arms are
 _NOISY = 2.0  # that many times the variance of the scouts' levels is such a noise
 _ROUNDING = 1e-24  # squared deviations, relative to the squared level, below which levels are all the same
 _SCOUTING = 0.2  # share of all pulls for scouts
@@ -51,7 +51,7 @@ def level(state: Any, arm: int, age: int, share: float) -> float:
 
 @rare_kernel
 def noise(state: Any, scouts: int, depth: int) -> float:
-    """The variance of one reward, from second differences of the scouts' rewards; 0 where none has three."""
+    """The variance of one reward, from second differences of the scouts' rewards; 0 if none has three."""
     squares = 0.0
     count = 0
     for i in range(scouts):
@@ -66,7 +66,7 @@ def noise(state: Any, scouts: int, depth: int) -> float:
 
 @rare_kernel
 def spread(state: Any, scouts: int, age: int, share: float) -> float:
-    """The variance of the scouts' levels at an age; 0 where they are all the same."""
+    """The variance of the scouts' levels at an age; 0 if they are all the same."""
     mean, count = _mean_level(state, scouts, age, share)
     squares = 0.0
     for i in range(scouts):
@@ -77,7 +77,7 @@ def spread(state: Any, scouts: int, age: int, share: float) -> float:
 
 @rare_kernel
 def share_for(state: Any, scouts: int, depth: int, share: float) -> float:
-    """The share of the pulls in a level: ``share``, or more where noise hides how far the scouts lie apart."""
+    """The share of the pulls in a level: ``share``, or more if noise hides how far apart the scouts are."""
     hidden = noise(state, scouts, depth) > _NOISY * spread(state, scouts, depth, 0.5)
     return max(share, _NOISY_SHARE) if hidden else share
 
@@ -95,7 +95,7 @@ def _mean_level(state: Any, scouts: int, age: int, share: float) -> tuple[float,
 
 @rare_kernel
 def agreement(state: Any, scouts: int, age: int, depth: int, share: float) -> float:
-    """The correlation of the scouts' levels at an age with those at ``depth``; 0 where either are all the same."""
+    """The correlation of the scouts' levels at an age with those at ``depth``; 0 if either are all the same."""
     early, _ = _mean_level(state, scouts, age, share)
     late, count = _mean_level(state, scouts, depth, share)
     early_squares = late_squares = products = 0.0
@@ -124,7 +124,7 @@ def best_scout(state: Any, scouts: int, depth: int, share: float) -> int:
 
 @rare_kernel
 def affordable(state: Any, scouts: int, age: int, pulls: int) -> int:
-    """How many of the first arms, scouts included, so many pulls bring to an age."""
+    """How many of the first arms, including scouts, ``pulls`` pulls can bring to an age."""
     arms = scouts
     while arms < state.order.shape[0]:
         pulls -= max(0, age - state.pulls[state.order[arms]])
@@ -136,7 +136,8 @@ def affordable(state: Any, scouts: int, age: int, pulls: int) -> int:
 
 @rare_kernel
 def screening_age(state: Any, scouts: int, depth: int, pulls: int, share: float) -> int:
-    """The age at which new arms are first compared: where what levels say times the best of so many is the highest.
+    """The age at which new arms are first compared: it maximises how far levels carry times what the best arm stands
+    out.
 
     What levels say at an age is the least agreement from there on, at least 0: what is lost later was luck. The best of
     M arms stands out by about sqrt(2 log M) spreads.
@@ -156,7 +157,7 @@ def screening_age(state: Any, scouts: int, depth: int, pulls: int, share: float)
 
 @rare_kernel
 def reach(state: Any, active: int, age: int, limit: int, pulls: int) -> int:
-    """The highest age from ``age`` to ``limit`` to which so many pulls bring all arms in the race."""
+    """The highest age from ``age`` to ``limit`` to which ``pulls`` pulls can bring all arms in the race."""
     low, high = age, max(age, limit)
     while low < high:
         middle = high - (high - low) // 2
@@ -169,7 +170,7 @@ def reach(state: Any, active: int, age: int, limit: int, pulls: int) -> int:
 
 @rare_kernel
 def missing(state: Any, active: int, age: int) -> int:
-    """How many pulls the arms in the race lack to be of an age."""
+    """How many pulls the arms in the race lack to reach an age."""
     pulls = 0
     for i in range(active):
         pulls += max(0, age - state.pulls[state.race[i]])

@@ -56,7 +56,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @kernel
 def _in_progress(state: State, arm: int) -> bool:
-    """Whether the arm has begun a rung that it has not done."""
+    """Whether the arm has started a rung and not finished it."""
     done = state.done[arm]
     begun = 0 if done == 0 else state.targets[done - 1]
     return done < state.targets.shape[0] and state.pulls[arm] > begun
@@ -64,7 +64,7 @@ def _in_progress(state: State, arm: int) -> bool:
 
 @rare_kernel
 def _next_job(state: State, available: Mask) -> int:
-    """An arm that has begun a rung; else one to promote; else a new one; else the best that can go on."""
+    """An arm that has started a rung, otherwise one to promote, a new one, or the best that can go on."""
     for arm in range(state.done.shape[0]):
         if (available is None or available[arm]) and _in_progress(state, arm):
             return arm
@@ -85,7 +85,7 @@ def _next_job(state: State, available: Mask) -> int:
 
 @kernel
 def _best_waiting(state: State, rung: int, available: Mask) -> int:
-    """The best arm that has done this rung and begun no other; -1: none."""
+    """The best arm that has finished this rung and started no other; -1: none."""
     chosen = -1
     for arm in range(state.done.shape[0]):
         waits = state.done[arm] == rung + 1 and not _in_progress(state, arm) and (available is None or available[arm])
@@ -122,9 +122,9 @@ class ASHA(recent_means.RecentPolicy):
     Parameters
     ----------
     eta : int
-        One of so many arms rises, at least 2.
+        One in ``eta`` arms is promoted; at least 2.
     max_pulls : int or None
-        Length of the curves. None takes the problem's in `simulate`, and is no limit elsewhere.
+        Length of the curves. None means the problem's in `simulate`, and no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

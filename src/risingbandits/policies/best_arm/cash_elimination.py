@@ -50,7 +50,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @kernel
 def _upper(state: State, arm: int) -> float:
-    """u = min(y + w B' / c, ceiling), with the slope w of the last C pulls; the ceiling before there are so many."""
+    """u = min(y + w B' / c, ceiling), with the slope w of the last C pulls; the ceiling before there are C."""
     window = state.earlier.shape[1]
     n = state.pulls[arm]
     if n <= window:
@@ -62,7 +62,7 @@ def _upper(state: State, arm: int) -> float:
 
 @kernel
 def _eliminate(state: State) -> int:
-    """Keep the arm with the best result and all that may still surpass it; return their number."""
+    """Keep the arm with the best result and all that may still beat it; return their number."""
     best = sweeps.highest(state.order, state.marks, state.best)
     kept = 0
     for i in range(state.marks[sweeps.ACTIVE]):
@@ -109,7 +109,7 @@ class CashElimination(Policy):
     budget : float or None
         B, in the units of the costs. None: the horizon times the mean of the costs.
     ceiling : float
-        The best result that there can be; 1 for rewards in [0, 1].
+        The best possible result; 1 for rewards in [0, 1].
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Policies that let the better part of the arms go on, with a multiple of the pulls each."""
+"""Policies that continue with the better part of the arms, giving each a multiple of the pulls."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class SuccessiveHalving(_phases.PhasePolicy):
     default little more than the last one, as for validation scores (Jamieson and Talwalkar, 2016). `SequentialHalving`
     is the same with :math:`\eta = 2` for rewards with much noise: it takes all of a rung's rewards.
 
-    Use it as the common yardstick of hyper-parameter tuning. `SelectiveRace` loses less where the budget is small.
+    Use it as the common yardstick of hyper-parameter tuning. `SelectiveRace` loses less if the budget is small.
 
     Parameters
     ----------
     eta : int
-        One of so many arms goes on, at least 2.
+        One in ``eta`` arms goes on; at least 2.
     max_pulls : int or None
-        Length of the curves: no arm needs more pulls, and what this saves goes to the other rungs. None takes the
-        problem's in `simulate`, and is no limit elsewhere.
+        Length of the curves: no arm needs more pulls, and what this saves goes to the other rungs. None means the
+        problem's in `simulate`, and no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

@@ -73,7 +73,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @rare_kernel
 def _move_on(state: State) -> None:
-    """The rungs that are over end, and the next arm is found."""
+    """End the rungs that are over, and find the next arm."""
     marks = state.marks
     while marks[_DUE] <= 0 and marks[_NEXT_RUNG] < state.rungs.shape[0]:
         _begin_rung(state)
@@ -132,17 +132,17 @@ class Hyperband(recent_means.RecentPolicy):
     an earlier bracket costs less. The mean of the last ``share`` of an arm's rewards decides, also on what is
     recommended.
 
-    The budget is respected: R is ``max_pulls`` or, where one pass through the brackets would then cost more than T
-    pulls, the largest power of eta that fits; passes are repeated while they fit. Pulls that remain go to the best arm.
+    The budget is respected: R is ``max_pulls`` or, if one pass through the brackets would then cost more than T pulls,
+    the largest power of eta that fits; passes are repeated while they fit. Pulls that remain go to the best arm.
 
-    Use it as a yardstick: it hedges between opening many arms and knowing few.
+    Use it as a yardstick: it hedges between opening many arms and knowing a few well.
 
     Parameters
     ----------
     eta : int
-        One of so many arms goes on, at least 2.
+        One in ``eta`` arms goes on; at least 2.
     max_pulls : int or None
-        Length of the curves, R. None takes the problem's in `simulate`, and is no limit elsewhere.
+        Length of the curves, R. None means the problem's in `simulate`, and no limit elsewhere.
     share : float
         Share of an arm's rewards in its mean, in (0, 1].
 

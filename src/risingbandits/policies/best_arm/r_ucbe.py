@@ -83,7 +83,7 @@ def recommend_by_index(state: State, t: int, pulls: Ints) -> int:
 
 @register
 class RUCBE(noise_estimate.NoisePolicy):
-    r"""R-UCBE: pull the arm that may be highest after T pulls; in the end recommend the one that is estimated to be.
+    r"""R-UCBE: pull the arm that may be highest after T pulls; recommend the one with the highest estimate.
 
     With N pulls of an arm and a window of :math:`h = \lfloor \epsilon N \rfloor` the estimate of its mean after T pulls
     and the index are
@@ -102,7 +102,7 @@ class RUCBE(noise_estimate.NoisePolicy):
     Parameters
     ----------
     a : float or None
-        Exploration, at least 0. The theory wants eps^3 / (4 sigma^2) times a square that depends on the problem; None:
+        Exploration, at least 0. The theory needs eps^3 / (4 sigma^2) times a square that depends on the problem; None:
         2 log T, a practical choice.
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.

@@ -101,14 +101,14 @@ class SelectiveRace(_phases.PhasePolicy):
     :math:`\beta` gives young arms more time and those that lead less.
 
     Use it to find the arm to keep when each gets better with use, above all with few pulls per arm. Early values of
-    real training curves say little, and sometimes the wrong thing: one good arm out of a known dozen is worth more than
-    the best out of fifty strangers. Arms are opened in the order of their numbers, so put the promising ones first, or
-    shuffle them, as an allocator does. Like `RSR` it needs no noise level and does not extrapolate.
+    real training curves say little, and sometimes mislead: a good arm out of a dozen that are known well is worth more
+    than the best of fifty that are not. Arms are opened in the order of their numbers, so put the promising ones first,
+    or shuffle them, as an allocator does. Like `RSR` it needs no noise level and does not extrapolate.
 
     Parameters
     ----------
     depth : float
-        Pulls per opened arm, on average, that the budget must allow; 1 opens all arms, as far as there are pulls.
+        Pulls per opened arm, on average, that the budget must allow; 1 opens all arms, or as many as there are pulls.
     power : float
         The exponent :math:`\beta`, at least 0.
     eps : float

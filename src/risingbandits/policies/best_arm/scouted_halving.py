@@ -1,4 +1,4 @@
-"""ScoutedHalving: a few arms pulled deep tell how much early levels say; halving then begins with as many as pay."""
+"""ScoutedHalving: a few arms, pulled often, show how much early levels say; halving then starts with as many as pay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number, one_of
 
 _NO_LIMIT = 1 << 40
-_FIRST_PLAN = 64  # rounds of the first plan where the horizon is not known; each later one is for twice the rounds
+_FIRST_PLAN = 64  # rounds of the first plan if the horizon is not known; each later one is for twice the rounds
 _SCOUTING, _HALVING, _OVER = 0, 1, 2  # stages
 # Places of `marks`: the stage, arms in the race, place in the race of the first that lacks pulls, the age that all are
 # brought to, rewards until the stage ends, rounds of the plan, scouts, their age, the age of the first comparison, the
@@ -57,7 +57,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @rare_kernel
 def _draw(state: State, rng: Rng) -> None:
-    """The order, at the first question: only then there is a generator."""
+    """The order, drawn at the first ask: only then is there a generator."""
     state.marks[_DRAWN] = 1
     if state.marks[_STAGE] == _SCOUTING and rng is not None:
         sweeps.shuffle(state.order, 0, state.order.shape[0], rng)
@@ -69,7 +69,7 @@ def _draw(state: State, rng: Rng) -> None:
 
 @rare_kernel
 def _instead(state: State, available: Any) -> int:
-    """Where the next arm is not available: another that lacks pulls, the youngest in the race, the next outside it."""
+    """If the next arm is not available: another that lacks pulls, the youngest in the race, or the next outside it."""
     marks = state.marks
     for i in range(marks[_FIRST], marks[_ACTIVE]):
         arm = state.race[i]
@@ -99,7 +99,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @rare_kernel
 def _move_on(state: State, t: int) -> None:
-    """Find the next arm that lacks pulls; where there is none, or the pulls of the stage are spent, end the stage."""
+    """Find the next arm that lacks pulls; if there is none, or the pulls of the stage are spent, end the stage."""
     marks = state.marks
     while True:
         _skip(state)
@@ -117,7 +117,7 @@ def _move_on(state: State, t: int) -> None:
 
 @kernel
 def _skip(state: State) -> None:
-    """Leave out the arms that lack no pulls, but the last."""
+    """Skip the arms that lack no pulls, except the last."""
     marks = state.marks
     while marks[_FIRST] < marks[_ACTIVE] - 1 and state.pulls[state.race[marks[_FIRST]]] >= marks[_GOAL]:
         marks[_FIRST] += 1
@@ -125,7 +125,7 @@ def _skip(state: State) -> None:
 
 @rare_kernel
 def _begin(state: State, plan: int) -> None:
-    """A plan for so many rounds in all, those played so far included: the scouts come first."""
+    """A plan for ``rounds`` rounds in total, including those played so far: the scouts come first."""
     marks = state.marks
     n_arms = state.order.shape[0]
     marks[_PLAN] = plan
@@ -141,7 +141,7 @@ def _begin(state: State, plan: int) -> None:
 
 @kernel
 def _bring_to(state: State, age: int) -> None:
-    """All arms in the race are to be of an age."""
+    """Bring all arms in the race to an age."""
     marks = state.marks
     marks[_FIRST] = 0
     marks[_GOAL] = age
@@ -150,7 +150,7 @@ def _bring_to(state: State, age: int) -> None:
 
 @rare_kernel
 def _open(state: State, t: int) -> None:
-    """The scouts are known: open as many arms as pay, to an age at which their levels say enough."""
+    """Once the scouts are known: open as many arms as pay, to an age at which their levels say enough."""
     marks = state.marks
     scouts, depth = marks[_SCOUTS], marks[_DEPTH]
     remaining = max(0, marks[_PLAN] - t)
@@ -168,7 +168,7 @@ def _open(state: State, t: int) -> None:
 
 @kernel
 def _rungs(arms: int) -> int:
-    """How often so many arms are halved until one is left."""
+    """How many halvings leave one of ``arms`` arms."""
     count = 0
     while arms > 1:
         arms = (arms + 1) // 2
@@ -178,7 +178,7 @@ def _rungs(arms: int) -> int:
 
 @rare_kernel
 def _halve(state: State, t: int) -> None:
-    """The better half goes on, by levels at equal age; the best scout too, until all are as old as it was."""
+    """Continue with the better half, by levels at equal age; the best scout too, until all are as old as it was."""
     marks = state.marks
     active, age = marks[_ACTIVE], marks[_GOAL]
     for i in range(active):
@@ -222,42 +222,43 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
 
 @register
 class ScoutedHalving(recent_means.RecentPolicy):
-    r"""A few arms pulled deep tell how much early levels say; halving then begins with as many arms as that is worth.
+    r"""A few arms, pulled often, show how much early levels say; halving then starts with as many arms as that is
+    worth.
 
     With T pulls in all,
 
     1. *scouts*, :math:`\max(3, \lfloor \sqrt T / 5 \rfloor)` arms, are pulled :math:`D = \lfloor \sqrt T \rfloor`
        times each;
     2. for every age n up to D the correlation of the scouts' levels at n with their levels at D is measured;
-       :math:`r(n)` is the least of these from n on, at least 0; 0 where scouts start level. Up to 60 % of the pulls
+       :math:`r(n)` is the least of these from n on, at least 0; 0 if scouts start level. Up to 60 % of the pulls
        left pay for opening arms to an age n: M(n) of them, scouts included. The n with the highest
-       :math:`r(n) \sqrt{\log M(n)}` is taken: where early levels carry, many arms are opened to a young age, where
-       they do not, few to an old one;
-    3. the better half goes on, again and again, with an equal share of the pulls left for each halving, until one is
-       left. Arms are compared at equal age; the best scout stays until all others are as old as it was.
+       :math:`r(n) \sqrt{\log M(n)}` is taken: if early levels carry, many arms are opened to a young age, otherwise few
+       to an old one;
+    3. the better half goes on, repeatedly, with an equal share of the remaining pulls for each halving, until one is
+      left. Arms are compared at equal age; the best scout stays until all others are as old as it was.
 
-    The level of an arm is the mean of its last ``share`` rewards, of 30 % of them where the noise (from second
+    The level of an arm is the mean of its last ``share`` rewards, or of 30 % of them if the noise (from second
     differences of the scouts' rewards) has more than twice the variance of the scouts' levels.
 
-    Use it to find the arm to keep when each gets better with use and pulls are few: nothing has to be known of noise or
-    curves. No rate is proved. What changes only beyond :math:`\sqrt T` pulls the scouts cannot see, and three scouts
-    may be wrong about the others; where early levels say nearly everything, scouting is a price that
+    Use it to find the arm to keep when each gets better with use and pulls are few: nothing needs to be known about
+    noise or curves. No rate is proved. The scouts cannot see what changes beyond :math:`\sqrt T` pulls, and three
+    scouts may be wrong about the others. If early levels say nearly everything, scouting is a price that
     `SuccessiveHalving` does not pay (docs/best_arm.md).
 
     Parameters
     ----------
     order : {"random", "given"}
-        In which order arms are opened: "given" if the most promising ones come first.
+        The order in which arms are opened: "given" if the most promising ones come first.
     max_pulls : int or None
-        Length of the curves: no arm needs more pulls. None takes the problem's in `simulate`, and is no limit
-        elsewhere; an arm that is not available any more is left where it is.
+        Length of the curves: no arm needs more pulls. None means the problem's in `simulate`, and no limit elsewhere;
+        an arm that is no longer available stays where it is.
     share : float
         Share of an arm's rewards in its level, in (0, 1].
 
     Notes
     -----
-    Where the horizon is not known it plans for 64 rounds, and whenever a plan is over, for twice as many; what is known
-    of the arms is kept.
+    If the horizon is not known, it plans for 64 rounds, and whenever a plan is over, for twice as many; what is known
+    about the arms is kept.
 
     Examples
     --------

@@ -1,19 +1,18 @@
-"""The room of the Exp3 family: weights, the draw of an arm and the exponential update, once for all of them.
+"""What the Exp3 family shares: weights, the draw of an arm and the exponential update.
 
 With weights w and their sum W an arm is drawn with probability ``p = (1 - gamma) w / W + gamma / K``. The reward x of
-the arm I multiplies its weight by ``exp(gamma x / (p_I K))``. Exp3.S adds ``share W`` to every weight; Rexp3 begins
-afresh after every ``batch`` rewards.
+the arm I multiplies its weight by ``exp(gamma x / (p_I K))``. Exp3.S adds ``share W`` to every weight; Rexp3 restarts
+after every ``batch`` rewards.
 
 One uniform number u decides a draw: below gamma it names an arm directly, above it a place in the running sums of the
 weights. Only one weight changes per round, so the running sums are moved rather than summed: each move errs by at most
-half a unit in the last place of W, and after ``_EXACT_EVERY`` moves all are summed anew, so that a probability is never
-further than 6e-14 from its exact value. The logarithms of the weights are what is kept; the weights are
-``exp(logarithm - shift)``, and an arm whose weight is too small for a float comes back when it earns enough. With a
-share no weight falls below ``share W``, and the weights themselves are kept, scaled by powers of two.
+half a unit in the last place of W, and after ``_EXACT_EVERY`` moves all are summed again, so a probability is never
+more than 6e-14 from its exact value. The logarithms of the weights are what is kept; the weights are ``exp(logarithm -
+shift)``, and an arm whose weight is too small for a float comes back when it earns enough. With a share no weight falls
+below ``share W``, and the weights themselves are kept, scaled by powers of two.
 
-The probability with which an arm was asked for stays until its reward comes: the estimate x / p is then right also for
-late rewards and for arms asked for with a mask. A reward that nobody asked for counts with the probability that the
-arm has now.
+The probability with which an arm was asked for is kept until its reward comes, so the estimate x / p is right for late
+rewards and masks as well. An unasked reward counts with the arm's present probability.
 """
 
 from __future__ import annotations
@@ -199,7 +198,7 @@ def new_state(n_arms: int, gamma: float, low: float, width: float, share: float 
 
 
 def exploration(n_arms: int, rounds: float) -> float:
-    """gamma = min(1, sqrt(K log K / ((e - 1) rounds))), tuned for so many rounds."""
+    """gamma = min(1, sqrt(K log K / ((e - 1) rounds))), tuned for ``rounds`` rounds."""
     return min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * rounds)))
 
 
@@ -211,7 +210,7 @@ class Exp3Policy(Policy):
     needs_horizon = True
 
     def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
-        """``gamma`` for so many arms and rounds, and ``share`` or ``batch`` where there is one."""
+        """``gamma`` for these numbers of arms and rounds, and ``share`` or ``batch`` if there is one."""
         raise TypeError(f"{type(self).__name__} does not define tuned.")
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
@@ -219,6 +218,6 @@ class Exp3Policy(Policy):
         return new_state(n_arms, low=low, width=width, **self.tuned(n_arms, horizon or 1))
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        """The chance of each arm, all being available."""
+        """The chance of each arm if all are available."""
         weights = state.weights / state.weights.sum()
         return {"probability": (1.0 - state.gamma) * weights + state.gamma / len(weights)}

@@ -48,7 +48,7 @@ class BetaThompson(_thompson.CoinPolicy):
     Parameters
     ----------
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
 
     References
     ----------
@@ -100,7 +100,7 @@ def update_in_window(state: WindowState, t: int, arm: int, reward: float, rng: R
 
 @register
 class SWTS(_thompson.CoinPolicy):
-    r"""SW-TS: Thompson sampling that forgets what is older than tau rounds.
+    r"""SW-TS: Thompson sampling that forgets rewards older than tau rounds.
 
     With N_i pulls of arm i within the last :math:`\tau` rounds, S_i of which were wins, each round draws
 
@@ -121,7 +121,7 @@ class SWTS(_thompson.CoinPolicy):
     beta : float
         Exponent of the window, in [0, 1]. Default 1/2, as in the paper on rising bandits.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Upper confidence bounds for means that change with time: on discounted rewards (D-UCB), or on a window (SW-UCB).
+"""Upper confidence bounds for means that change with time, on discounted rewards (D-UCB) or on a window (SW-UCB).
 
 D-UCB: a round discounts every arm by the same factor, so nothing is discounted: the weight of a new pull grows instead,
 and all widths share one factor. A round changes one arm. Before weights become too large for a float all are scaled
@@ -67,7 +67,7 @@ def update_fading(state: FadingState, t: int, arm: int, reward: float, rng: Rng)
 
 @rare_kernel
 def _scale_down(state: FadingState) -> None:
-    """Smaller units. An arm that counts for nothing any more is as good as never pulled."""
+    """Smaller units. An arm whose weight has vanished counts as unopened."""
     for arm in range(state.counts.shape[0]):
         state.counts[arm] *= _SMALLER
         state.total[arm] *= _SMALLER
@@ -102,9 +102,9 @@ class DUCB(Policy):
     B : float
         Bound of the rewards after ``reward_range``: 1.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------
@@ -212,7 +212,7 @@ class SWUCB(Policy):
 
     (Garivier and Moulines, 2011).
 
-    Use it for means that change abruptly and seldom. Rising arms change with their own pulls, and a window forgets
+    Use it for means that change abruptly and rarely. Rising arms change with their own pulls, and a window forgets
     those that were not pulled: on ``paper-2arms`` its regret is far above that of round robin.
 
     Parameters
@@ -225,9 +225,9 @@ class SWUCB(Policy):
     B : float
         Bound of the rewards after ``reward_range``: 1.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Exp3 and its two kin for rewards that change: weights that grow exponentially with what arms earn."""
+"""Exp3 and its two variants for rewards that change: weights that grow exponentially with what arms earn."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Exp3(_exp3.Exp3Policy):
     and the reward x in [0, 1] of the drawn arm I does :math:`w_I \leftarrow w_I \exp(\gamma x / (p_I K))`
     (Auer et al., 2002, Figure 1).
 
-    It competes with the best fixed arm on the rewards that were offered, whatever these are, not with what an arm
-    would have become. Use it as the adversarial yardstick; among rising arms it stays with those that start well.
+    It competes with the best fixed arm on the rewards that were offered, whatever they are, not on what an arm would
+    have become. Use it as the adversarial yardstick; among rising arms it stays with those that start well.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Exp3(_exp3.Exp3Policy):
         Share of uniform draws, in (0, 1]. None: min(1, sqrt(K log K / ((e - 1) T))), Corollary 3.2 of the paper with
         T for the bound on the best gain; this needs the horizon.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+        Rewards between these two are mapped to [0, 1]; others are clipped.
 
     References
     ----------
@@ -69,7 +69,7 @@ class Exp3S(_exp3.Exp3Policy):
     for every arm, where :math:`\hat x_I = x / p_I` for the drawn arm and 0 for the others (Auer et al., 2002, Figure 4
     and Corollary 8.2). No weight falls below a fixed share of the sum.
 
-    Use it where the best arm changes a known number of times. On rising arms it has Exp3's weakness: it looks at what
+    Use it if the best arm changes a known number of times. On rising arms it has Exp3's weakness: it looks at what
     arms earn now.
 
     Parameters
@@ -81,7 +81,7 @@ class Exp3S(_exp3.Exp3Policy):
     switches : int
         S, the number of stretches with one best arm that the regret is measured against; only for gamma = None.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+        Rewards between these two are mapped to [0, 1]; others are clipped.
 
     References
     ----------
@@ -118,7 +118,7 @@ class Exp3S(_exp3.Exp3Policy):
 
 @register
 class Rexp3(_exp3.Exp3Policy):
-    r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to how much the means move in all.
+    r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to the total change of the means.
 
     .. math:: \Delta = \Big\lceil (K \log K)^{1/3} (T / V)^{2/3} \Big\rceil, \qquad
               \gamma = \min\Big(1, \sqrt{\frac{K \log K}{(e - 1) \Delta}}\Big)
@@ -134,7 +134,7 @@ class Rexp3(_exp3.Exp3Policy):
     V : float or None
         Variation budget, above 0; None: K. The published program of the rising-bandits paper uses 0.001 T.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+        Rewards between these two are mapped to [0, 1]; others are clipped.
 
     References
     ----------

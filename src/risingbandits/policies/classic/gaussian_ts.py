@@ -68,9 +68,9 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     Parameters
     ----------
     sigma : float, "estimate", "smooth" or None
-        Standard deviation of the noise. None takes the problem's in `simulate` and 1/2 elsewhere. "estimate" finds
-        it out, for rewards in [0, 1], from differences of neighbouring rewards, "smooth" is an older way. 0 is greedy.
-        Rewards that contradict a number above 0 are noticed, which is said once; it is kept.
+        Standard deviation of the noise. None means the problem's in `simulate`, and 1/2 elsewhere. "estimate" estimates
+        it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is an older estimate. 0 is greedy.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------

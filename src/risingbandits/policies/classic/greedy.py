@@ -54,11 +54,11 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 class EpsilonGreedy(Policy):
     r"""Epsilon-greedy: with probability epsilon any arm, otherwise the one with the best mean so far.
 
-    Arms that were never pulled count as best. It sees the raw reward. With ``decay`` epsilon is
+    Unopened arms count as best. It sees the raw reward. With ``decay`` epsilon is
     :math:`\min(1, d K / t)` at round t (Auer, Cesa-Bianchi and Fischer, 2002, Figure 3, with
     their c / d^2 as one number).
 
-    A baseline for honesty: simple, and on rising arms it keeps feeding all of them.
+    An honest baseline: simple, and on rising arms it keeps feeding all of them.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class EpsilonGreedy(Policy):
     decay : float or None
         d of the decaying epsilon, which then replaces ``epsilon``.
     ties : {"lowest", "random"}
-        Which of several arms with the same mean, also of those never pulled.
+        Which of several arms with the same mean, including unopened ones.
 
     References
     ----------
@@ -128,7 +128,7 @@ def select_in_window(state: WindowState, t: int, available: Mask, rng: Rng) -> i
 
 @kernel
 def update_in_window(state: WindowState, t: int, arm: int, reward: float, rng: Rng) -> None:
-    """Move the window of the arm; after as many pulls as it holds, sum it anew, so that no error adds up."""
+    """Move the window of the arm; after as many pulls as it holds, sum it again, so that errors do not add up."""
     n = state.tally[arm, 0] + 1
     old = state.tally[arm, 1]
     start = histories.append(state.pool, state.places, arm, n, reward)
@@ -160,7 +160,7 @@ class WindowGreedy(Policy):
     The window of an arm with N pulls holds the last :math:`\min(w, \max(1, \lfloor s N \rfloor))` of them; the arm
     with the best mean in its window is pulled, arms that were never pulled first. It sees the raw reward.
 
-    A baseline for honesty: what R-ed-UCB's level does without trend and without width. It never returns to an arm that
+    An honest baseline: R-ed-UCB's level without trend and width. It never returns to an arm that
     started low.
 
     Parameters
@@ -170,7 +170,7 @@ class WindowGreedy(Policy):
     share : float
         Largest share of an arm's pulls in its window, s in (0, 1]. Default 1.
     ties : {"lowest", "random"}
-        Which of several arms with the same mean, also of those never pulled.
+        Which of several arms with the same mean, including unopened ones.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class ExploreThenCommit(Policy):
     Explore-then-commit, or "explore-first" (the textbook of Lattimore and Szepesvari, Algorithm 1). An arm that is not
     available loses its turn and catches up later; the mean that decides is over its first m pulls.
 
-    Use it as the plainest way to spend a budget, and where switching between arms is dear. On rising arms the mean of
+    Use it as the simplest way to spend a budget, and if switching between arms is expensive. On rising arms the mean of
     early pulls favours arms that start well; a larger m is the only remedy.
 
     Parameters

@@ -53,8 +53,7 @@ class KLUCB(Policy):
     .. math:: \max\{q \in [m_i, 1] : N_i\, \mathrm{kl}(m_i, q) \le \log t + c \log \log t\},
 
     where kl is the divergence of two Bernoulli distributions (Garivier and Cappe, 2011, Algorithm 1); every arm is
-    pulled once before. The index of no arm is computed: the winner is the arm that passes a level which all others
-    fail.
+    pulled once before. No index is computed: the winner is the arm that passes a level that all others fail.
 
     Use it for rewards in [0, 1] whose means do not change. On rising arms it averages over the whole past and stays
     with what was good early.
@@ -65,9 +64,9 @@ class KLUCB(Policy):
         Factor of log log t (with log t below e counted as e). 3 in the theorem, the default; the authors recommend 0 in
         practice.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity. "random" solves for every index and is
+        Which of several arms with the same index, including infinite ones. "random" solves for every index and is
         several times slower.
 
     References
@@ -172,9 +171,9 @@ class SWKLUCB(Policy):
     tau : int or None
         Rounds in the window, instead of ``drift``.
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped.
+        Range that is mapped onto [0, 1]; rewards outside are clipped.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------

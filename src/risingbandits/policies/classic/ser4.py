@@ -108,9 +108,9 @@ class Ser4(Policy):
     (Allesiardo, Feraud and Maillard, 2017). With the constants 4 and 2 the right side is twice the width of Hoeffding's
     interval for a mean of tau rewards in [0, 1], at the level delta / (2 K tau^2).
 
-    One of the paper's six baselines; on ``paper-2arms`` the restarts make it one of the best of them. Use it where the
-    best arm may switch at unknown times. Its intervals need a few hundred pulls per arm, so restarts more frequent
-    than that leave it at round robin.
+    One of the paper's six baselines; on ``paper-2arms`` the restarts make it one of the best of them. Use it if the
+    best arm may switch at unknown times. Its intervals need a few hundred pulls per arm, so restarts more frequent than
+    that leave it at round robin.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Ser4(Policy):
     eps : float or None
         Precision, at least 0; None: 1/(K T).
     phi : float or None
-        Chance of a restart after each play, in [0, 1]; None: sqrt(N / (T K log(K T))).
+        Probability of a restart after each play, in [0, 1]; None: sqrt(N / (T K log(K T))).
     switches : int
         N, the expected number of switches of the best arm; only for phi = None. Default 1, as when it is unknown.
     log_constant : float
@@ -128,7 +128,7 @@ class Ser4(Policy):
         The 2 that divides the logarithm, as in Hoeffding's inequality. With 1 arms are dropped after about twice as
         many pulls, and regret on ``paper-15arms`` is about 78,500 instead of 54,300.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+        Rewards between these two are mapped to [0, 1]; others are clipped.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Tsallis-INF: online mirror descent that is right for stochastic and for adversarial rewards."""
+"""Tsallis-INF: online mirror descent, optimal for stochastic and for adversarial rewards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def select(state: State, t: int, available: Mask, rng: Any) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Any) -> None:
     chance = state.asked[arm]
-    if chance == 0.0:  # nobody asked for this arm
+    if chance == 0.0:  # this arm was not asked for
         _solve(state, t)
         chance = state.chances[arm]
     state.asked[arm] = 0.0
@@ -92,7 +92,7 @@ class TsallisINF(Policy):
     and a reward r in [0, 1] of arm I adds :math:`(1 - r) / p_I` to :math:`L_I` (Zimmert and Seldin, 2021, Algorithm 1
     with the importance-weighted estimate). The number x is found by Newton's method (Algorithm 2).
 
-    Use it where rewards may be stochastic or adversarial: it is optimal for both, up to constants, without a horizon.
+    Use it if rewards may be stochastic or adversarial: it is optimal for both, up to constants, without a horizon.
     It compares with the best fixed arm on the rewards that were offered: like Exp3 it does not look ahead on rising
     arms.
 
@@ -101,7 +101,7 @@ class TsallisINF(Policy):
     rate : float
         eta_t = rate / sqrt(t); 2 is the paper's choice for this estimate.
     reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; what lies outside is clipped.
+        Rewards between these two are mapped to [0, 1]; others are clipped.
 
     References
     ----------

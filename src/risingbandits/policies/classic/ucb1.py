@@ -1,4 +1,4 @@
-"""UCB1, the mean plus a width that shrinks with the pulls, and the same with the width of the noise that there is."""
+"""UCB1, the mean plus a width that shrinks with the pulls, and the same with the width of the actual noise."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 class UCB1(Policy):
     r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
-    Every arm is pulled once before. Use it as the plainest of confidence bounds, for rewards in [0, 1] whose means do
-    not change. Its width is right for any such reward and far too wide for noise of 0.1: see `GaussianUCB`.
+    Every arm is pulled once before. Use it as the simplest confidence bound, for rewards in [0, 1] whose means do not
+    change. Its width is valid for any such reward and far too wide for noise of 0.1: see `GaussianUCB`.
 
     Parameters
     ----------
     reward_range : (float, float)
-        Range that is mapped onto [0, 1]; what lies outside is clipped. With the default, noise N(mu, 0.1^2) is clipped
+        Range that is mapped onto [0, 1]; rewards outside are clipped. With the default, noise N(mu, 0.1^2) is clipped
         to a mean of 0.040 where mu = 0 and of 0.960 where mu = 1.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------
@@ -99,18 +99,18 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
     2012, Section 2.2, with alpha = 2). Every arm is pulled once before. It sees the raw reward.
 
-    Use it where means do not change and the noise is known: with little noise it explores far less than `UCB1`. It does
+    Use it if means do not change and the noise is known: with little noise it explores far less than `UCB1`. It does
     not ask what arms will become: on ``paper-15arms`` it settles early, in some runs on a poor arm, and does no better.
 
     Parameters
     ----------
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept. 0 is greedy.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
+        greedy.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------

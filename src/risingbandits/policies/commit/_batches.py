@@ -1,4 +1,4 @@
-"""Playing in batches: whose turn it is, when an arm's line is due, second chances and the pretended horizon.
+"""Playing in batches: which arm plays, when its line is due, second chances and the assumed horizon.
 
 Shared by the policies that commit. Their states have these fields: ``kind``, ``sigma``, ``cap``, ``growth``,
 ``recheck``, ``lookahead`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool``, ``pairs`` and
@@ -28,12 +28,12 @@ ARM: dict[str, tuple[type, str]] = {
 }
 ARMS = records.record_type(ARM)
 # The arm being played (-1: none) and whether the last batch was a second chance; the horizon, the width z of intervals
-# in standard errors, and whether the horizon is pretended.
+# in standard errors, and whether the horizon is assumed.
 RUN = records.record_type(
     {"batch": (np.int64, "arm second_chance"), "clock": (np.float64, "horizon z pretended")}, single=True
 )
 
-_FIRST_HORIZON = 200  # pretended where none is known: at least this and 10 K rounds
+_FIRST_HORIZON = 200  # assumed if none is known: at least this and 10 K rounds
 _HORIZON_GROWTH = 1.3
 
 
@@ -61,7 +61,7 @@ def new_run(
 
 @kernel
 def remaining_rounds(state: Any, t: int) -> float:
-    """How many, the round t included; a whole number, which a pretended horizon need not be."""
+    """How many, including round t; an integer, which an assumed horizon need not be."""
     return max(1.0, math.floor(state.run["horizon"][0]) - t + 1.0)
 
 
@@ -69,8 +69,8 @@ def remaining_rounds(state: Any, t: int) -> float:
 def errors(n_arms: int, horizon: float, growth: float, confidence: float) -> float:
     """z: how many standard errors lines are raised.
 
-    sqrt(2 ln T); or, with a ``confidence`` delta above 0, so many that all lines of all arms hold with probability
-    1 - delta: two-block lines can fail by their level and by their slope.
+    sqrt(2 ln T); or, with a ``confidence`` delta above 0, enough for all lines of all arms to hold with
+    probability 1 - delta: two-block lines can fail by their level and by their slope.
     """
     if confidence <= 0.0:
         return math.sqrt(2.0 * math.log(horizon))
@@ -80,13 +80,13 @@ def errors(n_arms: int, horizon: float, growth: float, confidence: float) -> flo
 
 @kernel
 def most_sunk(state: Any, sigma: float) -> float:
-    """The ceiling of what past exploration may count for."""
+    """The most that past exploration may count for."""
     return _commit_value.most_sunk(state.arms.shape[0], sigma, state.cap, state.run["horizon"][0])
 
 
 @kernel
 def first_unseen(state: Any, available: Mask) -> int:
-    """The first available arm without a pull, or -1; unseen arms that are not available are left out of decisions."""
+    """The first available unopened arm, or -1; unopened arms that are not available are left out of decisions."""
     pulls = state.arms["pulls"]
     for arm in range(pulls.shape[0]):
         if pulls[arm] == 0 and (available is None or available[arm]):
@@ -112,7 +112,7 @@ def fill(state: Any, remaining: float) -> None:
 
 @kernel
 def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int, promised: float) -> int:
-    """Begin the batch of ``arm``; if that is the incumbent, an idle arm may get a second chance first."""
+    """Start the batch of ``arm``; if that is the incumbent, an idle arm may get a second chance first."""
     run = state.run
     if arm == incumbent and run["second_chance"][0] == 0:
         idle = second_chance(state, t, remaining, promised)
@@ -129,7 +129,7 @@ def begin(state: Any, t: int, remaining: float, arm: int, incumbent: int, promis
 def second_chance(state: Any, t: int, remaining: float, promised: float) -> int:
     """The longest idle arm that could bring more than is ``promised``, if it deserves another look now; -1: none.
 
-    Its batch ends where any other would, at the next grid point: there alone lines are drawn.
+    Its batch ends at the next grid point, like any other: lines are drawn only there.
     """
     if state.recheck <= 0.0 or remaining <= 0.25 * state.run["horizon"][0]:
         return -1
@@ -161,7 +161,7 @@ def end(state: Any, arm: int) -> None:
 
 @kernel
 def stretch_horizon(state: Any, t: int) -> bool:
-    """Whether a pretended horizon has come too near; then it is longer from now on, and all lines are out of date."""
+    """Whether an assumed horizon has come too near; if so, it is extended, and all lines are out of date."""
     run = state.run
     horizon = run["horizon"][0]
     if run["pretended"][0] > 0.0 and t * state.lookahead >= horizon:

@@ -1,8 +1,8 @@
-"""What a worker tries where others have the arms that would be tried first: pulls are few, workers are several.
+"""What a further worker tries while others have the arms that would be tried first, if pulls are few.
 
-The worker cannot have the arms in flight, so its own incumbent is the surest of the free arms, and what it gives up by
-a trial is what that one would earn. All else, how arms learn, how far they lie apart and how noisy they are, is known
-from all arms, those in flight included. Each worker has its share of the rounds that are left.
+The worker cannot have the arms in flight, so its incumbent is the surest of the free arms, and a trial costs what that
+one would earn. How arms learn, how far apart they are and how noisy they are is known from all arms, including those in
+flight. Each worker has its share of the remaining rounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from risingbandits.policies.commit import _opening, _trials
 
 @rare_kernel
 def decide(state: Any, available: Any) -> int:
-    """The arm of a worker who cannot have the planned one."""
+    """The arm of a worker that cannot have the planned one."""
     plan = state.plan
     first = plan["incumbent"][0]
     closed = _opening.first_closed(state, available)
@@ -28,7 +28,7 @@ def decide(state: Any, available: Any) -> int:
     behind = 0.0 if b == first else max(0.0, -_trials.expected(state, b))
     plan["incumbent"][0], plan["age"][0], plan["behind"][0] = b, state.counts[b], behind
     plan["level"][0] = _trials.level(state, b, state.counts[b])
-    # It may be young: it learns like the first one, and ends as far behind as it is believed to.
+    # It may be young: it learns like the first one, and ends as far behind as believed.
     plan["ceiling"][0] = max(_trials.rises_to(state, b), ceiling - behind)
     chosen = _best(state, available, b, closed)
     plan["incumbent"][0], plan["age"][0], plan["behind"][0] = first, age, 0.0

@@ -1,4 +1,4 @@
-"""The commit value of an arm: what committing the remaining rounds to it could bring, what that may cost, and to whom.
+"""The commit value of an arm: what committing the remaining rounds to it could bring, and what that may cost.
 
 A line (u, s) says that the arm's mean k pulls from now is at most u + s k; means never exceed ``cap``.
 
@@ -22,9 +22,9 @@ _TIE = 1e-9  # lines at the cap are ordered by their raw level
 
 @kernel
 def value(u: float, s: float, cap: float, remaining: float) -> float:
-    """Average over k = 1..remaining of min(cap, u + s k), s >= 0; lines that begin at the cap count a little more.
+    """Average over k = 1..remaining of min(cap, u + s k), s >= 0; lines that start at the cap count a little more.
 
-    ``remaining`` is a whole number. The sum is exact, and with it what the lines promise: an upper bound.
+    ``remaining`` is an integer. The sum is exact, so it is an upper bound whenever the line is.
     """
     room = cap - u
     if room <= 0.0:
@@ -37,7 +37,7 @@ def value(u: float, s: float, cap: float, remaining: float) -> float:
 
 @kernel
 def climb(u: float, s: float, level: float, remaining: float) -> tuple[float, float]:
-    """How many pulls k0 the line needs to reach ``level``, and the reward W lost against it meanwhile."""
+    """The number of pulls k0 that the line needs to reach ``level``, and the reward W lost on the way."""
     if u >= level:
         return 0.0, 0.0
     k0 = remaining
@@ -48,9 +48,9 @@ def climb(u: float, s: float, level: float, remaining: float) -> tuple[float, fl
 
 @kernel
 def most_sunk(n_arms: int, sigma: float, cap: float, horizon: float) -> float:
-    """Ceiling of what past exploration may count for: about what exploring has to cost, whatever the arms are.
+    """The most that past exploration may count for: about what exploring has to cost on any arms.
 
-    Without it, what was lost early by misfortune could keep a rival out for ever.
+    Without it, early bad luck could keep a rival out for ever.
     """
     log = math.log(horizon)
     noisy = sigma * horizon / cap
@@ -98,7 +98,7 @@ def choose(
     most: float,
     mask: Mask,
 ) -> int:
-    """The available arm to play; the lowest number where several are equal. ``most`` is that of `most_sunk`."""
+    """The available arm to play, the lowest number among equals. ``most`` is that of `most_sunk`."""
     level = max(0.0, arms["lo"][b])
     spent = 0.0  # what exploration has cost so far, at today's level
     active = 0.0

@@ -1,4 +1,4 @@
-"""Shapes of rising curves, from 0 at no pulls to 1 in the long run, and their integrals.
+"""Shapes of rising curves, from 0 before the first pull to 1 in the limit, and their integrals.
 
 A shape is a family and a pace tau: the curve at n pulls is ``rise(family, n / tau)``. The families differ in how slowly
 they end: a straight line with a sharp end, exponential, and power laws with exponents 1, 1/2 and 1/4.
@@ -19,7 +19,7 @@ FAMILIES = 5
 _FASTEST = 0.5  # pulls
 _RATIO = math.sqrt(2.0)  # with 2, bounds failed on curves that lie between two paces
 _SLOWEST = 4.0  # horizons
-_LONG = 1_000_000  # where the horizon is not known, the paces are those of this one
+_LONG = 1_000_000  # if the horizon is not known, the paces are those of this one
 
 
 def paces(horizon: int | None) -> Floats:

@@ -1,4 +1,4 @@
-"""What differences of neighbouring rewards of an arm say of its noise, taken from sums of its rewards.
+"""What differences of neighbouring rewards of an arm say about its noise, from sums of its rewards.
 
 States have ``noise``, the record of `noise_model`, and four numbers of each arm's own: sums and numbers of squared
 differences of two and of three neighbours.
@@ -17,12 +17,12 @@ from risingbandits.policies.commit import _lines
 
 OWN = (np.float64, "squares pairs bends triples")  # of each arm
 BLOCK = 5  # rewards of a fourth difference
-STEEP = 2  # rewards of an arm that say nothing of its noise: a curve may begin with a jump
+STEEP = 2  # first rewards that say nothing about the noise: a curve may start with a jump
 
 
 @kernel
 def follow(state: Any, arm: int, last: int) -> None:
-    """What pull number ``last`` of the arm says of the noise, beside those before."""
+    """What pull ``last`` of the arm says about the noise, together with those before."""
     pool = state.pool
     start = state.places[arm, 0]
     before = _lines.prefix(pool, start, last - 1)
@@ -52,7 +52,7 @@ def follow(state: Any, arm: int, last: int) -> None:
 
 @kernel
 def own_variance(state: Any, arm: int, prior: float) -> float:
-    """The variance of a reward of the arm, which was believed to be ``prior`` before its own rewards were seen."""
+    """The variance of a reward of the arm, given the ``prior`` variance before its own rewards."""
     if noise_model.by_bends(state.noise):
         return noise_model.believed(state.arms["bends"][arm], state.arms["triples"][arm], prior)
     return noise_model.believed(state.arms["squares"][arm], state.arms["pairs"][arm], prior)
@@ -72,7 +72,8 @@ def fourth(pool: Floats, start: int, last: int) -> float:
 
 @kernel
 def contradict(state: Any, arm: int, last: int) -> bool:
-    """Whether it is now sure that ``state.sigma`` > 0 is too small, with the five rewards that end with ``last``.
+    """Whether the evidence that ``state.sigma`` > 0 is too small suffices, with the five rewards that end with
+    ``last``.
 
     ``last`` is a multiple of five and not the first, as the first pulls may jump.
     """

@@ -1,4 +1,4 @@
-"""What CommitEnsemble believes of an arm: batches become sums of `_ensemble_members`, these a bound on its future."""
+"""What CommitEnsemble believes about an arm: batches become sums for `_ensemble_members`, then a bound."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_block(state: Any, arm: int, known: int, n: int) -> None:
 
 @rare_kernel
 def learn_anew(state: Any, arm: int) -> None:
-    """Weigh all batches of the arm, which ended at grid points, by the noise as it is known now."""
+    """Weigh all batches of the arm, which ended at grid points, by the present estimate of the noise."""
     state.arms["weight"][arm] = 0.0
     state.arms["weighted"][arm] = 0.0
     state.moments[arm] = 0.0
@@ -41,7 +41,7 @@ def learn_anew(state: Any, arm: int) -> None:
 
 @rare_kernel
 def take_bound(state: Any, arm: int, remaining: float) -> None:
-    """What the rest may bring if it goes to the arm: exceeded with a chance that pays for playing it as long again."""
+    """What the arm may bring in the remaining rounds: exceeded with a chance that pays for playing it as long again."""
     n = float(state.arms["pulls"][arm])
     count = weigh(state, arm, n, remaining, False)
     state.arms["bound"][arm] = _ensemble_members.upper_quantile(state.work, count, min(state.tail, n / remaining))

@@ -27,7 +27,7 @@ ROWS = 4
 RISE, RISE_SPREAD = 0.5, 0.4
 PART, PART_SPREAD = 0.3, 0.3
 
-IMPOSSIBLE = -8.0  # a or b so many standard deviations below 0: the component is out
+IMPOSSIBLE = -8.0  # standard deviations of a or b below 0 from which on a component is out
 CLEAR = 3.0  # above, cutting b at 0 changes nothing
 LEAST_SHARE = 1e-5
 _BISECTIONS = 36
@@ -45,7 +45,7 @@ def normal_cdf(x: float) -> float:
 
 @rare_kernel
 def add_block(moments: Floats, arms: Records, taus: Floats, arm: int, x: float, y: float, w: float) -> None:
-    """Take in a batch with mean y, centre x and weight w."""
+    """Add a batch with mean y, centre x and weight w."""
     arms["weight"][arm] += w
     arms["weighted"][arm] += w * y
     for family in range(_curve_shapes.FAMILIES):
@@ -72,7 +72,7 @@ def posterior(
 ) -> float:
     """Fill ``work`` with all components for the arm after n pulls; return the greatest log weight.
 
-    What is asked for is the mean over the ``remaining`` pulls or, if ``final``, the level after the last of them. The
+    The quantity is the mean over the ``remaining`` pulls or, if ``final``, the level after the last of them. The
     first row of ``work`` has logarithms: `shares` makes weights of them.
     """
     shapes = _curve_shapes.FAMILIES * taus.shape[0]
@@ -173,7 +173,7 @@ def drop_unlikely(work: Floats) -> int:
 
 @kernel
 def upper_quantile(work: Floats, count: int, tail: float) -> float:
-    """What the asked-for quantity exceeds with probability ``tail``, by bisection."""
+    """The value that the quantity exceeds with probability ``tail``, by bisection."""
     low = math.inf
     high = -math.inf
     for c in range(count):
@@ -193,7 +193,7 @@ def upper_quantile(work: Floats, count: int, tail: float) -> float:
 
 @kernel
 def expectation(work: Floats, count: int) -> float:
-    """The posterior mean of the asked-for quantity."""
+    """The posterior mean of the quantity."""
     total = 0.0
     weights = 0.0
     for c in range(count):

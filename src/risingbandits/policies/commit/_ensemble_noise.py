@@ -1,7 +1,7 @@
-"""How noisy CommitEnsemble takes an arm to be: the model of `noise_model`, fed from sums of rewards once a batch.
+"""How noisy CommitEnsemble takes an arm to be: the model of `noise_model`, updated from sums of rewards once per batch.
 
-``sigma`` below 0 in the state stands for nothing told. What was told is a ceiling, under which an arm's own estimate
-takes over; if the rewards contradict it, it counts no more.
+``sigma`` below 0 in the state means that none was told. A told sigma is a ceiling, below which an arm's own estimate
+takes over; if the rewards contradict it, it no longer counts.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from risingbandits.policies.commit import _differences
 
 NOTHING = -1.0
 _FIRST_PAIRS = 12.0  # of all arms, before lines go by what they say
-_CAUTION = 1.1  # lines are raised by so many times CommitUCB's width: a late bloomer whose line fails is lost
+_CAUTION = 1.1  # times CommitUCB's width by which lines are raised: a late bloomer whose line fails is lost
 
 
 @kernel
 def guesses(state: Any) -> bool:
-    """Whether nothing is told, or nothing that holds."""
+    """Whether no sigma was told, or one that is contradicted."""
     return state.sigma < 0.0 or state.noise["contradicted"][0] != 0
 
 
 @kernel
 def told(state: Any) -> float:
-    """What was told; 1/2, right for any reward in [0, 1], where that is nothing."""
+    """The told sigma; 1/2, valid for any reward in [0, 1], if none was."""
     return 0.5 if guesses(state) else state.sigma
 
 
 @kernel
 def compare(state: Any, arm: int, last: int) -> bool:
-    """What pull number ``last`` says of the noise, beside those before; whether what was told is contradicted now."""
+    """What pull ``last`` says about the noise, with those before; whether the told sigma is now contradicted."""
     _differences.follow(state, arm, last)
     if last % _differences.BLOCK > 0 or last == _differences.BLOCK or state.sigma <= 0.0:
         return False
@@ -41,7 +41,7 @@ def compare(state: Any, arm: int, last: int) -> bool:
 
 @kernel
 def variance(state: Any, arm: int) -> float:
-    """The variance of a reward of the arm: at most what was told and, for long, no less than all arms have."""
+    """The variance of a reward of the arm: at most the told one and, for a long time, no less than that of all arms."""
     ceiling = told(state) ** 2
     if guesses(state):
         found = _differences.own_variance(state, arm, noise_model.pooled(state.noise))
@@ -52,7 +52,7 @@ def variance(state: Any, arm: int) -> float:
 
 @kernel
 def of_line(state: Any, arm: int) -> float:
-    """The noise of a reward, as the arm's line takes it: what was told until enough is known."""
+    """The noise of a reward for the arm's line: the told one until enough is known."""
     enough = state.arms["pairs"][arm] > noise_model.ENOUGH_PAIRS
     if guesses(state) and state.noise["mixed"][0] != 0 and state.noise["pairs"][0] > _FIRST_PAIRS:
         enough = True

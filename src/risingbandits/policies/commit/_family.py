@@ -1,4 +1,4 @@
-"""What the policies that commit share: settings, their checks, what a problem may tell, and the state's common part."""
+"""What the policies that commit share: settings, their checks, what a problem fills in, and a part of the state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from risingbandits.policies.explanation import Moment
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_EQUAL = 1e-6  # of the cap: what promises may differ by and are the same for people
+_EQUAL = 1e-6  # of the cap: promises that differ by less are shown as equal
 
 
 class CommitFamily(noise_estimate.NoisePolicy):
@@ -30,7 +30,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
     batched = True
     kinds: ClassVar[dict[str, int]] = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}  # of widths
     arm_type: ClassVar[np.dtype[Any]] = _batches.ARMS
-    estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be beside a number
+    estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be, besides a number
 
     # Settings that all have, with defaults of their own.
     widths: str
@@ -56,7 +56,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
         return self.kinds.get(self.widths, _widths.GAUSSIAN)
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        return self.kernels_smooth if self.smooth else self.kernels  # what is told they watch themselves
+        return self.kernels_smooth if self.smooth else self.kernels  # these policies check a told sigma themselves
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         changes: dict[str, Any] = {}
@@ -138,5 +138,5 @@ class CommitFamily(noise_estimate.NoisePolicy):
 
 @cache
 def warn_once(message: str) -> None:
-    """Warn once per process. Python's own rule forgets whenever a library touches the filters, as Numba does."""
+    """Warn once per process. Python's own filter forgets whenever a library changes the filters, as Numba does."""
     warnings.warn(message, stacklevel=4)

@@ -1,10 +1,10 @@
 """Optimistic lines above an arm's future, from windows of its past.
 
-For concave means a line through the means of two disjoint blocks lies above everything after the second block, and so
-does the line from 0 at the first pull through the mean of one block, because the first mean is 0 or above
-(docs/commit-ucb.md has the proofs). Nothing is assumed about a pull number 0. With noise, both lines are raised by the
-width of their confidence intervals. Of all windows, which depend on the number of pulls alone, the line with the
-smallest commit value is kept.
+For concave means, a line through the means of two disjoint blocks lies above everything after the second block. So does
+the line from 0 at the first pull through the mean of one block, because the first mean is 0 or more (docs/commit-ucb.md
+has the proofs). Nothing is assumed about a pull number 0. With noise, both lines are raised by the width of their
+confidence intervals. Windows depend only on the number of pulls; over all of them, the line with the smallest commit
+value is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def prefix(pool: Floats, start: int, n: int) -> float:
 
 @kernel
 def block_mean(pool: Floats, start: int, first: int, last: int, kind: int) -> float:
-    """Mean of the rewards of pulls first + 1 .. last, clipped to [0, 1] where the widths need it."""
+    """Mean of the rewards of pulls first + 1 .. last, clipped to [0, 1] if the widths need it."""
     mean = (prefix(pool, start, last) - prefix(pool, start, first)) / (last - first)
     return mean if kind == _widths.GAUSSIAN else min(max(mean, 0.0), 1.0)
 
@@ -50,8 +50,8 @@ def best_line(
 ) -> tuple[float, float, float]:
     """(u, s, lo): the line of smallest commit value after n pulls, and the highest pessimistic level.
 
-    One reward says nothing about the next one: there is no line after one pull, and the future may be at the cap. Of
-    such arms the one with the higher raised reward counts a little more, as of all whose lines begin at the cap.
+    One reward says nothing about the next: after one pull there is no line, and the future may be at the cap. Among
+    such arms a higher raised reward counts a little more, as among all whose lines start at the cap.
     """
     best = math.inf
     best_u = cap

@@ -1,4 +1,5 @@
-"""Opening arms one after another: who is the incumbent, who may challenge it, when a new arm is worth its price.
+"""Opening arms one after another: which is the incumbent, which may challenge it, and when a new arm is worth its
+price.
 
 Arms are compared at equal age: the level of an arm after n pulls, the mean of the last third of them, with the level
 that the incumbent had after n pulls. ``order`` lists the arms that were opened, then the others in the order in which
@@ -18,9 +19,9 @@ from risingbandits.policies._kernels import histories, records, sweeps
 from risingbandits.policies.commit import _differences, _lines
 
 FIRST_ARMS = 2  # opened before anything is decided
-FIRST_HOLD = 10  # pulls of the first incumbent before a third arm is opened, where the horizon is not known
+FIRST_HOLD = 10  # pulls of the first incumbent before a third arm is opened, if the horizon is not known
 _WORTH = 0.05  # share of spread / arms that one more arm is expected to gain in every round left
-_LOOK_AHEAD = 2.0  # rounds left for every round played, where the horizon is not known
+_LOOK_AHEAD = 2.0  # rounds left for every round played, if the horizon is not known
 _HOLD_GROWTH = 1.05  # how much longer the incumbent has been played when a new arm is considered again
 _MOST_NOISE = 0.5
 
@@ -60,7 +61,7 @@ def sure_level(state: Any, arm: int) -> float:
 
 @kernel
 def ahead(state: Any, arm: int, b: int) -> float:
-    """How far the arm is ahead of arm b at equal age, or of b today where b is younger."""
+    """How far the arm is ahead of arm b at equal age, or of b today if b is younger."""
     n = state.counts[arm]
     return level(state, arm, n) - level(state, b, min(n, state.counts[b]))
 
@@ -84,7 +85,7 @@ def remaining(state: Any, t: int) -> float:
 
 @kernel
 def planned(state: Any, rng: Rng) -> int:
-    """The arm that was planned, or the next one of the order, which is drawn at the first question."""
+    """The planned arm, or the next one of the order, which is drawn at the first ask."""
     if state.plan["drawn"][0] == 0:
         sweeps.shuffle(state.order, state.plan["opened"][0], state.order.shape[0], rng)
         state.plan["drawn"][0] = 1
@@ -102,9 +103,9 @@ def select(state: Any, available: Mask, rng: Rng) -> int:
 
 @rare_kernel
 def _instead(state: Any, available: Mask) -> int:
-    """Whom to play where the planned arm is not available: another new one, or the incumbent, else who is most ahead.
+    """The arm to play if the planned one is unavailable: another new one, the incumbent, or the one furthest ahead.
 
-    An arm that was never opened counts as one that is behind by what arms are on average.
+    An unopened arm counts as behind by the average distance.
     """
     b = state.plan["incumbent"][0]
     closed = first_closed(state, available)
@@ -126,7 +127,7 @@ def _instead(state: Any, available: Mask) -> int:
 
 @kernel
 def first_closed(state: Any, available: Mask) -> int:
-    """The first available arm that was not opened, -1 if there is none."""
+    """The first available unopened arm, -1 if there is none."""
     for place in range(state.plan["opened"][0], state.order.shape[0]):
         if available[state.order[place]]:  # type: ignore[index]
             return state.order[place]
@@ -212,7 +213,7 @@ def _make_plan(state: Any, t: int) -> None:
 
 @rare_kernel
 def _crown(state: Any) -> None:
-    """The incumbent is the arm with the highest level that is sure; of equals the one that was opened first."""
+    """The incumbent is the arm with the highest sure level, the first opened among equals."""
     b = state.order[0]
     best = sure_level(state, b)
     rival = -math.inf
@@ -230,7 +231,7 @@ def _crown(state: Any) -> None:
 
 @rare_kernel
 def _look_for_challengers(state: Any, t: int) -> None:
-    """An open arm that is ahead at equal age, if catching up pays; else a new one, if opening one pays; else nobody."""
+    """An open arm that is ahead at equal age, if catching up pays; else a new one, if opening one pays; else none."""
     plan = state.plan
     b = plan["incumbent"][0]
     opened = plan["opened"][0]
@@ -265,7 +266,7 @@ def _look_for_challengers(state: Any, t: int) -> None:
 
 @kernel
 def recommend(state: Any) -> int:
-    """The open arm with the highest level that is sure."""
+    """The open arm with the highest sure level."""
     b = state.order[0]
     for place in range(1, state.plan["opened"][0]):
         if sure_level(state, state.order[place]) > sure_level(state, b):

@@ -1,7 +1,8 @@
-"""What a posterior over curve shapes says of the end: the level that each arm would reach, and which may be the best.
+"""What a posterior over curve shapes says about the end: the level that each arm would reach, and which may be the
+best.
 
-It is a model, not a bound: right as far as curves look like the shapes it knows. The kernels of `_ensemble_members`
-weigh one arm at a time, for decisions; here the same posterior is taken of all arms at once, for people who ask.
+It is a model, not a bound: it is right if curves look like its shapes. The kernels of `_ensemble_members` weigh one arm
+at a time, for decisions; here the same posterior is computed for all arms at once, for explanations.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from risingbandits.policies.commit import _ensemble_members as members
 
 BAND = 0.9  # probability that the level at the end lies in the band
 _MOST_DRAWS, _LEAST_DRAWS, _ALL_DRAWS = 1_000, 200, 40_000  # of one arm, and of all: more would keep people waiting
-MISFIT = 0.1  # how wrong shapes may be: a deviation of so much of the way from today's level to the end
+MISFIT = 0.1  # how wrong shapes may be: a deviation, as a share of the way from today's level to the end
 
 
 class Mixture(NamedTuple):
@@ -98,7 +99,7 @@ def _cut(x: Floats, positive: Floats) -> tuple[Floats, Floats]:
 def ends(mixture: Mixture, levels: Floats, limits: tuple[float, float], misfit: float = MISFIT) -> Ends:
     """The level of each arm at the end, between the ``limits``, and its chance; ``levels`` are those of today.
 
-    Draws come from a generator of their own, so that asking twice gives the same answer and the run is not touched.
+    Draws come from a separate generator, so that asking twice gives the same answer and does not affect the run.
     """
     n_arms = levels.size
     draws = max(_LEAST_DRAWS, min(_MOST_DRAWS, _ALL_DRAWS // n_arms))

@@ -1,8 +1,8 @@
-"""How noisy CommitUCB takes an arm to be: what it was told, as long as the rewards do not contradict it.
+"""How noisy CommitUCB takes an arm to be: as told, unless the rewards contradict that.
 
-Up to then only every fifth pull of an arm is looked at, which costs next to nothing; sigma = 0 says that there is no
-noise, and is not looked at. When it is sure that sigma is too small, all rewards so far are gone through once, and from
-then on an arm is as noisy as `noise_model` says, though never less than was told.
+Until then only every fifth pull of an arm is checked, which costs next to nothing; sigma = 0 says that there is no
+noise, and is not checked. Once the evidence that sigma is too small suffices, all rewards so far are processed once.
+From then on an arm is as noisy as `noise_model` says, though never less than told.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one more trial of an arm is worth, and what it costs: who is tried next where pulls are few.
+"""What one more trial of an arm is worth, and what it costs: which arm is tried next if pulls are few.
 
 Arms are compared at equal age, as in `_opening`: the level of an arm after n pulls with the level that the incumbent
 had then. What is believed of an arm is a normal distribution of how far it will end ahead of the incumbent. A trial
@@ -19,15 +19,15 @@ from risingbandits.policies._kernels import histories, records
 from risingbandits.policies.commit import _lines, _opening, _trials_noise
 
 FIRST_ARMS = 2  # opened before anything is decided
-FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is tried, where the horizon is not known
-HOLD = 2.0  # times the cube root of the horizon, where it is
-_BEHIND = 0.6  # how far a closed arm is believed to end behind the incumbent, in spreads
+FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is tried, if the horizon is not known
+HOLD = 2.0  # times the cube root of the horizon, if it is
+_BEHIND = 0.6  # how far an unopened arm is believed to end behind the incumbent, in spreads
 _DRIFT = 0.5  # how far an arm may still move after its first pull, in spreads; after n pulls an n-th of it
-_CHANCE = 1.0 / 3.0  # with m open arms, what a closed one may bring counts _CHANCE / m
+_CHANCE = 1.0 / 3.0  # with m open arms, what an unopened one may bring counts _CHANCE / m
 _ON_THE_WAY = 0.5  # share of the distance at the end that an arm is behind during a trial
 _HOPELESS = 2.0  # deviations below 0 from which on an arm is not tried
 _CAUTION = 0.75  # standard errors by which levels are lowered where the incumbent is chosen
-_WINDOW_NOISE = 4.0  # a level is taken over so many pulls, times (noise / spread)^2, if the arm has them
+_WINDOW_NOISE = 4.0  # times (noise / spread)^2: the pulls that a level is taken over, if the arm has them
 _UNSEEN_RISE = 0.25  # spreads that the incumbent is believed to rise at least; less has not moved
 _FIRST_TRUST = 1.0  # weight, in squared normal scores, of the trust in earlier runs that is there from the start
 _FAVOUR = 0.4  # spreads that a normal score of 1 counts in the choice of the incumbent after one pull; an n-th after n
@@ -60,7 +60,7 @@ PLAN = records.record_type(
 
 @kernel
 def window(state: Any, n: int) -> int:
-    """How many of n pulls make the level: the last quarter, or more where the noise asks for it."""
+    """How many of n pulls make the level: the last quarter, or more if the noise requires it."""
     return min(n, max((n + 3) // 4, state.plan["needed"][0]))
 
 
@@ -74,7 +74,7 @@ def level(state: Any, arm: int, n: int) -> float:
 
 @kernel
 def sure_level(state: Any, arm: int) -> float:
-    """The level of an arm, lowered for its noise; a young one is favoured by as much as was believed of it."""
+    """The level of an arm, lowered for its noise; a young one is favoured according to the belief about it."""
     n = state.counts[arm]
     favour = 0.0
     if state.plan["believes"][0] > 0.0:
@@ -84,7 +84,7 @@ def sure_level(state: Any, arm: int) -> float:
 
 @kernel
 def ahead(state: Any, arm: int) -> float:
-    """How far the arm is ahead of the incumbent at equal age, or of the incumbent today where that is younger."""
+    """How far the arm is ahead of the incumbent at equal age, or of the incumbent today if that is younger."""
     n = state.counts[arm]
     return level(state, arm, n) - level(state, state.plan["incumbent"][0], min(n, state.plan["age"][0]))
 
@@ -100,13 +100,13 @@ def noise_of(state: Any, n: int) -> float:
 
 @kernel
 def unit(state: Any) -> float:
-    """A normal score of 1, in rewards: the deviation of a closed arm of which nothing is believed."""
+    """A normal score of 1, in rewards: the deviation of an unopened arm without beliefs."""
     return math.sqrt(1.0 - _BEHIND * _BEHIND) * state.plan["spread"][0]
 
 
 @kernel
 def before(state: Any, arm: int) -> tuple[float, float]:
-    """(mean, variance) of how far the arm was believed to end ahead before it was opened; NOBODY: the next one."""
+    """(mean, variance) of how far the arm was believed to end ahead before it was opened; NOBODY: the next to open."""
     plan = state.plan
     spread = plan["spread"][0]
     variance = (1.0 - _BEHIND * _BEHIND) * spread * spread
@@ -119,7 +119,7 @@ def before(state: Any, arm: int) -> tuple[float, float]:
 
 @kernel
 def belief(state: Any, arm: int) -> tuple[float, float]:
-    """(mean, variance) of the arm's normal score by earlier runs, as far as these are trusted."""
+    """(mean, variance) of the arm's normal score from earlier runs, weighted by the trust in these."""
     trust = state.plan["trust"][0]
     deviation = state.beliefs[arm, 1]
     return trust * state.beliefs[arm, 0], 1.0 - trust * trust * (1.0 - deviation * deviation)
@@ -129,7 +129,7 @@ def belief(state: Any, arm: int) -> tuple[float, float]:
 def variance(state: Any, arm: int, n: int) -> float:
     """How uncertain it is how far the arm, with n pulls, will end ahead: noise so far, and how far it may still move.
 
-    Where something is believed of the arm from earlier runs, what it shows while it may still move says the less.
+    With beliefs about the arm from earlier runs, what it shows while it may still move counts for less.
     """
     _, prior = before(state, arm)
     if n == 0:
@@ -144,7 +144,7 @@ def variance(state: Any, arm: int, n: int) -> float:
 
 @kernel
 def expected(state: Any, arm: int) -> float:
-    """How far the arm is believed to end ahead of the incumbent; NOBODY: a closed arm."""
+    """How far the arm is believed to end ahead of the incumbent; NOBODY: an unopened arm."""
     mean, prior = before(state, arm)
     if arm == NOBODY:
         return mean
@@ -159,7 +159,7 @@ def expected(state: Any, arm: int) -> float:
 
 @kernel
 def chance_above(mean: float, deviation: float) -> float:
-    """The probability that a normal number is above 0; exact to the last digits where it is tiny, too."""
+    """The probability that a normal number is above 0; exact to the last digits even if it is tiny."""
     return 0.5 * math.erfc(-mean / deviation * math.sqrt(0.5))
 
 
@@ -176,7 +176,7 @@ def positive_part(mean: float, deviation: float) -> float:
 def lost_by_copy(state: Any, first: int, last: int) -> float:
     """What an arm that learns like the incumbent loses in pulls first + 1 .. last.
 
-    In the rounds that others take from it, the incumbent would have had the level that it rises to.
+    In the rounds that others take, the incumbent would have had the level that it rises to.
     """
     plan = state.plan
     if last > plan["age"][0]:
@@ -188,9 +188,9 @@ def lost_by_copy(state: Any, first: int, last: int) -> float:
 
 @rare_kernel
 def best_trial(state: Any, arm: int) -> tuple[int, float, float]:
-    """(k, value, price): the trial of an arm (NOBODY: a closed one) whose value exceeds its price by most.
+    """(k, value, price): the trial of an arm (NOBODY: an unopened one) whose value exceeds its price by most.
 
-    k = 0 where the arm is not worth considering. The value is what the arm may be ahead after the trial, over the
+    k = 0 if the arm is not worth considering. The value is what the arm may be ahead after the trial, over the
     rounds that are left then, minus the rest of catching up; the price is what the trial itself loses.
     """
     plan = state.plan
@@ -232,7 +232,7 @@ def select(state: Any, available: Mask, rng: Rng) -> int:
 
 @rare_kernel
 def _instead(state: Any, available: Mask) -> int:
-    """Whom to play where the planned arm is not available: another new one, or the incumbent, else who may end best."""
+    """The arm to play if the planned one is unavailable: a new one, the incumbent, or the one that may end best."""
     b = state.plan["incumbent"][0]
     closed = _opening.first_closed(state, available)
     if closed >= 0 and (state.plan["next"][0] == OPEN or b == NOBODY):
@@ -268,12 +268,12 @@ def update(state: Any, t: int, arm: int, reward: float) -> None:
 
 @rare_kernel
 def _decide(state: Any, t: int) -> None:
-    """Plan the next pulls: the arm whose best trial gains most, the incumbent where none gains."""
+    """Plan the next pulls: the arm whose best trial gains most, or the incumbent if none gains."""
     plan = state.plan
     opened = plan["opened"][0]
     newest = state.order[opened - 1]
     if state.counts[newest] == 1 and begins_at_nothing(state, newest):
-        plan["next"][0], plan["until"][0] = newest, 2  # many scores begin at nothing, and jump
+        plan["next"][0], plan["until"][0] = newest, 2  # many scores start at 0, then jump
         return
     if opened < min(FIRST_ARMS, state.order.shape[0]):
         plan["next"][0] = OPEN
@@ -301,13 +301,13 @@ def _decide(state: Any, t: int) -> None:
 
 @kernel
 def begins_at_nothing(state: Any, arm: int) -> bool:
-    """Whether the first reward of the arm is next to nothing."""
+    """Whether the first reward of the arm is close to 0."""
     return level(state, arm, 1) < _UNSEEN_RISE * state.spread
 
 
 @kernel
 def waits(state: Any) -> bool:
-    """Whether the incumbent goes on because too little is known of how arms learn.
+    """Whether the incumbent continues because too little is known about how arms learn.
 
     With two arms open, or, for twice as long, while no arm has moved: arms that start flat look alike, and an arm that
     looks as good as the incumbent costs nothing only as long as neither has risen.
@@ -320,7 +320,7 @@ def waits(state: Any) -> bool:
 
 @kernel
 def _look(state: Any, t: int) -> None:
-    """Noise, incumbent, spread and what else a decision goes by, as they are after round t."""
+    """Noise, incumbent, spread and everything else that a decision needs, as of round t."""
     plan = state.plan
     plan["noise"][0] = _trials_noise.believed(state)
     needed = math.ceil(_WINDOW_NOISE * plan["noise"][0] / (plan["spread"][0] * plan["spread"][0]))
@@ -349,8 +349,8 @@ def _look(state: Any, t: int) -> None:
 def rises_to(state: Any, b: int) -> float:
     """The level that an incumbent is believed to rise to.
 
-    Rounds given to others are missing at the end of the run, where it will have risen: by as much as since half its
-    age, or by something if no arm has yet moved at all.
+    Rounds given to others are missing at the end of the run, when it will have risen: by as much as since half its age,
+    or by a little if no arm has moved yet.
     """
     age = state.counts[b]
     today = level(state, b, age)
@@ -366,7 +366,7 @@ def _lead(state: Any, arm: int) -> float:
 
 @kernel
 def _compare_with_earlier_runs(state: Any) -> None:
-    """How far open arms confirm what was believed of them, and the normal score of the incumbent.
+    """How far open arms confirm the beliefs about them, and the normal score of the incumbent.
 
     Trust is the slope of a straight line through the leads of open arms over their beliefs. Each open arm then says
     what the incumbent is: what is believed of the arm, less its lead; the mean of these counts a standard error more.
@@ -398,7 +398,7 @@ def _compare_with_earlier_runs(state: Any) -> None:
 
 @kernel
 def surest(state: Any) -> int:
-    """The open arm with the highest level that is sure; of equals the one that was opened first."""
+    """The open arm with the highest sure level, the first opened among equals."""
     b = state.order[0]
     best = sure_level(state, b)
     for place in range(1, state.plan["opened"][0]):

@@ -1,8 +1,8 @@
-"""CommitEnsemble: optimism about commitment, with what curves look like as a prior.
+"""CommitEnsemble: optimism about commitment, with a prior on what curves look like.
 
 `CommitUCB` bounds an arm's future by a line, which holds for every concave curve and is far too high for most. Here a
-posterior over curve shapes (`_members`) bounds what committing to the arm may bring, and the line is kept where it is
-lower or where the evidence is too thin to tell a late bloomer from a bad arm.
+posterior over curve shapes (`_members`) bounds what committing to the arm may bring. The line counts if it is lower, or
+if the evidence is too thin to tell a late bloomer from a bad arm.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, one_of
 
-# What is known of each arm beside what the whole family knows: the sums of its members, its pairs (noise_model), the
-# bound on the commit value and the rounds left when it was taken, the expected commit value, and the probability that
-# the arm still rises as steeply as ever; its triples.
+# What is known about each arm besides what the whole family knows: the sums of its members, its pairs (noise_model),
+# the bound on the commit value and the rounds left when it was taken, the expected commit value, and the probability
+# that the arm still rises as steeply as ever; its triples.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
 _ARMS = records.record_type({**_batches.ARM, "sums": _SUMS, "bent": (np.float64, "bends triples")})
 
-_SHORT = 2_000  # rounds for each arm up to which the recommended arm is the one with the highest recent level
+_SHORT = 2_000  # rounds per arm up to which the recommended arm is the one with the highest recent level
 _FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
 _TIE = 1e-9
 _FIRST_CHANCE = 0.05  # of the rounds: before, second chances cost more than they rescue
@@ -82,7 +82,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @rare_kernel
 def _decide(state: State, t: int, available: Mask) -> int:
-    """The arm of the next batch. With a mask nothing is begun: who is available may change with every call."""
+    """The arm of the next batch. With a mask no batch starts: which arms are available may change with every call."""
     unseen = _batches.first_unseen(state, available)
     if unseen >= 0:
         return unseen
@@ -102,7 +102,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
 
 @kernel
 def _choose(state: State, b: int, remaining: float, available: Mask) -> int:
-    """The available arm with the highest index; the lowest number where several are equal."""
+    """The available arm with the highest index, the lowest number among equals."""
     level = max(0.0, state.arms["lo"][b])
     spent = 0.0  # what exploration has cost so far, at today's level
     for arm in range(state.arms.shape[0]):
@@ -133,7 +133,7 @@ def _is_straight(state: State, arm: int) -> bool:
 
 @kernel
 def _best_straight(state: State, b: int, available: Mask) -> int:
-    """The straight rival with the highest expected commit value, the lowest number where several have it; -1: none."""
+    """The straight rival with the highest expected commit value, the lowest number among equals; -1: none."""
     best = -1
     highest = -math.inf
     for arm in range(state.arms.shape[0]):
@@ -147,7 +147,7 @@ def _best_straight(state: State, b: int, available: Mask) -> int:
 
 @kernel
 def _value(state: State, arm: int) -> float:
-    """What committing to the arm may bring: the lower one of line and bound."""
+    """What committing to the arm may bring: the lower of line and bound."""
     bound = state.arms["bound"][arm]
     value = min(state.arms["value"][arm], bound)
     return value if value < state.cap else state.cap + _TIE * min(state.arms["u"][arm], bound)
@@ -197,9 +197,9 @@ def _close_batch(state: State, t: int, arm: int) -> None:
 
 @rare_kernel
 def _learn(state: State, t: int, arm: int) -> bool:
-    """Take in the pulls since the line was drawn; draw it again and take the bound.
+    """Take in the pulls since the line was drawn; redraw it and compute the bound.
 
-    Whether it has turned out that the noise is larger than what was told.
+    Returns whether the noise has turned out larger than told.
     """
     n = state.arms["pulls"][arm]
     known = state.arms["drawn"][arm]
@@ -217,8 +217,8 @@ def _learn(state: State, t: int, arm: int) -> bool:
 def recommend(state: State, t: int, pulls: Ints) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time.
 
-    After a short run predictions go far beyond what was seen, and the arm is kept whose level now is surely high: the
-    mean of the last quarter of its rewards minus a standard error.
+    After a short run predictions go far beyond what was seen, so the arm with the highest sure level is kept: the mean
+    of the last quarter of its rewards minus a standard error.
     """
     best = 0
     highest = -math.inf
@@ -254,49 +254,49 @@ class CommitEnsemble(CommitFamily):
     posterior cannot tell a late bloomer from a bad arm before it bends. From a twentieth of the horizon on an idle arm
     gets a second chance if its line promises more than the incumbent is expected to bring.
 
-    It needs to be told nothing: on the paper's problems it does about as well with an estimated noise level as with the
-    true one.
+    It need not be told anything: on the paper's problems it does about as well with estimated noise as with the true
+    level.
 
-    Use it where curves look like learning curves and late bloomers matter, for the sum of the rewards or, through
-    `recommend`, to find the arm to keep: it names the arm with the best predicted level at the end or, after no more
-    than 2,000 rounds for each arm, with the best level now (the last quarter of its rewards, less a standard error).
-    Its bound may fail where no shape fits (docs/commit-ensemble.md has figures); then `CommitUCB` is the safe choice.
+    Use it if curves look like learning curves and late bloomers matter, to earn on the way. `recommend` names the arm
+    with the best predicted level at the end or, with at most 2,000 rounds per arm, with the best level now (the last
+    quarter of its rewards, less a standard error). Its bound may fail if no shape fits (docs/commit-ensemble.md has
+    figures); then `CommitUCB` is the safe choice.
 
     Parameters
     ----------
     prior : {"fixed", "pooled"}
         Prior over the shapes: the same for all, or learnt from the other arms of the run (empirical Bayes), which helps
-        where many arms are alike.
+        if many arms are alike.
     sigma : float, "estimate", "auto" or None
-        Sub-Gaussian scale of the noise, of which each arm's own estimate takes over where it is lower; rewards that
-        contradict it are noticed, said once, and estimated from then on. "estimate", or "auto", finds it out, for
-        rewards in [0, 1]. None takes the problem's in `simulate` and the estimate elsewhere.
+        Sub-Gaussian scale of the noise; an arm's own estimate takes over if it is lower. If rewards contradict it, a
+        warning says so once, and the noise is estimated from then on. "estimate", or "auto", estimates it, for rewards
+        in [0, 1]. None means the problem's in `simulate`, and the estimate elsewhere.
     widths : {"auto", "gaussian", "kl"}
-        Confidence widths of the lines. "auto": "kl" in `simulate` where the problem's rewards lie in [0, 1],
-        "gaussian" elsewhere.
+        Confidence widths of the lines. "auto": "kl" in `simulate` if the problem's rewards lie in [0, 1], otherwise
+        "gaussian".
     cap : float
-        What no mean exceeds; the prior is in units of it.
+        A bound that no mean exceeds; the prior is in units of it.
     recheck : float
         Second chances; 0 turns them off, any other number on.
     growth : float
         An arm is played until its pulls have grown by this factor.
     max_odds : float
-        Ceiling of the odds that a trend breaks.
+        Upper limit of the odds that a trend breaks.
     tail : float
-        Greatest chance that the bound leaves.
+        Largest chance that the bound leaves.
     sunk : float
         Weight of what exploring has cost.
     drift : float
         How far real curves stray from the shapes: the variance of a batch of m pulls around pull n is taken to be
         (sigma^2 + drift^2 n) / m.
     straight : float
-        From which probability of an unbroken rise on an arm may be judged by its line alone; above 1 turns it off.
+        Probability of an unbroken rise from which on an arm may be judged by its line alone; above 1 turns this off.
     lookahead : float
-        Where the horizon is not known: plan for this many times the rounds so far, at least.
+        If the horizon is not known: plan for at least this many times the rounds so far.
     confidence : float or None
         Probability with which a line may fail, as in `CommitUCB`.
     protect : {"best", "all"}
-        Which of these rivals are: the one with the highest expected commit value, or all.
+        Which of these rivals are judged so: the one with the highest expected commit value, or all.
 
     Examples
     --------
@@ -331,7 +331,7 @@ class CommitEnsemble(CommitFamily):
 
     @property
     def smooth(self) -> bool:
-        """Never: the kernels estimate whatever they are not told, once a batch."""
+        """Never: the kernels estimate what they are not told, once per batch."""
         return False
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
@@ -376,7 +376,7 @@ class CommitEnsemble(CommitFamily):
         ``bound`` are what committing could pay by the line and by the posterior, ``expected`` what it should pay,
         ``straight`` the probability of an unbroken rise; ``risk`` and ``cost`` are what climbing may lose and what
         exploring has cost, per remaining round; ``final``, ``final low`` and ``final high`` are the level that the
-        posterior expects at the end and a band that holds it with 90 %, ``chance`` is that of being the best arm then.
+        posterior expects at the end and its 90 % band; ``chance`` is that of being the best arm then.
         """
         state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_commit_value.incumbent)(state.arms), remaining, None)

@@ -1,4 +1,4 @@
-"""CommitUCB: optimism about commitment, the policy that this library recommends.
+"""CommitUCB: optimism about commitment, with proved bounds on the regret.
 
 The best policy for arms that rise with use plays one arm for ever. So the optimistic question about an arm is not how
 good it could be at round t, but: if all remaining rounds went to it, what average could they bring at best? Arms are
@@ -61,7 +61,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @rare_kernel
 def _decide(state: State, t: int, available: Mask) -> int:
-    """The arm of the next batch. With a mask nothing is begun: who is available may change with every call."""
+    """The arm of the next batch. With a mask no batch starts: which arms are available may change with every call."""
     unseen = _batches.first_unseen(state, available)
     if unseen >= 0:
         return unseen
@@ -83,7 +83,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @kernel
 def _take_in(state: State, t: int, arm: int, reward: float) -> bool:
-    """Keep the reward; whether the arm's batch is over."""
+    """Store the reward; whether the arm's batch is over."""
     n = _batches.take_in(state, t, arm)
     old_start = state.places[arm, 0]
     earned = _lines.prefix(state.pool, old_start, n - 1)
@@ -159,43 +159,43 @@ class CommitUCB(CommitFamily):
 
     where (u, s) is the lowest of several lines that lie above the arm's future with high probability, drawn through
     blocks of its past (docs/commit-ucb.md has the lemma). ``risk=None`` plays the highest commit value. The other
-    rules compare it with what it costs: while an arm climbs to the level that the incumbent surely has, reward is lost,
-    the more likely in vain the longer the climb is compared with the arm's past; and exploration so far has had its
-    price too, weighed once for all arms ("sunk-cost") or shared among those that may still win ("shared").
+    rules compare it with what it costs: while an arm climbs to the sure level of the incumbent, reward is lost, and the
+    longer the climb compared with the arm's past, the likelier that it fails. Exploration so far has had its price too,
+    counted once for all arms ("sunk-cost") or shared among those that may still win ("shared").
 
-    Use it whenever arms improve with use and rewards have a known ceiling. Where the best arm shows after a few dozen
-    pulls and never changes, KL-UCB is as good or better. With Gaussian widths the lines are proved to hold for means in
-    [0, cap] that rise and are concave from the first pull on, and the regret of ``risk=None`` is bounded. The other
-    rules are a choice: they lose a quarter of all rounds to a straight late bloomer, which ``risk=None`` finds, and
-    next to nothing where it stops half-way, which costs ``risk=None`` a sixteenth.
+    Use it if arms improve with use, rewards have a known ceiling, and you want a guarantee. If the best arm shows after
+    a few dozen pulls and never changes, KL-UCB is as good or better. With Gaussian widths the lines are proved to hold
+    for means in [0, cap] that rise and are concave from the first pull on, and the regret of ``risk=None`` is bounded.
+    The other rules are a trade-off: they lose a quarter of all rounds to a straight late bloomer, which ``risk=None``
+    finds, and next to nothing if it stops half-way, which costs ``risk=None`` a sixteenth.
 
     Parameters
     ----------
     risk : {"shared", "sunk-cost", None}
         Which price of exploration counts; see above. The default was chosen by the regret benchmark.
     sigma : float, "auto", "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward in
-        [0, 1], elsewhere. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe;
-        "estimate" does so far sooner, from neighbouring rewards of all arms, and nothing is proved of it; "smooth" is
-        an older way. Twice the truth is harmless. Rewards that contradict a number above 0 are noticed, which is said
-        once, and from then on the noise is estimated; 0 says that there is none, and is not looked after.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe; "estimate"
+        converges far sooner, from neighbouring rewards of all arms, and nothing is proved about it; "smooth" is an
+        older estimate. Twice the truth is harmless. If rewards contradict a number above 0, a warning says so once, and
+        the noise is estimated from then on; 0 says that there is none, and is not checked.
     widths : {"auto", "gaussian", "kl", "bernstein"}
-        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` where the problem's rewards lie
-        in [0, 1], "gaussian" elsewhere.
+        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` if the problem's rewards lie in
+        [0, 1], otherwise "gaussian".
     cap : float
-        What no mean exceeds. Essential: a cap far above the truth makes every arm look worth exploring.
+        A bound that no mean exceeds. Essential: a cap far above the truth makes every arm look worth exploring.
     recheck : float
-        Second chances: an arm that was idle for half of the time is played for one batch before the incumbent goes on,
-        in the first three quarters of the horizon. 0 turns them off, any other number on: how long the batch is follows
-        from ``growth``.
+        Second chances: an arm that has been idle for half of the time is played for one batch before the incumbent
+        continues, in the first three quarters of the horizon. 0 turns them off, any other number on; ``growth`` decides
+        how long the batch is.
     growth : float
         An arm is played until its pulls have grown by this factor; 1 decides after every pull.
     max_odds : float
-        Ceiling of the odds that a trend breaks.
+        Upper limit of the odds that a trend breaks.
     share : float
         Weight of the shared cost in rule "shared"; smaller favours late bloomers, 1 is nearer to KL-UCB.
     lookahead : float
-        Where the horizon is not known: plan for this many times the rounds so far, at least.
+        If the horizon is not known: plan for at least this many times the rounds so far.
     confidence : float or None
         Probability, between 0 and 1, with which a line may fail at all in a run with Gaussian widths: lines are raised
         by as many standard errors as it takes for all lines of all arms. None takes sqrt(2 ln T) standard errors, which
@@ -238,14 +238,14 @@ class CommitUCB(CommitFamily):
             )
         if self.cap > 1.0:
             warn_once(
-                f"cap={self.cap} is above 1: where means stay below it, every arm looks worth exploring for long."
+                f"cap={self.cap} is above 1: if means stay below it, every arm looks worth exploring for a long time."
             )
 
     def kind(self) -> int:
         return _widths.BERNSTEIN if self.widths == "auto" and self.sigma == "auto" else super().kind()
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
-        if self.sigma == 0.0 < problem.sigma:  # any other is looked after in the run
+        if self.sigma == 0.0 < problem.sigma:  # any other is checked during the run
             warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock on a bad arm.")
         return super().for_problem(problem, horizon)
 

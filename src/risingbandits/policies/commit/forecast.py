@@ -1,11 +1,11 @@
-"""A forecast of arms from their rewards alone: the curve model of `CommitEnsemble`, whatever policy plays.
+"""A forecast of arms from their rewards alone: the curve model of `CommitEnsemble`, for any policy.
 
-For people who ask what to make of a run; no decision is made by it. Batches, noise, shapes and prior are those of
+It explains a run to people; no decision uses it. Batches, noise, shapes and prior are those of
 `CommitEnsemble`, told nothing. It is trusted less: with `CommitEnsemble`'s own drift and misfit the bands of 90 % held
 the end of 70 % of the real curves that these were chosen on, with these 87 %, and 78 % of others (docs/allocator.md).
 
-Which arm will be the best is another question. On real curves those that are ahead at equal age mostly stay ahead, and
-what the shape of each curve seems to promise beyond that says nothing: so the chance goes by levels at equal age.
+Which arm will be the best is another question. On real curves, arms that are ahead at equal age mostly stay ahead, and
+what the shape of a curve seems to promise beyond that says nothing. So the chance is computed from levels at equal age.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Forecast(NamedTuple):
 
 
 def forecast(curves: Sequence[ArrayLike], ages: ArrayLike, limits: tuple[float, float] = (-np.inf, np.inf)) -> Forecast:
-    """What to expect of arms with these rewards, each at an age: a number of pulls.
+    """What to expect from arms with these rewards, each at an age: a number of pulls.
 
-    Rewards are shares of what can be reached, so that most lie in [0, 1]; levels lie between the ``limits``.
+    Rewards are shares of the range, so most lie in [0, 1]; levels lie between the ``limits``.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def forecast(curves: Sequence[ArrayLike], ages: ArrayLike, limits: tuple[float, 
 
 
 def at_equal_age(curves: Sequence[Floats]) -> Floats:
-    """The level of each arm, had it the age of the oldest: a younger one rises as those did that have gone on.
+    """The level of each arm at the age of the oldest: a younger one is assumed to rise as the older ones did.
 
     >>> at_equal_age([np.array([0.1, 0.2, 0.6]), np.array([0.2])]).round(2).tolist()
     [0.6, 0.7]
@@ -96,8 +96,8 @@ def _level(curve: Floats, age: int) -> float:
 def chances(curves: Sequence[Floats], progress: Floats, error: Floats, moves: float = _UNSETTLED) -> Floats:
     """The chance of each arm to be the best, at a share ``progress`` of its way to the age that was asked for.
 
-    Arms may still move by so many spreads of all arms, the less the further they have come. Draws come from a generator
-    of their own, so that asking twice gives the same answer.
+    Arms may still move by a number of spreads of all arms, less the further they have come. Draws come from a separate
+    generator, so that asking twice gives the same answer.
     """
     levels = at_equal_age(curves)
     spread = float(levels.std(ddof=1)) if levels.size > 1 else 0.0

@@ -1,7 +1,6 @@
-"""When the lines of an arm are drawn, and from which windows of its past: both depend on its number of pulls alone.
+"""When the lines of an arm are drawn, and from which windows of its past: both depend only on its number of pulls.
 
-That is what makes the number of lines that can fail a number that can be counted; `risingbandits.theory` counts them
-with the same functions.
+So the lines that can fail can be counted; `risingbandits.theory` counts them with the same functions.
 """
 
 from __future__ import annotations

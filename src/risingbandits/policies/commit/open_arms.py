@@ -1,8 +1,8 @@
-"""OpenArms: for small budgets, open arms one after another and only while one more is worth its price.
+"""OpenArms: for small budgets, open arms one after another, only while one more is worth its price.
 
-With a few pulls for each arm one cannot afford to look at all of them. The policy plays an incumbent, lets others
-challenge it, compares at equal age, and stops opening arms when what one more could bring in the rounds left is less
-than what opening one has cost so far. With many pulls for each arm it is `CommitUCB`.
+With a few pulls per arm there is no time to look at all of them. The policy plays an incumbent, lets others challenge
+it, compares at equal age, and stops opening arms when one more could bring less in the remaining rounds than opening
+one has cost so far. With many pulls per arm it is `CommitUCB`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 
-# What CommitUCB knows, because the policy becomes it where pulls abound, and beside it:
+# What CommitUCB knows, because the policy becomes it with many pulls, and besides:
 # few (whether pulls are few), horizon (0: not known), spread, patience, order (K,), counts (K,) pulls of each arm, plan
 # (_opening). The sums of rewards lie in CommitUCB's pool in either case.
 _FIELDS = ("few", "horizon", "spread", "patience", "order", "counts", "plan")
@@ -69,8 +69,8 @@ def recommend(state: Any, t: int, pulls: Ints) -> int:
 class OpenArms(CommitUCB):
     r"""Open arms one after another, compare them at equal age, and stop when one more is not worth its price.
 
-    Two arms are pulled once; the better one becomes the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it
-    is known how an arm learns here. Then, whenever no challenge is going on:
+    Two arms are pulled once; the better one becomes the incumbent and is played for :math:`2 T^{1/3}` pulls, to see how
+    an arm learns here. Then, whenever there is no challenge:
 
     - an open arm that is ahead of the incumbent at equal age becomes the challenger, if the rounds left make up for its
       catching up;
@@ -81,31 +81,32 @@ class OpenArms(CommitUCB):
     A challenger that is ahead by d after n pulls goes on while :math:`R\,(d + 2 s/\sqrt n + \text{noise})` exceeds what
     an arm that learns like the incumbent loses until it has the incumbent's age. When it is as old, or its level is
     surely higher, the arm with the highest sure level is the incumbent. Levels are means of the last third of an arm's
-    pulls; the noise is estimated from second differences of all curves. Nothing has to be known of noise or ceiling.
+    pulls; the noise is estimated from second differences of all curves. Nothing needs to be known about noise or
+    ceiling.
 
-    Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters: on real learning
-    curves it earns more than any policy here that looks at every arm (docs/opening-arms.md). No rate is proved. A late
-    bloomer that lies behind at every age is not found: where pulls abound (``few``) the policy is `CommitUCB`.
+    Use it with few pulls per arm, as in the choice of models or hyper-parameters: on real learning curves it earns more
+    than any policy here that looks at every arm (docs/opening-arms.md). No rate is proved. It does not find a late
+    bloomer that is behind at every age; with many pulls (``few``) the policy is `CommitUCB`.
 
     Parameters
     ----------
     order : {"random", "given"}
-        In which order arms are opened: "given" if the most promising ones come first.
+        The order in which arms are opened: "given" if the most promising ones come first.
     spread : float
-        How far arms are believed to lie apart before any is seen, with the weight of one arm.
+        How far apart arms are believed to be before any is seen, with the weight of one arm.
     patience : float
         How many spreads a challenger may be behind after one pull; the share of it after n is 1/sqrt(n).
     few : float
-        Up to so many rounds for each arm pulls are few. Where the horizon is not known they always are, and twice the
-        rounds so far are believed to be left.
+        Pulls are few up to this many rounds per arm. If the horizon is not known, they always are, and twice the rounds
+        so far are assumed to be left.
     sigma : float, "auto", "estimate", "smooth" or None
-        For `CommitUCB`, where pulls abound.
+        For `CommitUCB`, if there are many pulls.
     widths : {"auto", "gaussian", "kl", "bernstein"}
-        For `CommitUCB`, where pulls abound.
+        For `CommitUCB`, if there are many pulls.
     cap : float
-        For `CommitUCB`, where pulls abound.
+        For `CommitUCB`, if there are many pulls.
     confidence : float or None
-        For `CommitUCB`, where pulls abound.
+        For `CommitUCB`, if there are many pulls.
 
     Examples
     --------
@@ -189,7 +190,7 @@ class OpenArms(CommitUCB):
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level``, ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of
-        `CommitUCB` where pulls abound.
+        `CommitUCB` if there are many pulls.
         """
         if not state.few:
             return super().parts(state, t)

@@ -1,7 +1,7 @@
-"""OpenByValue: for small budgets, give the next pulls to the arm whose trial is worth most more than it costs.
+"""OpenByValue: for small budgets, give the next pulls to the arm whose trial gains most over its cost.
 
-Like `OpenArms` it plays an incumbent, compares others with it at equal age and opens arms one after another. Both
-sides of every decision are amounts of reward: what a trial may bring in the rounds left, and what it loses.
+Like `OpenArms`, it plays an incumbent, compares others with it at equal age and opens arms one after another. Both
+sides of every decision are amounts of reward: what a trial may bring in the remaining rounds, and what it loses.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
 
 
 def check_sigma(name: str, value: Any) -> None:
-    """Refuse what is neither a number from 0 on nor one of the words for an estimate, which mean the same here."""
+    """Refuse anything but a number from 0 on or one of the strings for an estimate, which mean the same here."""
     if isinstance(value, str):
         check_choice(name, value, ("auto", noise_estimate.ESTIMATE, noise_estimate.SMOOTH))
     else:
@@ -69,49 +69,49 @@ def check_sigma(name: str, value: Any) -> None:
 class OpenByValue(Policy):
     r"""Open arms one after another, and try each only while the trial is worth more than it costs.
 
-    Two arms are pulled once (any arm whose first reward is next to nothing a second time: many scores begin at 0, and
-    jump); the better one is the incumbent and is played for :math:`2 T^{1/3}` pulls, so that it is
-    known how an arm learns here; for twice as many if no arm has moved by then. From then on every decision compares
-    trials of k more pulls, for all open arms and for one more arm. Levels are means of the last quarter of an arm's
-    pulls, of more where the noise asks for it.
+    Two arms are pulled once; an arm whose first reward is close to 0 is pulled again, because many scores start at 0,
+    then jump. The better one is the incumbent and is played for :math:`2 T^{1/3}` pulls, to see how an arm learns here,
+    or for twice as many if no arm has moved by then. From then on every decision compares trials of k more pulls, for
+    all open arms and for an unopened one. Levels are means of the last quarter of an arm's pulls, or of more if the
+    noise requires it.
 
     - **Spread** s: the root mean square of how far open arms are from the incumbent at equal age, less what noise
-      explains; begun with ``spread``, weight one arm.
-    - **Belief.** An arm that is ahead by d at equal age (below 0: behind) is believed to end ahead by a normal
-      distribution: its mean is d, drawn towards -0.6 s by as much as d is noise; its variance has a part for the noise
-      and :math:`(s / 2n)^2` for what may still change after n pulls. Of a closed arm it is believed that it
-      ends behind by 0.6 s, give or take 0.8 s.
-    - **Value** of a trial: the mean of :math:`\max(0, (R - k) X - c)`, where X is what will be believed after it, R the
-      rounds left and c what is then still lost until the arm is as old as the incumbent. With m arms open, that of one
-      more counts 1/(3 m).
+      explains; it starts from ``spread``, with the weight of one arm.
+    - **Belief.** An arm that is ahead by d at equal age (below 0: behind) is believed to end ahead by a normal amount:
+      its mean is d, shrunk towards -0.6 s by as much as d is noise; its variance has a part for the noise
+      and :math:`(s / 2n)^2` for what may still change after n pulls. An unopened arm is believed to end behind by 0.6
+      s, give or take 0.8 s.
+    - **Value** of a trial: the mean of :math:`\max(0, (R - k) X - c)`, where X is the belief after it, R the rounds
+      left and c what it then still costs until the arm is as old as the incumbent. With m open arms, the value of an
+      unopened one is multiplied by 1/(3 m).
     - **Price**: what an arm that learns like the incumbent loses in k pulls, against the level that the incumbent will
-      have at the end: today's plus as much as it has risen since half its age. While no arm has moved at all, some
-      rise is still to come. An arm that is believed to end behind loses half of that distance in every pull besides.
+      have at the end: today's plus as much as it has risen since half its age. While no arm has moved at all, some rise
+      is still to come. An arm that is believed to end behind also loses half of that distance in every pull.
 
-    The arm whose best trial gains most plays, if it gains anything; else the incumbent, the arm with the highest level
-    that is sure. It is decided again when the arm's pulls have grown by 5 %, so a trial that disappoints ends early.
+    The arm whose best trial gains most plays, if it gains anything; otherwise the incumbent, the arm with the highest
+    sure level. The decision is revisited when the arm's pulls have grown by 5 %, so a disappointing trial ends early.
 
-    What is believed of arms from earlier runs (`believe`) takes the place of the last: an arm with the normal score m
-    ends ahead by 0.8 s (m - z), where z, the score of the incumbent, is what the open arms say it is, plus a standard
-    error. What a young arm shows is drawn towards that, and young arms of which much is believed are favoured as the
-    incumbent. Beliefs count as far as open arms confirm them: by the slope of their leads over what was believed.
+    Beliefs about arms from earlier runs (`believe`) replace the belief about unopened arms: an arm with normal score m
+    ends ahead by 0.8 s (m - z), where z, the score of the incumbent, is estimated from the open arms, plus a standard
+    error. What a young arm shows is shrunk towards that, and promising young arms are favoured as the incumbent.
+    Beliefs count only as far as open arms confirm them: by the slope of their leads over the beliefs.
 
-    With several workers (`expect_workers`) the rounds left are shared, and whoever cannot have the arm that is planned
-    decides the same with an incumbent of its own: the surest of the free arms, believed to rise like the first.
+    With several workers (`expect_workers`) the remaining rounds are shared. A worker that cannot have the planned arm
+    decides in the same way with an incumbent of its own: the surest of the free arms, believed to rise like the first.
 
-    Use it when there are few pulls for each arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
-    Nothing has to be known of noise or ceiling. No rate is proved. Late bloomers that lie behind at every age are not
-    found: where pulls abound take `CommitUCB` or `CommitEnsemble`, or `Auto`, which knows when.
+    Use it with few pulls per arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
+    Nothing needs to be known about noise or ceiling. No rate is proved. It does not find late bloomers that are behind
+    at every age: with many pulls use `CommitUCB` or `CommitEnsemble`, or `Auto`, which switches by itself.
 
     Parameters
     ----------
     order : {"random", "given"}
-        In which order arms are opened: "given" if the most promising ones come first.
+        The order in which arms are opened: "given" if the most promising ones come first.
     spread : float
-        How far arms are believed to lie apart before any is seen, with the weight of one arm; for rewards in [0, 1].
+        How far apart arms are believed to be before any is seen, with the weight of one arm; for rewards in [0, 1].
     sigma : float, "auto", "estimate" or "smooth"
-        Scale of the noise, if it is known; rewards that contradict a number above 0 are noticed, said once, and the
-        noise measured from then on. Any of the words: from second differences of all curves.
+        Scale of the noise, if known. If rewards contradict a number above 0, a warning says so once, and the noise is
+        measured from then on. Any of the strings: from second differences of all curves.
 
     Examples
     --------
@@ -202,9 +202,8 @@ class OpenByValue(Policy):
         the ``band`` of that (one deviation) and the ``chance`` that it is above 0; the best ``trial`` in pulls (0: the
         arm is hopeless), its ``value``, its ``price`` and the ``gain``, value minus price.
 
-        In units of reward: the arm with the largest gain above 0 is tried, else the incumbent plays; that one plays
-        also while too little is known of how arms learn. Arms that were never opened have the same numbers, those of
-        one more arm.
+        In units of reward: the arm with the largest gain above 0 is tried, otherwise the incumbent plays. It also plays
+        while too little is known about how arms learn. Unopened arms share one set of numbers.
         """
         columns = {name: np.full(state.order.size, np.nan) for name in _COLUMNS}
         opened, b = int(state.plan["opened"][0]), int(state.plan["incumbent"][0])
@@ -224,14 +223,14 @@ class OpenByValue(Policy):
 
 
 class _Believed:
-    """What is believed of arms, and what trying them is worth, by kernels in plain Python, each made once."""
+    """Beliefs about arms, and what trying them is worth, by kernels in plain Python, each made once."""
 
     def __init__(self) -> None:
         kernels = (_trials.expected, _trials.variance, _trials.best_trial, _trials.chance_above)
         self._expected, self._variance, self._best_trial, self._chance_above = map(interpreted, kernels)
 
     def fill(self, columns: dict[str, Floats], state: State, rows: Any, arm: int) -> None:
-        """The columns of an arm, or of all closed ones."""
+        """The columns of an arm, or of all unopened ones."""
         pulls = 0 if arm == _trials.NOBODY else state.counts[arm]
         mean = self._expected(state, arm)
         band = math.sqrt(self._variance(state, arm, pulls))

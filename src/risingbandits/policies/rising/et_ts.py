@@ -1,4 +1,4 @@
-"""ET-TS: every arm a number of times, then SW-TS."""
+"""ET-TS: pull every arm a number of times, then SW-TS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ETTS(beta_ts.SWTS, _forced.ForcedPulls):
     2025); afterwards :math:`\theta_i \sim \mathrm{Beta}(1 + S_i, 1 + N_i - S_i)` over the last :math:`\tau` rounds
     decides, see `SWTS`. An arm that is not available catches up on its forced pulls when it is.
 
-    Use it when a number of pulls is known after which the best arms lead. The forced pulls cost K Gamma rounds whatever
+    Use it if you know a number of pulls after which the best arms lead. The forced pulls cost K Gamma rounds, whatever
     they show. The settings that are not listed are those of `SWTS`.
 
     Parameters

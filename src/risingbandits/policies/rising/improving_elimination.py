@@ -1,4 +1,4 @@
-"""Elimination of arms that cannot win any more: for improving arms without noise."""
+"""Elimination of arms that can no longer win: for improving arms without noise."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @kernel
 def _bound(state: State, arm: int, now: float, slope: float) -> None:
-    """What the arm would earn in all: at least, if it stayed at f(n); at most, if it kept its last slope up to the top.
+    """What the arm would earn in total: at least, if it stayed at f(n); at most, if it kept its last slope up to the
+    ceiling.
 
     U = F + sum over s = 1..T-n of min(ceiling, f(n) + s slope), in closed form.
     """
@@ -85,7 +86,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
 
 @register
 class ImprovingElimination(Policy):
-    r"""Pull all arms in turn and drop those that cannot earn the most any more.
+    r"""Pull all arms in turn and drop those that can no longer earn the most.
 
     For rewards without noise that rise ever more slowly up to a known ceiling. With F the sum of an arm's n rewards,
     f(n) the last one and :math:`\gamma = f(n) - f(n-1)`, the arm earns in T pulls between
@@ -101,7 +102,7 @@ class ImprovingElimination(Policy):
     Parameters
     ----------
     ceiling : float
-        The most that a pull can earn, the cut in U. 1 for rewards in [0, 1].
+        The most that a pull can earn, which caps U. 1 for rewards in [0, 1].
 
     References
     ----------

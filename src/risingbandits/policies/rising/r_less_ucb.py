@@ -54,7 +54,7 @@ class RLessUCB(red_ucb.REdUCB):
     :math:`+\infty` while N < 2. The stochastic index is that of `REdUCB`, over the arm's pulls (Metelli et al., 2022).
 
     Use it on restless problems (``RisingBandit(..., restless=True)``), whose optimum is the best arm of each round.
-    Arms that only improve when used are `REdUCB`'s. The settings are those of `REdUCB`.
+    For arms that improve only when used, use `REdUCB`. The settings are those of `REdUCB`.
 
     References
     ----------

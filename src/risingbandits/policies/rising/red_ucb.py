@@ -30,8 +30,8 @@ _LONGEST_LOG_TABLE = 1 << 22
 class State(NamedTuple):
     """What R-ed-UCB knows.
 
-    ``line``, ``tally`` and ``sums`` are arrays and not one record of each arm: with 1,000 arms the scan over ``line``
-    takes 1.14 times as long where the other numbers lie in between.
+    ``line``, ``tally`` and ``sums`` are arrays, not one record per arm: with 1,000 arms the scan over ``line`` takes
+    1.14 times as long if the other numbers lie in between.
     """
 
     eps: float
@@ -118,7 +118,7 @@ def update_of_many(state: State, t: int, arm: int, reward: float, rng: Rng) -> N
 
 @kernel
 def _copy_line(state: State, arm: int, place: int) -> None:
-    """Keep the lines of the candidates side by side, where a round finds them quickly."""
+    """Keep the lines of the candidates side by side, for quick access."""
     for part in range(5):
         state.bounds[3 + part, place] = state.line[arm, part]
 
@@ -259,20 +259,20 @@ class REdUCB(noise_estimate.NoisePolicy):
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's epsilon; its experiments use 1/4 (1/32 for IMDB).
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept. 0 is the deterministic algorithm.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
+        the deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     bonus_scale : float
         Multiplies the width; 1 is the paper. At 0.1 and below the policy locks on a random arm.
     clip_index : bool
-        Replace a finite index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for long.
+        Replace a finite index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for a long time.
     nonneg_slope : bool
         Replace a negative extrapolated trend by 0 (means never fall). Not in the paper.
     ties : {"lowest", "random"}
-        Which of several arms with the same index, also of those at infinity.
+        Which of several arms with the same index, including infinite ones.
 
     References
     ----------
