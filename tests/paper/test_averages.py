@@ -7,7 +7,6 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -75,29 +74,47 @@ def test_damaged_and_foreign_files_are_told(tmp_path: Path) -> None:
         measure_curves(rows, SMALL[:1], 50, 1, folder=tmp_path)
 
 
+# Runs the command line; dies at its n-th attempt to keep a curve, or the result of a policy, and at none for 0.
+DYING = """
+import os, signal, sys
+from risingbandits.cli import run
+from risingbandits.paper.imdb.averages import LearningCurve
+from risingbandits.simulation import Result
+
+kind, last = {"curve": LearningCurve, "result": Result}[sys.argv[1]], int(sys.argv[2])
+calls, save = [], kind.save
+
+def counted(*arguments):
+    calls.append(arguments)
+    if len(calls) == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return save(*arguments)
+
+kind.save = counted
+sys.exit(run(sys.argv[3:]))
+"""
+
+
 def test_killed_in_the_middle_and_continued(tmp_path: Path) -> None:
-    """Killed once some runs are kept and others are not."""
+    """Killed among the curves, killed again among the policies, and continued: equal in every byte."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    command = [sys.executable, "-m", "risingbandits", "paper", "imdb", "run", "--dataset", "digits", "--jobs", "1"]
-    command += ["--horizon", "1500", "--runs", "3", "--curve-runs", "60", "--policies", "kl-ucb,sw-ts", "--arms", "7"]
+    words = ["paper", "imdb", "run", "--dataset", "digits", "--jobs", "1", "--horizon", "300", "--arms", "3"]
+    words += ["--runs", "2", "--curve-runs", "20", "--policies", "kl-ucb,round-robin", "--out", "out"]
 
-    def play(folder: Path, kill: bool) -> None:
-        folder.mkdir()
-        process = subprocess.Popen([*command, "--out", "out"], cwd=folder, stdout=subprocess.DEVNULL)
-        kept = folder / "out" / ".kept"
-        while kill and process.poll() is None and len(list(kept.glob("curve-*.npz"))) < 3:
-            time.sleep(0.002)
-        if kill:
-            process.send_signal(signal.SIGKILL)
-            assert process.wait() == -signal.SIGKILL
-            assert 0 < sum(LearningCurve.load(path).runs for path in kept.glob("*.npz")) < 7 * 60
-            process = subprocess.Popen([*command, "--out", "out"], cwd=folder, stdout=subprocess.DEVNULL)
-        assert process.wait() == 0
+    def play(folder: str, kind: str, dies_at: int) -> int:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        command = [sys.executable, "-c", DYING, kind, str(dies_at), *words]
+        return subprocess.run(command, cwd=tmp_path / folder, stdout=subprocess.DEVNULL).returncode
 
-    for name in ("whole", "killed"):
-        play(tmp_path / name, kill=name == "killed")
-    left = {name: data for name, data in files_of(tmp_path / "killed").items() if not name.endswith(".tmp")}
-    assert left == files_of(tmp_path / "whole")
+    assert play("whole", "curve", 0) == 0
+    kept = tmp_path / "killed" / "out" / ".kept"
+    assert play("killed", "curve", 5) == -signal.SIGKILL
+    assert sorted(LearningCurve.load(path).runs for path in kept.glob("curve-*")) == [10, 10, 20]
+    assert play("killed", "result", 2) == -signal.SIGKILL
+    assert [LearningCurve.load(path).runs for path in kept.glob("curve-*")] == [20, 20, 20]
+    assert len(list(kept.iterdir())) == 3 + 1
+    assert play("killed", "result", 0) == 0
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 
 
 def test_averages_keep_their_sums() -> None:
