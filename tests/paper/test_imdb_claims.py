@@ -147,6 +147,35 @@ def test_page_has_the_numbers_of_the_policies(folder: str) -> None:
         assert "| " + " | ".join(cells).replace("|  |", "| |") + " |" in page.replace("**", ""), row
 
 
+def top_arms(folder: str, arms: int, policy: str) -> tuple[int, list[int]]:
+    """In how many runs one arm had nearly all pulls, and in how many each arm had most."""
+    rows = read_rows(TABLES / folder / "top-arms.csv")
+    (row,) = (row for row in rows if (row["problem"], row["policy"]) == (f"imdb-{arms}arms", policy))
+    assert row["runs"] == "30"
+    return int(row["locked_runs"]), [int(row[f"top_{arm + 1}"]) for arm in range(arms)]
+
+
+def test_page_says_what_policies_lock_on() -> None:
+    page = " ".join(PAGE.read_text().split())
+    names = [row["learner"] for row in read_rows(TABLES / "learners.csv")]
+    locked, tops = top_arms("program", 7, "red-ucb")
+    shown = ", ".join(f"{name} {number}" for name, number in zip(names, tops, strict=True))
+    assert f"near random: {shown} runs" in page
+    assert [top_arms("program", 7, name)[0] for name in ("kl-ucb", "sw-ucb", "sw-kl-ucb")] == [locked, 30, 25]
+    worse = [top_arms("program", 2, name)[1][0] for name in ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb")]
+    assert f"the worse arm in {min(worse)} to {max(worse)} of 30 runs" in page
+    locked, tops = top_arms("printed", 7, AS_PRINTED)
+    assert f"more than 95 % of the pulls in {locked} of 30 runs; in {tops[6]} runs most pulls go to NN(1,1,2)" in page
+    locked, tops = top_arms("printed", 2, AS_PRINTED)
+    assert f"locks in {locked} of 30 runs, and most pulls go to the worse arm, LR(t), in {tops[1]}," in page
+    locked, tops = top_arms("", 7, AS_PRINTED)
+    dying = tops[2] + tops[5] + tops[6]
+    assert f"In {locked} of 30 runs one arm gets more than 95 % of the pulls" in page
+    assert f"to LR in {tops[0]} runs, to LR(t) in {tops[1]}, and in {dying} to one of the three networks" in page
+    locked, tops = top_arms("", 2, AS_PRINTED)
+    assert f"locks in {locked} of 30 runs, gives most pulls to the worse arm in {tops[0]}" in page
+
+
 def test_page_has_the_best_setting_of_commit_ucb() -> None:
     page = " ".join(PAGE.read_text().split())
     rows = {row["policy"]: row for row in read_rows(TABLES / "settings.csv")}
