@@ -173,6 +173,7 @@ def test_damaged_results_are_refused(result: Result, tmp_path: Path) -> None:
 
 
 def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed: pip install 'risingbandits[pandas]'")
     frame = result.to_dataframe()
     assert list(frame.columns) == ["policy", "run", "round", "regret"]
     assert len(frame) == 2 * 3 * 5
