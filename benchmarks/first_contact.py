@@ -1,4 +1,4 @@
-"""What the first minute costs: CPU seconds of three first steps, each with a compiler cache of its own.
+"""What the first minute costs: CPU seconds of four first steps, each with a compiler cache of its own.
 
     python benchmarks/first_contact.py                          # this tree
     python benchmarks/first_contact.py --baseline ../old/src    # beside another one, taking turns
@@ -29,6 +29,14 @@ command = ["echo", "0.5"]
 name = "b"
 command = ["echo", "0.6"]
 """
+ALLOCATOR = """
+import risingbandits as rb
+allocator = rb.Allocator(["small net", "large net"], budget=100, policy="commit-ucb", sigma=0.01)
+for pull in allocator:
+    skill = {"small net": 0.4, "large net": min(0.9, 0.02 * pull.n)}[pull.arm]
+    allocator.tell(pull, reward=skill)
+assert allocator.recommend() == "large net"
+"""
 
 
 def snippets() -> list[str]:
@@ -40,11 +48,12 @@ def snippets() -> list[str]:
 
 def steps() -> dict[str, tuple[list[str], float]]:
     """The arguments for Python and the bar of every step."""
-    simulate, allocate = snippets()[:2]
+    six_models, simulate = snippets()[:2]
     return {
         "run, six echo pulls": (["-m", "risingbandits", "run", "plan.toml"], 2.5),
-        "README, allocator": (["-c", f"import risingbandits as rb\n{allocate}"], 2.5),
-        "README, simulate": (["-c", simulate], 10.0),
+        "allocator, two arms": (["-c", ALLOCATOR], 2.5),
+        "README, six models": (["-c", six_models], 10.0),
+        "README, simulate": (["-c", f"import risingbandits as rb\n{simulate}"], 10.0),
     }
 
 
