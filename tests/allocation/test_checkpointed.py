@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -137,6 +138,28 @@ def test_folders_can_be_checkpoints(tmp_path: Path) -> None:
 
     rewards = [Checkpointed("a", lambda: InFolder("a"), tmp_path).pull(Pull(n, "a", n)) for n in (1, 2, 2, 3)]
     assert rewards == [expected("a", 3)[n - 1] for n in (1, 2, 2, 3)]
+
+
+def test_a_checkpoint_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    class Watched(Chain):
+        def save(self, path: Path) -> None:
+            super().save(path)
+            seen.append([other.name for other in path.parent.iterdir() if not other.name.endswith(".tmp")])
+
+    seen: list[list[str]] = []
+    Checkpointed("a", lambda: Watched("a"), tmp_path).pull(Pull(1, "a", 1))
+    assert seen == [[]]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["checkpoint-1"]
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_checkpoints_are_on_the_disk_where_power_may_fail(
+    flush: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought: list[int] = []
+    monkeypatch.setattr(os, "fsync", brought.append)
+    Checkpointed("a", lambda: Chain("a"), tmp_path, flush=flush).pull(Pull(1, "a", 1))
+    assert len(brought) == flush
 
 
 def test_who_makes_room() -> None:

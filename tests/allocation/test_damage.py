@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from programs import program
+from programs import program, until
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.stores import sqlite
+from risingbandits.allocation.stores import sqlite, sqlite_files
 from risingbandits.allocation.stores.inspection import copy_whole_part, inspect_store
+from risingbandits.allocation.stores.mark import read_mark
 from risingbandits.cli import run
 from servers import PostgresServer
 
@@ -118,7 +119,8 @@ def test_a_log_that_is_removed_while_it_is_in_use(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     allocator = Allocator(ARMS, 1000, store=path)
     tell(allocator, 5)
-    time.sleep(0.05)
+    looked = time.monotonic()
+    until(lambda: time.monotonic() > looked + sqlite_files._LOOK_AFTER)  # until it looks at its files again
     Path(f"{path}-wal").unlink()
     for _ in range(2):
         with pytest.raises(RisingBanditsError, match=r"run.db-wal was removed while .* was in use"):
@@ -255,6 +257,19 @@ def test_a_log_that_is_cut_or_removed_is_noticed(tmp_path: Path) -> None:
         with Allocator.open(path) as allocator:  # as the message says
             assert allocator.spent < 200
             tell(allocator, 1)
+
+
+def test_a_mark_that_is_damaged_is_none(tmp_path: Path) -> None:
+    """Whatever byte is changed: it says nothing, and the store opens as if it had none."""
+    path = closed_store(tmp_path / "run.db")
+    mark = path.with_name("run.db-mark")
+    whole = mark.read_bytes()
+    assert read_mark(mark) is not None
+    for place in range(len(whole)):
+        mark.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert read_mark(mark) is None
+    with open_reader(path) as reader:
+        assert reader.ledger().told == 60
 
 
 @pytest.mark.parametrize(("durability", "refused"), [("process", False), ("power", True)])

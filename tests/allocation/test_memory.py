@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from programs import program, until
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.memory import entries_of, forget, remember, run_called, tasks_in
@@ -113,12 +112,9 @@ def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path
     whole = Allocator(arms(), 60, memory=memory)
     assert whole.ledger.settings.prior is not None
     command = [sys.executable, "-c", _PROGRAM, str(store), memory, "0.01"]
-    process = subprocess.Popen(command)
-    while not (store.exists() and (store_identity(store) is not None and store_task(store).pulls > 10)):
-        assert process.poll() is None
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    with program(command) as process:
+        until(lambda: store.exists() and store_identity(store) is not None and store_task(store).pulls > 10)
+        assert process.poll() is None, "it is killed while it runs"
     assert len(tasks_in(memory)) == 1, "nothing is left of a run that has not ended"
     remember(memory, {name: [0.1 * i] for i, name in enumerate(NAMES)}, name="meanwhile")
     subprocess.run([*command[:-1], "0"], check=True)
@@ -132,8 +128,10 @@ def test_killed_and_resumed_with_a_memory_it_decides_as_if_never_killed(tmp_path
 def test_two_processes_with_one_memory(tmp_path: Path, memory: str) -> None:
     shared = tmp_path / "shared.db"
     stores = [shared, shared, tmp_path / "own.db"]
-    started = [subprocess.Popen([sys.executable, "-c", _PROGRAM, str(s), memory, "0.002"]) for s in stores]
-    assert [process.wait() for process in started] == [0, 0, 0]
+    with ExitStack() as stack:
+        commands = ([sys.executable, "-c", _PROGRAM, str(store), memory, "0.002"] for store in stores)
+        started = [stack.enter_context(program(command)) for command in commands]
+        assert [process.wait() for process in started] == [0, 0, 0]
     found = {task.name.split()[0]: task for task in tasks_in(memory)}
     assert {name: task.pulls for name, task in found.items()} == {"own": 60, "shared": 60}
     assert len(tasks_in(memory)) == 2

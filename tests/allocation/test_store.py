@@ -66,6 +66,17 @@ def _check_events(make: Callable[[], Store]) -> None:
     store.close()
 
 
+def test_a_store_that_is_opened_to_be_read_cannot_be_written_to(place: str) -> None:
+    store = open_store(place)
+    store.create("{}")
+    store.close()
+    reader = open_store(place, readonly=True)
+    with pytest.raises(RisingBanditsError, match="read"):
+        reader.begin(0)
+    assert reader.last_id() == 0
+    reader.close()
+
+
 def test_snapshots_replace_each_other(place: str) -> None:
     store = open_store(place)
     store.create("{}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import signal
+import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from programs import program, until
 from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
@@ -71,16 +71,16 @@ def test_resuming_plays_nothing_twice_and_leaves_equal_bytes(
     assert files_of(finished) == before
 
 
-def test_killed_at_any_moment_and_continued(finished: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [1, *(pytest.param(number, marks=pytest.mark.slow) for number in (2, 4, 8))])
+def test_killed_at_any_moment_and_continued(finished: Path, tmp_path: Path, files: int) -> None:
+    """As soon as so many files are there, however long that takes: in the middle of the study, or near its end."""
     command = [sys.executable, "-m", "risingbandits", *QUICK_STUDY, "--out", str(tmp_path)]
-    wait = float(np.random.default_rng().uniform(0.0, 3.0))
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(wait)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0, f"after {wait} s"
+    with program(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until(lambda: process.poll() is not None or sum(len(names) for _, _, names in os.walk(tmp_path)) >= files)
+        process.kill()
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
     left = {name: data for name, data in files_of(tmp_path).items() if not name.endswith(".tmp")}
-    assert left == files_of(finished), f"killed after {wait} s"
+    assert left == files_of(finished)
 
 
 def test_other_settings_never_mix(finished: Path, tmp_path: Path) -> None:

@@ -91,6 +91,20 @@ def test_another_arm_is_played_where_none_of_the_few_is_available() -> None:
     assert policy.pulls[3] == 10
 
 
+def test_rounds_of_other_arms_are_not_those_of_the_few() -> None:
+    """Widths grow with the logarithm of the round: with all rounds counted, the worse arm would come more often."""
+
+    def pulls_of_the_worse(outside: int, counted: int) -> int:
+        policy = FewArms("ucb1", 2, "given").reset(5, 20_000)
+        policy.ask()
+        for _ in range(outside):
+            policy.tell(4, 0.5)
+        play(policy, np.array([0.2, 1.0, 0.0, 0.0, 0.0]), counted)
+        return int(policy.pulls[0])
+
+    assert pulls_of_the_worse(10_000, 200) == pulls_of_the_worse(0, 200)
+
+
 def test_rewards_from_before_the_first_ask_are_used() -> None:
     policy = FewArms("gaussian-ucb", 3, sigma=0.01).reset(30, 60, seed=1)
     for arm, reward in ((17, 0.9), (4, 0.1), (17, 0.9)):

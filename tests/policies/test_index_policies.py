@@ -52,6 +52,7 @@ PAIRS: list[tuple[Policy, type[reference.Reference], dict[str, Any]]] = [
     (GaussianUCB(sigma=0.1), reference.GaussianUCB, {}),
     (GaussianThompson(sigma=0.1), reference.GaussianThompson, {}),
     (EpsilonGreedy(), reference.EpsilonGreedy, {}),
+    (EpsilonGreedy(decay=2.0), reference.EpsilonGreedy, {"decay": 2.0}),
     (WindowGreedy(), reference.WindowGreedy, {}),
     (WindowGreedy(window=None, share=0.25), reference.WindowGreedy, {"window": None, "share": 0.25}),
     (RLessUCB(sigma=0.1), reference.RLessUCB, {}),

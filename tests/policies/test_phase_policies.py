@@ -260,10 +260,16 @@ def test_weights_beyond_the_range_of_floats_come_back() -> None:
 def test_running_sums_stay_exact() -> None:
     running = Rexp3(V=0.01).reset(15, 20_000, seed=1)
     rng = np.random.default_rng(2)
+    summed_anew = 0
     for _ in range(5_000):
         running.tell(running.ask(), rng.random())
         exact = np.cumsum(running._state.weights)
         assert np.all(np.abs(running._state.cumulated - exact) <= 6e-14 * exact[-1])
+        if running._state.counts[1] == 0:
+            summed_anew += 1
+            assert running._state.cumulated.tolist() == exact.tolist()
+            assert running._state.weights.max() == 1.0
+    assert summed_anew == 5_000 // 512
 
 
 @given(st.lists(st.booleans(), min_size=6, max_size=6).filter(any), st.floats(0.01, 1.0))

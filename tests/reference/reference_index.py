@@ -159,9 +159,11 @@ class GaussianThompson(Reference):
 
 class EpsilonGreedy(Reference):
     epsilon = 0.1
+    decay: float | None = None
 
     def ask(self, rng: Any) -> int:
-        if rng.random() < self.epsilon:
+        epsilon = self.epsilon if self.decay is None else min(1.0, self.decay * self.n_arms / self.t)
+        if rng.random() < epsilon:
             return int(rng.random() * self.n_arms)
         counts, means = self.counts_and_means()
         return int(np.argmax(np.where(counts == 0, np.inf, means)))

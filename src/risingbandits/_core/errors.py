@@ -28,9 +28,28 @@ def missing(library: str, purpose: str, extra: str) -> RisingBanditsError:
     return RisingBanditsError(f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]'.")
 
 
-def shown(value: object) -> str:
-    """A short string for ``value`` in an error message, with NumPy numbers printed as plain numbers."""
-    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
+_MOST_BITS = 14_000  # of an integer that is written out: Python refuses to write more than 4,300 digits
+
+
+class _Short(reprlib.Repr):
+    """Short strings for values, also for integers of more digits than Python writes out."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        bits = x.bit_length()
+        return super().repr_int(x, level) if bits < _MOST_BITS else f"an integer of {bits:,} bits"
+
+
+def shown(value: object, longest: int = 30) -> str:
+    """A short string for ``value`` in an error message, with NumPy numbers printed as plain numbers.
+
+    Of a string with more than ``longest`` characters the middle is left out.
+
+    >>> shown([1.5, "abc"]), shown("x" * 50), shown(1 << 20_000)
+    ("[1.5, 'abc']", "'xxxxxxxxxxxx...xxxxxxxxxxxxx'", 'an integer of 20,001 bits')
+    """
+    short = _Short()
+    short.maxstring = longest
+    return short.repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_positive_int(name: str, value: Any, minimum: int = 1) -> int:

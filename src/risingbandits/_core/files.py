@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from risingbandits._core.errors import RisingBanditsError
+
+# What readers of JSON, zip files and arrays raise where bytes are wrong; RuntimeError: too deep, or as if encrypted.
+_DAMAGE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
 
 
 @contextmanager
@@ -38,7 +46,7 @@ def readable(path: Path, trouble: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise RisingBanditsError(f"{error.filename} does not exist.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise RisingBanditsError(f"{path} {trouble} ({type(error).__name__}).") from error
 
 

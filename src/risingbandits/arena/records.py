@@ -16,8 +16,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.files import write_whole
+from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.files import readable, write_whole
 from risingbandits._core.json_text import for_json
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
@@ -72,9 +72,10 @@ def read_record(path: Path) -> dict[str, Any]:
     """A record, checked."""
     try:
         record = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RisingBanditsError(f"{path} is no JSON file ({error}).") from error
-    wrong = _wrong(record)
+    with readable(path, "is no record of the arena"):
+        wrong = _wrong(record)
     if wrong:
         raise RisingBanditsError(f"{path} is no record of the arena: {wrong}.")
     return dict(record)
@@ -88,7 +89,7 @@ def _wrong(record: Any) -> str:
     if missing:
         return f"it has no {', '.join(missing)}"
     if record["format"] != FORMAT:
-        return f"format must be {FORMAT}, is {record['format']!r}"
+        return f"format must be {FORMAT}, is {shown(record['format'])}"
     if any(name not in record["versions"] for name in _VERSIONS):
         return f"versions must name {', '.join(_VERSIONS)}"
     for objective, boards in record["objectives"].items():

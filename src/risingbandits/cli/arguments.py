@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits.policies.parsing import split_policies
 from risingbandits.problems import Bernoulli, Beta, Gaussian, Noise, NoNoise
+
+_LONGEST = 300  # characters of what was written that a complaint repeats
 
 
 def parse_noise(text: str) -> Noise:
@@ -18,12 +20,12 @@ def parse_noise(text: str) -> Noise:
     name, colon, number = text.strip().partition(":")
     check_choice("noise", name, ("gaussian", "bernoulli", "beta", "none"))
     if colon and name in ("bernoulli", "none"):
-        raise RisingBanditsError(f"noise {name} takes no number, got {text!r}.")
+        raise RisingBanditsError(f"noise {name} takes no number, got {shown(text, _LONGEST)}.")
     try:
         value = float(number) if colon else None
     except ValueError:
         raise RisingBanditsError(
-            f"noise must be like gaussian:0.1, with a number after the colon, got {text!r}."
+            f"noise must be like gaussian:0.1, with a number after the colon, got {shown(text, _LONGEST)}."
         ) from None
     if name == "gaussian":
         return Gaussian(0.1 if value is None else value)
@@ -40,7 +42,9 @@ def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
     """
     parts = split_policies(text)
     if len(parts) != 2 or parts[0] == parts[1] or not all(part in labels for part in parts):
-        raise RisingBanditsError(f"compare must be two of the policies, as written in --policies, got {text!r}.")
+        raise RisingBanditsError(
+            f"compare must be two of the policies, as written in --policies, got {shown(text, _LONGEST)}."
+        )
     return parts[0], parts[1]
 
 
@@ -54,6 +58,6 @@ def parse_record_at(text: str) -> int | list[int]:
         rounds = [int(part) for part in text.split(",")]
     except ValueError:
         raise RisingBanditsError(
-            f"record_at must be a number of rounds, or rounds separated by commas, got {text!r}."
+            f"record_at must be a number of rounds, or rounds separated by commas, got {shown(text, _LONGEST)}."
         ) from None
     return rounds[0] if len(rounds) == 1 else rounds

@@ -9,9 +9,11 @@ import ast
 import inspect
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import make_policy, policy_class
+
+_LONGEST = 300  # characters of what was written that a complaint repeats
 
 
 def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]:
@@ -27,7 +29,7 @@ def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]
     parts = split_policies(text)
     for part in parts:
         if parts.count(part) > 1:
-            raise RisingBanditsError(f"policies must differ from each other, got {part!r} twice.")
+            raise RisingBanditsError(f"policies must differ from each other, got {shown(part, _LONGEST)} twice.")
     return {part: _policy(part, objective) for part in parts}
 
 
@@ -39,7 +41,7 @@ def parse_policy(text: str) -> Policy:
     """
     policies = list(parse_policies(text).values())
     if len(policies) != 1:
-        raise RisingBanditsError(f"policy must be one policy, got {text!r}.")
+        raise RisingBanditsError(f"policy must be one policy, got {shown(text, _LONGEST)}.")
     return policies[0]
 
 
@@ -59,7 +61,7 @@ def split_policies(text: str) -> list[str]:
             parts[-1] += character
     stripped = [part.strip() for part in parts]
     if not all(stripped):
-        raise RisingBanditsError(f"policies must be names separated by commas, got {text!r}.")
+        raise RisingBanditsError(f"policies must be names separated by commas, got {shown(text, _LONGEST)}.")
     return stripped
 
 
@@ -84,7 +86,8 @@ def _settings(text: str, settings: str) -> dict[str, Any]:
         if any(keyword.arg is None for keyword in call.keywords):  # **something
             raise ValueError(settings)
         return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):  # a key may be a list, such as {[]: 1}
         raise RisingBanditsError(
-            f"policies: settings must be like red-ucb(eps=0.1, sigma=None), with plain values, got {text!r}."
+            "policies: settings must be like red-ucb(eps=0.1, sigma=None), with plain values, "
+            f"got {shown(text, _LONGEST)}."
         ) from None

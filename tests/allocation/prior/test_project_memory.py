@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from programs import program
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.prior.entries import read_entry
 from risingbandits.allocation.prior.memory import forget, remember, shelf_at, tasks_in
@@ -117,14 +118,16 @@ def test_any_name_on_a_server_and_what_cannot_be_read_there(postgres: PostgresSe
 
 
 def test_several_processes_write_at_once(memory: str) -> None:
-    program = (
+    code = (
         "import sys; from risingbandits.allocation.prior.memory import remember\n"
         "for i in range(20): remember(sys.argv[1], {'a': [float(sys.argv[2])] * 2000}, name=f'run {i % 4}')"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", program, memory, str(n)]) for n in range(2)]
-    while any(writer.poll() is None for writer in writers):
-        for task in tasks_in(memory) if shelf_at(memory).exists() else []:
-            assert set(task.curves["a"]) in ({0.0}, {1.0})
-            assert len(list(task.curves["a"])) == 2000
+    with ExitStack() as stack:
+        commands = ([sys.executable, "-c", code, memory, str(n)] for n in range(2))
+        writers = [stack.enter_context(program(command)) for command in commands]
+        while any(writer.poll() is None for writer in writers):
+            for task in tasks_in(memory) if shelf_at(memory).exists() else []:
+                assert set(task.curves["a"]) in ({0.0}, {1.0})
+                assert len(list(task.curves["a"])) == 2000
     assert [writer.returncode for writer in writers] == [0, 0]
     assert [task.name for task in tasks_in(memory)] == [f"run {i}" for i in range(4)]

@@ -1,0 +1,40 @@
+"""The command that is printed beside results, and what its options decide."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from risingbandits.cli import run
+
+SAID = (
+    *("--problem", "paper-2arms", "--policies", "red-ucb(eps=0.1, sigma=0.2),round-robin", "--runs", "2"),
+    *("--horizon", "60", "--noise", "gaussian:0.2", "--seed", "3", "--record-at", "10,60"),
+)
+
+
+def test_the_printed_command_says_all_that_matters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each word as it was given, quoted for a shell; what changes nothing, such as --jobs, is left out."""
+    out = str(tmp_path / "a study")
+    told = ("simulate", *SAID, "--out", out, "--objective", "best-arm", "--after-end", "hold")
+    assert run([*told, "--jobs", "1"]) == 0
+    capsys.readouterr()
+    (line,) = [
+        line.strip("` ")
+        for line in (Path(out) / "report.md").read_text().splitlines()
+        if "risingbandits simulate" in line
+    ]
+    assert sorted(shlex.split(line)) == sorted(("risingbandits", *told))
+    assert shlex.join(shlex.split(line)) == line
+
+
+def test_the_objective_decides_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {}
+    for objective in ("cumulative", "best-arm"):
+        assert run(["simulate", *SAID, "--objective", objective]) == 0
+        shown[objective] = capsys.readouterr().out
+    assert "final regret" in shown["cumulative"]
+    assert "final regret" not in shown["best-arm"]
+    assert "simple regret" in shown["best-arm"]

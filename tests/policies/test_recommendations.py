@@ -1,0 +1,58 @@
+"""What races recommend before they are over, who stays among equals, and the chances of masked draws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import reference_phases as slow
+from risingbandits.policies import RSR, RUCBE, Hyperband, SequentialHalving, SuccessiveRejects, TsallisINF
+from risingbandits.policies.best_arm._phases import PhasePolicy
+
+LEVELS = (0.3, 0.5, 0.4)
+
+
+@pytest.mark.parametrize("policy", [RSR, SuccessiveRejects, SequentialHalving])
+def test_a_race_that_is_not_over_recommends_the_best_recent_mean(policy: type[PhasePolicy]) -> None:
+    running = policy().reset(3, 300)
+    for _ in range(6):
+        arm = running.ask()
+        running.tell(arm, LEVELS[arm])
+    assert running.explain()["active"].tolist() == [1, 1, 1]
+    assert running.recommend() == 1
+
+
+def test_r_ucbe_recommends_by_its_estimate_alone() -> None:
+    """The arm with few pulls has the wider width, which is a reason to explore it and none to keep it."""
+    running = RUCBE(sigma=0.1).reset(2, 1_000)
+    for arm, pulls in ((0, 200), (1, 12)):
+        for _ in range(pulls):
+            running.tell(arm, LEVELS[1 - arm])
+    known = running.explain()
+    assert known["value"][1] > known["value"][0]
+    assert known["level"][1] + known["trend"][1] < known["level"][0] + known["trend"][0]
+    assert (running.ask(), running.recommend()) == (1, 0)
+
+
+def test_of_equal_arms_hyperband_keeps_the_first() -> None:
+    running = Hyperband(max_pulls=9).reset(9, 1_000)
+    while running.explain()["active"].sum() == 9:
+        running.tell(running.ask(), 0.5)
+    assert running.explain()["active"].tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_chances_of_tsallis_inf_among_available_arms() -> None:
+    """Under a mask an arm is asked for with its share of the available chances, by which its loss is then divided."""
+    running = TsallisINF().reset(3, seed=1)
+    for arm, reward in ((0, 0.2), (1, 0.9), (2, 0.4)):
+        running.tell(arm, reward)
+    losses = running._state.losses.copy()
+    chances = slow.tsallis_chances(losses, 2 / math.sqrt(4))
+    arm = running.ask([True, True, False])
+    assert arm in (0, 1)
+    running.tell(arm, 0.0)
+    gained = running._state.losses - losses
+    assert gained[arm] == pytest.approx(chances[:2].sum() / chances[arm], rel=1e-12)
+    assert np.count_nonzero(gained) == 1
