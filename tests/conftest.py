@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from chromium import Watched, open_browser, watched_page
 from risingbandits._core import compile_wait
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 compile_wait._PATIENCE = math.inf
 
 settings.register_profile("repeatable", derandomize=True)
+# For mutations, where it is enough that an example fails: the smallest one is not looked for.
+settings.register_profile("unshrunk", derandomize=True, phases=(Phase.explicit, Phase.generate))
 settings.load_profile("repeatable")
 
 _schemas = itertools.count(1)

@@ -32,6 +32,10 @@ class Mutation:
         """Of the changed file, below src."""
         return f"risingbandits/{self.file}"
 
+    def is_meant(self, part: str) -> bool:
+        """Whether somebody who says ``part`` means this one: part of its name or file, or its list."""
+        return part in self.name or part in self.file or part == self.room
+
     def apply(self, text: str) -> str:
         """The text of the file with the mistake in it."""
         assert text.count(self.old) == 1, f"{self.name}: {self.old!r} is {text.count(self.old)} times in {self.file}"

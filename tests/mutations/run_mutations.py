@@ -1,10 +1,10 @@
 """Whether the tests notice mistakes: each mutation is put into a copy of the source, where a test must fail.
 
 A process that has loaded what is large (NumPy, Numba, pytest, not this package) forks for each mutation. The child
-finds the copy first on its path, and so do the programs that tests start. What Numba has compiled before is copied too,
-so that only changed kernels are compiled anew.
+finds the copy first on its path, and so do the programs that tests start. All tests run once without a mutation, where
+they must pass; what Numba has compiled for them is there for all copies, so that only changed kernels are compiled.
 
-    python tests/mutations/run_mutations.py [part of a name ...]
+    python tests/mutations/run_mutations.py [part of a name, a file or a list ...]
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 from mutation import ROOT, SOURCE, Mutation, mutations
 
 BAR = 0.95  # of the mutations that can be noticed
-_SECONDS = 300  # for the tests of one mutation; a mistake that makes them hang is noticed, too
-_PASSED, _FAILED = 0, 1  # of pytest; other codes say that the tests could not be run
+_SECONDS = 120  # for the tests of one mutation; a mistake that makes them hang is noticed, too
+_PASSED, _FAILED, _NONE = 0, 1, 5  # of pytest; other codes say that the tests could not be run
 _HUNG = -1
 _WORDS = {_PASSED: "SURVIVED ", _FAILED: "noticed  ", _HUNG: "hung     "}
 
@@ -31,25 +31,37 @@ _WORDS = {_PASSED: "SURVIVED ", _FAILED: "noticed  ", _HUNG: "hung     "}
 def main(words: Sequence[str] | None = None) -> int:
     """Run them; 0 if enough of them are noticed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("names", nargs="*", help="parts of the names of mutations; all where none is given")
+    parser.add_argument("names", nargs="*", help="parts of names, files or lists (classic); all where none is given")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (2)")
     given = parser.parse_args(words)
-    chosen = [each for each in mutations() if not given.names or any(part in each.name for part in given.names)]
+    chosen = [each for each in mutations() if not given.names or any(each.is_meant(part) for part in given.names)]
     possible = [each for each in chosen if not each.equivalent]
     for each in chosen:
         each.apply((SOURCE / each.path).read_text())  # complains of a list that no longer fits
     _load_what_is_large()
     with tempfile.TemporaryDirectory(prefix="rb-mutations-") as folder:
-        unchanged = _Copy(Path(folder) / "unchanged")
-        tests = sorted({test for each in possible for test in each.killed_by})
-        unchanged.start(tests)
-        if unchanged.wait() != _PASSED:
-            print(unchanged.log.read_text())
+        copies = [_Copy(Path(folder) / str(number)) for number in range(max(1, given.jobs))]
+        if not _pass_unchanged(possible, copies):
             print("The tests do not pass without a mutation, so nothing can be said.")
             return 1
-        copies = [_Copy(Path(folder) / str(number)) for number in range(given.jobs)]
         outcomes = {each.name: (code, log) for each, code, log in _all(possible, copies)}
-    return _report(chosen, outcomes, complete=not given.names)
+    return _report(chosen, outcomes)
+
+
+def _pass_unchanged(possible: Sequence[Mutation], copies: Sequence[_Copy]) -> bool:
+    """Whether all tests pass without a mutation; each copy tries some of their files, and gets what others compiled."""
+    tests = sorted({test for each in possible for test in each.killed_by})
+    files = sorted({test.partition("::")[0] for test in tests})
+    for number, copy in enumerate(copies):
+        own = set(files[number :: len(copies)])
+        copy.start([test for test in tests if test.partition("::")[0] in own])
+    codes = [copy.wait() for copy in copies]
+    for copy, code in zip(copies, codes, strict=True):
+        if code not in (_PASSED, _NONE):
+            print(copy.log.read_text())
+        for other in copies:
+            copy.take_compiled(other)
+    return set(codes) <= {_PASSED, _NONE}
 
 
 def _load_what_is_large() -> None:
@@ -72,6 +84,7 @@ class _Copy:
         shutil.copytree(SOURCE, self.source)  # with time stamps, by which Python and Numba know their caches
         self.mutation: Mutation | None = None
         self._pid = self._deadline = 0
+        self._began = 0.0
         self._original = ""
 
     def put(self, mutation: Mutation) -> None:
@@ -95,9 +108,24 @@ class _Copy:
         for known in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
             known.unlink()
 
+    def take_compiled(self, other: _Copy) -> None:
+        """What Numba has compiled for another copy and not for this one: an index and the files that it names."""
+        for index in other.source.rglob("__pycache__/*.nbi"):
+            here = self.source / index.relative_to(other.source)
+            if not here.exists():
+                here.parent.mkdir(exist_ok=True)
+                for file in [*index.parent.glob(f"{index.stem}.*.nbc"), index]:
+                    shutil.copy2(file, here.parent)
+
+    @property
+    def seconds(self) -> float:
+        """Since the tests began."""
+        return time.monotonic() - self._began
+
     def start(self, tests: Sequence[str]) -> None:
         """Run tests in a child."""
-        self._deadline = int(time.monotonic()) + _SECONDS * (1 if self.mutation else 10)
+        self._began = time.monotonic()
+        self._deadline = int(time.monotonic()) + _SECONDS * (1 if self.mutation else 20)
         self._pid = os.fork()
         if self._pid == 0:
             os.setpgid(0, 0)  # so that programs of hanging tests are ended with them
@@ -117,7 +145,8 @@ class _Copy:
         os.chdir(ROOT)
         import pytest
 
-        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "-W", "default"]
+        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "-W", "default", "-m", "not slow"]
+        options += ["--hypothesis-profile=unshrunk"]
         return int(pytest.main([*options, *tests]))
 
     def poll(self) -> int | None:
@@ -155,14 +184,15 @@ def _all(waiting: Sequence[Mutation], copies: Sequence[_Copy]) -> Iterator[tuple
             code = copy.poll()
             if code is not None:
                 assert copy.mutation is not None
-                print(_WORDS.get(code, "crashed  " if code < 0 else "not run  "), copy.mutation.name, flush=True)
+                word = _WORDS.get(code, "crashed  " if code < 0 else "not run  ")
+                print(f"{word} {copy.seconds:5.1f} s  {copy.mutation.name}", flush=True)
                 yield copy.mutation, code, copy.log.read_text()
                 copy.take_back()
                 running.remove(copy)
                 free.append(copy)
 
 
-def _report(chosen: Sequence[Mutation], outcomes: dict[str, tuple[int, str]], complete: bool) -> int:
+def _report(chosen: Sequence[Mutation], outcomes: dict[str, tuple[int, str]]) -> int:
     noticed = [name for name, (code, _) in outcomes.items() if code == _FAILED or code < 0]  # < 0: hung, or crashed
     survived = [name for name, (code, _) in outcomes.items() if code == _PASSED]
     broken = {name: log for name, (code, log) in outcomes.items() if code > _FAILED}

@@ -48,7 +48,7 @@ def play(policy: Any, reward: Reward, rounds: int) -> list[int]:
     n_arms=st.integers(1, 12),
     rounds=st.integers(1, 250),
     known=st.booleans(),
-    noise=st.sampled_from([1e-6, 0.01, 0.3]),
+    noise=st.sampled_from([1e-6, 0.01, 0.3, 1.0]),  # of the last, more than counts
     seed=st.integers(0, 10_000),
 )
 @settings(max_examples=60, deadline=None)
