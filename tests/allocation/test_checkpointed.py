@@ -103,7 +103,11 @@ def test_a_new_allocation_does_not_take_old_checkpoints(tmp_path: Path) -> None:
     for n in range(1, 4):
         old.pull(Pull(n, "a", n))
     new = Checkpointed("a", lambda: Chain("a"), tmp_path)
-    assert [new.pull(Pull(n, "a", n)) for n in range(1, 4)] == expected("a", 3)
+    assert new.pull(Pull(1, "a", 1)) == expected("a", 1)[0]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["checkpoint-1"], (
+        "the later ones are another learner's"
+    )
+    assert [new.pull(Pull(n, "a", n)) for n in (2, 3)] == expected("a", 3)[1:]
 
 
 def test_a_function_of_the_pull_has_no_state(tmp_path: Path) -> None:

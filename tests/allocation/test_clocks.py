@@ -98,3 +98,34 @@ def test_clocks_of_one_machine_agree_and_only_go_on(monkeypatch: pytest.MonkeyPa
     other.offset = one.offset
     assert one() <= other() <= one()
     assert MemoryStore().now() - one() > 400.0
+
+
+def test_events_never_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the clock of the store says: after a step back the moments go on from the last one."""
+    allocator = Allocator(["a"], 10)
+    for now, moment in ((100.0, 100.0), (40.0, 100.0), (41.5, 101.5), (150.0, 210.0)):
+        monkeypatch.setattr(allocator.store, "now", lambda now=now: now)
+        pull = allocator.ask()
+        assert pull is not None
+        allocator.tell(pull, 0.5)
+        assert [event.time for event in allocator.store.events()][-2:] == [moment, moment]
+
+
+def test_seconds_of_a_pull_are_those_of_the_clock_of_who_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another worker's clock is a thousand seconds ahead, and the moments of the events with it."""
+    one = Allocator(["a", "b"], Budget(seconds=300.0), store=tmp_path / "run.db")
+    other = Allocator.open(tmp_path / "run.db")
+    for allocator, now in ((one, 100.0), (other, 1_100.0)):
+        monkeypatch.setattr(allocator.store, "now", lambda now=now: now)
+    mine, theirs = one.ask(), other.ask()
+    assert mine is not None
+    assert theirs is not None
+    for allocator, now, pull in ((other, 1_107.0, theirs), (one, 110.0, mine)):
+        monkeypatch.setattr(allocator.store, "now", lambda now=now: now)
+        allocator.tell(pull, 0.5)
+    told = [event for event in one.store.events() if event.kind == "tell"]
+    assert [(event.time, event.cost) for event in told] == [(1_107.0, 7.0), (1_107.0, 10.0)]
+    one.close()
+    other.close()

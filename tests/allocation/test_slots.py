@@ -140,6 +140,15 @@ def test_trust_is_as_defined(seed: int) -> None:
         assert found == pytest.approx(reference_slots.scores(told), abs=1e-9)
 
 
+def test_trust_has_limits() -> None:
+    """Many arms that are ahead by more than was believed of them, or that are in the opposite order."""
+    means = np.linspace(-0.3, 0.3, 40)
+    arms = [ArmState(f"arm {i}", i, None, [float(i)] * 3) for i in range(40)]
+    prior = Prior({arm.name: Belief(float(mean), 1.0, "") for arm, mean in zip(arms, means, strict=True)})
+    assert SlotRule(prior, 0).trust(arms) == 1.5
+    assert SlotRule(prior, 0).trust(arms, sign=-1.0) == 0.0
+
+
 @pytest.mark.parametrize("dropped", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_is_as_defined(seed: int, dropped: bool) -> None:
