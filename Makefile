@@ -8,11 +8,12 @@ BIN := $(VENV)/bin
 FRAMEWORKS := .venv-frameworks
 CELLS ?=
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
+INTERPRETED = -m "not slow and not compiled" tests/policies tests/problems tests/theory
 # import-linter says nothing while all layers hold
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
 CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
-.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-matrix bench docs release clean
+.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-matrix coverage bench docs release clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -27,23 +28,29 @@ test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow"
 
-test-all: $(VENV)/.installed-dev  ## the same with the slow tests
+test-all: $(VENV)/.installed-dev  ## the same with the slow tests, in plain Python and with mistakes made on purpose
 	@$(CHECKS)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile
+	@$(MAKE) --no-print-directory test-interpreted test-mutations
 
 test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own
 	@OMP_NUM_THREADS=1 $(FRAMEWORKS)/bin/pytest -c tests/frameworks/pytest.ini -q -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/frameworks src/risingbandits/integrations/frameworks
 
 test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in plain Python, without a compiler
-	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow" \
-		tests/policies tests/problems tests/theory
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n $(JOBS) --dist loadfile $(INTERPRETED)
 
 test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes that are made on purpose
 	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
 
 test-matrix:  ## some tests under Python 3.11 to 3.13, with the lowest versions and without extras; CELLS="lowest core"
 	@$(PYTHON) tools/matrix.py $(CELLS)
+
+coverage: $(VENV)/.installed-dev  ## which lines the tests run: kernels in plain Python, then everything as it is
+	@$(BIN)/coverage erase
+	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q -n $(JOBS) --dist loadfile $(INTERPRETED)
+	@$(BIN)/coverage run -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
+	@$(BIN)/coverage combine -q && $(BIN)/coverage report --skip-covered
 
 bench: $(VENV)/.installed-bench  ## speed beside a C loop and other libraries
 	@$(BIN)/python benchmarks/speed.py
@@ -57,7 +64,7 @@ release:  ## build dist/, check it, and try the wheel in an empty environment; s
 	@$(PYTHON) tools/release.py
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) $(FRAMEWORKS) .venv-matrix .venv-release .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
+	@rm -rf $(VENV) $(FRAMEWORKS) .venv-matrix .venv-release .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python $(FRAMEWORKS)/bin/python:

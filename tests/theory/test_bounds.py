@@ -229,6 +229,7 @@ def _check_every_policy(horizon: int, runs: int) -> None:
             assert study.holds(label), (study.pair.kind, label)
 
 
+@pytest.mark.compiled
 def test_no_policy_beats_a_bound() -> None:
     assert "red-ucb" in learning_policies()
     _check_every_policy(600, 3)

@@ -280,6 +280,7 @@ def test_a_width_that_proves_nothing_is_named() -> None:
     assert commit_bound(problem).vacuous
 
 
+@pytest.mark.compiled
 def test_where_nothing_is_broken_the_promise_is_kept() -> None:
     from risingbandits import simulate
 

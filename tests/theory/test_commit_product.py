@@ -58,6 +58,7 @@ def test_confidence_is_that_of_corollary_0() -> None:
     assert choices_of(policy, page.rewards) == expected
 
 
+@pytest.mark.compiled
 def test_where_nothing_is_broken_the_promise_is_kept() -> None:
     problems = [
         RisingBandit([PowerLaw(0.8, 0.8, 2), ConstantCurve(0.5)], NoNoise(), 20_000),

@@ -51,6 +51,7 @@ def check(rng: np.random.Generator, horizons: tuple[int, int]) -> dict[str, floa
     return shares
 
 
+@pytest.mark.compiled
 def test_no_bound_is_exceeded() -> None:
     rng = np.random.default_rng(2024)
     shares = [check(rng, (50, 2_000)) for _ in range(60)]

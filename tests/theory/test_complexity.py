@@ -51,6 +51,7 @@ def brute_force(bandit: RisingBandit, pulls: int, q: float) -> float:
     return math.fsum(largest**q)
 
 
+@pytest.mark.compiled
 @settings(max_examples=60, deadline=None)
 @given(arms=st.lists(curves, min_size=1, max_size=6), pulls=st.integers(1, 60_000))
 def test_cumulative_increment_is_the_sum(arms: list[Polynomial], pulls: int) -> None:
@@ -61,6 +62,7 @@ def test_cumulative_increment_is_the_sum(arms: list[Polynomial], pulls: int) -> 
     assert cumulative_increment(bandit, pulls, 0.0) == pulls - 1
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["paper-15arms", "paper-2arms", "random-3", "lower-bound-beta-a"])
 def test_named_instances(name: str) -> None:
     bandit = get_problem(name)

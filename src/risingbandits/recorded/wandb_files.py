@@ -53,7 +53,7 @@ def add_wandb_run(path: Path, name: str, into: Recording) -> None:
     except RisingBanditsError:
         raise
     except (IndexError, ValueError, RecursionError, struct.error) as error:
-        raise RisingBanditsError(f"{path} is damaged: a record of it is none of Weights & Biases.") from error
+        raise RisingBanditsError(f"{path} is damaged: one of its records is not from Weights & Biases.") from error
     if not rows:
         into.notes.append(f"{path} has no history and is left out.")
         return
