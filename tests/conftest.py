@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from chromium import Watched, open_browser, watched_page
 from risingbandits._core import compile_wait
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 # print must not. Those of the line that it is about run programs of their own.
 compile_wait._PATIENCE = math.inf
 
-settings.register_profile("repeatable", derandomize=True)
+# Neither a deadline nor a complaint that examples come slowly: on a busy machine both fail at random.
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # For mutations, where it is enough that an example fails: the smallest one is not looked for.
-settings.register_profile("unshrunk", derandomize=True, phases=(Phase.explicit, Phase.generate))
+settings.register_profile("unshrunk", settings.get_profile("repeatable"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("repeatable")
 
 _schemas = itertools.count(1)

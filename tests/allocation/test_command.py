@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -97,6 +98,21 @@ def test_every_placeholder_is_also_a_variable(tmp_path: Path) -> None:
     assert given == seen == repr([str(value) for value in expected])
 
 
+@pytest.fixture
+def typed() -> Iterator[None]:
+    """Input of this process that waits to be read."""
+    before = os.dup(0)
+    reading, writing = os.pipe()
+    os.write(writing, b"typed\n")
+    os.close(writing)
+    os.dup2(reading, 0)
+    os.close(reading)
+    yield
+    os.dup2(before, 0)
+    os.close(before)
+
+
+@pytest.mark.usefixtures("typed")
 def test_directory_environment_and_no_input(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     arm = sh('cat; echo "$OWN $PWD"; echo 1', tmp_path, directory=tmp_path / "here", environment={"OWN": "{arm}-{n}"})

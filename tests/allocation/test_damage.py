@@ -306,6 +306,16 @@ def test_the_command_says_what_is_whole(tmp_path: Path, capsys: pytest.CaptureFi
     assert "is cut short or damaged" in " ".join(capsys.readouterr().out.split())
 
 
+def test_the_whole_part_is_copied_to_a_new_file_alone(tmp_path: Path) -> None:
+    path = closed_store(tmp_path / "run.db", 3)
+    other = tmp_path / "other.db"
+    other.write_bytes(b"mine")
+    with pytest.raises(RisingBanditsError, match=r"the copy must be a file that does not exist, got '.*other\.db'\.$"):
+        copy_whole_part(path, other)
+    assert other.read_bytes() == b"mine"
+    assert copy_whole_part(path, tmp_path / "new.db") == 6
+
+
 def test_damaged_settings_are_called_so_and_not_copied(tmp_path: Path) -> None:
     path = closed_store(tmp_path / "run.db")
     with sqlite3.connect(path) as connection:

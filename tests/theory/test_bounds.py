@@ -71,6 +71,10 @@ def test_bounds_are_the_formulas() -> None:
         noise = 3 * 3 / 0.2 * (2 * 0.1 * 900) ** (2 / 3) * (10 * 4 * math.log(900)) ** (1 / 3)
         expected = 1 + 6 / 2 + 15 + 3 / 0.2 + noise + 3 * 900**q * 2 * cumulative_increment(problem, 180, q)
         assert stochastic_bound(problem, eps=0.2, alpha=4, q=q).value == pytest.approx(expected)
+        # A fifth of the pulls, so that each is counted five times, and one pull more for what is rounded.
+        noise = 3 * 3 / 0.4 * (2 * 0.1 * 900) ** (2 / 3) * (10 * 4 * math.log(900)) ** (1 / 3)
+        expected = 1 + 6 / 2 + 15 + 3 / 0.4 + noise + 3 * 900**q * 5 * cumulative_increment(problem, 61, q)
+        assert stochastic_bound(problem, eps=0.4, alpha=4, q=q).value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -280,6 +280,16 @@ def test_a_width_that_proves_nothing_is_named() -> None:
     assert commit_bound(problem).vacuous
 
 
+@pytest.mark.parametrize("cap", [1.0, 2.0])
+def test_the_probability_of_a_bound_is_that_of_its_lines(cap: float) -> None:
+    """Whatever the cap; where lines fail, all that can be lost is: the cap, in every round."""
+    bound = commit_bound(get_problem("paper-2arms"), 10_000, z=4.5, cap=cap)
+    failure = commit_failure(2, 10_000, 4.5)
+    assert 0.1 < failure < 0.2
+    assert bound.probability == pytest.approx(1.0 - failure, rel=1e-12)
+    assert bound.terms["failure"] == pytest.approx(10_000 * cap * failure, rel=1e-12)
+
+
 @pytest.mark.compiled
 def test_where_nothing_is_broken_the_promise_is_kept() -> None:
     from risingbandits import simulate

@@ -140,6 +140,13 @@ def test_table_of_rates(c: float, q: float) -> None:
         assert ratios[-1] == pytest.approx(ratios[-2], rel=0.35)
 
 
+def test_rates_are_the_formulas() -> None:
+    assert increment_rate("polynomial", 0.5, 0.5, 100) == pytest.approx(100**0.75 / 0.75, rel=1e-14)
+    assert increment_rate("polynomial", 2.0, 0.5, 100) == pytest.approx(math.log(100), rel=1e-14)
+    assert increment_rate("polynomial", 3.0, 0.5, 100) == pytest.approx(2.0, rel=1e-14)
+    assert increment_rate("exponential", 0.5, 0.5, 100) == pytest.approx(4.0 * math.exp(-0.25), rel=1e-14)
+
+
 def test_table_of_regret_rates() -> None:
     assert regret_rate("polynomial", 0.8).exponent == regret_rate("polynomial", 0.8, "deterministic").exponent == 1
     assert regret_rate("polynomial", 1.2).exponent == pytest.approx(1 / 1.2)

@@ -66,7 +66,11 @@ def test_width_comes_from_the_sum_of_squared_weights() -> None:
     for n, h, t in ((10, 3, 50), (100, 25, 101), (64, 32, 9_000)):
         far = (t - np.arange(n - h + 1, n + 1)) / h
         squares = np.sum((1 + far) ** 2) + np.sum(far**2)
-        assert squares <= 5 * (t - n + h - 1) ** 2 / h * (1 + 1e-12)
+        bound = 5 * (t - n + h - 1) ** 2 / h
+        assert squares <= bound * (1 + 1e-12)
+        # A sum of Gaussian terms with these weights, divided by h, exceeds so much with probability delta at most.
+        width = 0.2 * math.sqrt(2 * math.log(1 / 0.01) * bound) / h
+        assert concentration_width(n, h, t, sigma=0.2, delta=0.01) == pytest.approx(width, rel=1e-12)
 
 
 @settings(max_examples=100, deadline=None)
