@@ -14,13 +14,14 @@ ALL = mutations()
 
 
 def test_names_are_unique() -> None:
-    assert len({mutation.name for mutation in ALL}) == len(ALL) > 50
+    assert len({mutation.name for mutation in ALL}) == len(ALL) >= 150
 
 
 @pytest.mark.parametrize("mutation", ALL, ids=lambda mutation: mutation.name)
 def test_a_mutation_changes_what_is_there_and_names_its_tests(mutation: Mutation) -> None:
     changed = mutation.apply((SOURCE / mutation.path).read_text())
-    ast.parse(changed)
+    if mutation.path.endswith(".py"):
+        ast.parse(changed)
     assert bool(mutation.killed_by) != bool(mutation.equivalent)
     for test in mutation.killed_by:
         file, function = function_of(test)

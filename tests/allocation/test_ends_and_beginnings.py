@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from risingbandits import Allocator
+import pytest
+
+from risingbandits import Allocator, NoArmFree
 from risingbandits.allocation.pull import Pull
 
 
@@ -10,6 +12,17 @@ def asked(allocator: Allocator) -> Pull:
     pull = allocator.ask()
     assert pull is not None
     return pull
+
+
+def test_pulls_in_flight_are_spent() -> None:
+    allocator = Allocator(["a", "b", "c"], 2)
+    given = [asked(allocator), asked(allocator)]
+    with pytest.raises(NoArmFree, match="the last 2 pulls of the budget are in flight"):
+        allocator.ask()
+    for pull in given:
+        assert allocator.tell(pull, 0.5)
+    assert allocator.ask() is None
+    assert (allocator.spent, allocator.finished) == (2, True)
 
 
 def test_a_run_is_not_over_while_a_pull_is_in_flight() -> None:

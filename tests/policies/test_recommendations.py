@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference_phases as slow
-from risingbandits.policies import RSR, RUCBE, Hyperband, SequentialHalving, SuccessiveRejects, TsallisINF
+from risingbandits.policies import ASHA, RSR, RUCBE, Hyperband, SequentialHalving, SuccessiveRejects, TsallisINF
 from risingbandits.policies.best_arm._phases import PhasePolicy
 
 LEVELS = (0.3, 0.5, 0.4)
@@ -41,6 +41,14 @@ def test_of_equal_arms_hyperband_keeps_the_first() -> None:
     while running.explain()["active"].sum() == 9:
         running.tell(running.ask(), 0.5)
     assert running.explain()["active"].tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_rungs_of_asha_are_judged_by_the_mean_of_the_last_rewards() -> None:
+    running = ASHA(eta=2, share=0.5).reset(1, 100)
+    for reward in (0.2, 0.6, 0.1, 0.4, 0.0, 0.1, 0.2, 0.5):
+        running.tell(0, reward)
+    assert running._state.targets[:4].tolist() == [1, 2, 4, 8]
+    assert running._state.value[0, :4].tolist() == pytest.approx([0.2, 0.6, 0.25, 0.2])
 
 
 def test_chances_of_tsallis_inf_among_available_arms() -> None:

@@ -37,6 +37,13 @@ CELLS = [
 ]
 
 
+def test_what_is_a_number_in_a_cell() -> None:
+    found = [number_in(cell) for cell in CELLS if cell not in ("nan", "-inf", "1e400") and cell == cell]
+    assert found == [None, None, 1.0, -2500.0, 7.0, None, None, None, None, None, 3.0, 2.5, None]
+    assert math.isnan(number_in("nan") or 0.0)
+    assert (number_in("-inf"), number_in("1e400"), number_in(False)) == (-math.inf, math.inf, None)
+
+
 def kept_by_the_rule(points: list[Point]) -> tuple[list[Point], int]:
     """A step that is written again takes all later ones with it, point by point."""
     kept: list[Point] = []

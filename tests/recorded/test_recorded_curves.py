@@ -79,7 +79,7 @@ def test_other_steps_are_read_at_the_widest_distance() -> None:
 
 
 def test_what_diverged_ends_there() -> None:
-    points = [(1.0, 0.1), (2.0, 0.2), (3.0, np.nan), (4.0, 0.3)]
+    points = [(1.0, 0.1), (2.0, 0.2), (3.0, np.nan), (4.0, 0.3), (5.0, np.inf), (6.0, 0.4)]
     found = curves_of(recording("acc", a=points, b=UP))
     assert found.values["a"].tolist() == [0.1, 0.2]
     assert "a diverged: its values from step 3 on are left out." in found.notes

@@ -16,8 +16,14 @@ from matplotlib.figure import Figure
 from risingbandits import Policy, Result, RisingBandit, RisingBanditsError, simulate
 from risingbandits.policies import Constant
 from risingbandits.problems import LinearCapped, random_problem
+from risingbandits.reports.figure_data import Shares
 from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
 from risingbandits.reports.style import look, thousands
+
+
+def test_shares_in_a_table_are_whole_percents_and_little_is_not_nothing() -> None:
+    shares = Shares(["red-ucb"], ["a", "b", "c", "d"], np.array([[0.0, 0.2, 0.6, 99.2]]))
+    assert shares.texts() == [["0", "<1", "1", "99"]]
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,14 @@ def test_markdown_escapes_bars() -> None:
     assert table.markdown() == "| name | n |\n| --- | ---: |\n| a\\|b | 1 |\n"
 
 
+def test_html_has_texts_of_users_as_texts() -> None:
+    table = TextTable(("<h>",), [("<c>",)], title="<t> & 'q'")
+    page = table.html(notes=["<n>"])
+    assert [part for part in ("<h>", "<c>", "<t>", "<n>") if part in page] == []
+    assert "<bdi>&lt;t&gt; &amp; &#x27;q&#x27;</bdi></caption>" in page
+    assert "<p><bdi>&lt;n&gt;</bdi></p>" in page
+
+
 def test_rich_shows_text_as_it_is() -> None:
     out = io.StringIO()
     Console(file=out, width=60).print(TextTable(("name",), [("[bold]x[/]",)], title="t").rich())
