@@ -97,7 +97,7 @@ CASES: dict[str, dict[str, Any]] = {
         "prior": Prior({NAMES[4]: Belief(1.0, 0.5, "3 tasks")}, tasks=3),
     },
     "many pulls": {"objective": "cumulative", "budget": 2_000},
-    "draws": {"objective": "cumulative", "budget": 80, "policy": "beta-ts", "parallel": "joint"},
+    "draws": {"objective": "cumulative", "budget": 2_000, "policy": "beta-ts", "parallel": "joint"},
 }
 
 

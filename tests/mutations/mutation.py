@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +33,6 @@ class Mutation:
         """Of the changed file, below src."""
         return f"risingbandits/{self.file}"
 
-    def is_meant(self, part: str) -> bool:
-        """Whether somebody who says ``part`` means this one: part of its name or file, or its list."""
-        return part in self.name or part in self.file or part == self.room
-
     def apply(self, text: str) -> str:
         """The text of the file with the mistake in it."""
         assert text.count(self.old) == 1, f"{self.name}: {self.old!r} is {text.count(self.old)} times in {self.file}"
@@ -50,6 +47,17 @@ def mutations() -> list[Mutation]:
             killers = entry.pop("killed_by", [])
             found.append(Mutation(room=path.stem, killed_by=tuple(f"tests/{test}" for test in killers), **entry))
     return found
+
+
+def meant(parts: Sequence[str]) -> list[Mutation]:
+    """Those that somebody means who names lists, or parts of names or files; all where nothing is named."""
+    everything = mutations()
+    rooms = {each.room for each in everything}
+
+    def is_meant(each: Mutation, part: str) -> bool:
+        return each.room == part if part in rooms else part in each.name or part in each.file
+
+    return [each for each in everything if not parts or any(is_meant(each, part) for part in parts)]
 
 
 def function_of(test: str) -> tuple[Path, str]:

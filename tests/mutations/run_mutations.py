@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mutation import ROOT, SOURCE, Mutation, mutations
+from mutation import ROOT, SOURCE, Mutation, meant
 
 BAR = 0.95  # of the mutations that can be noticed
 _SECONDS = 120  # for the tests of one mutation; a mistake that makes them hang is noticed, too
@@ -34,7 +34,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="parts of names, files or lists (classic); all where none is given")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (2)")
     given = parser.parse_args(words)
-    chosen = [each for each in mutations() if not given.names or any(each.is_meant(part) for part in given.names)]
+    chosen = meant(given.names)
     possible = [each for each in chosen if not each.equivalent]
     for each in chosen:
         each.apply((SOURCE / each.path).read_text())  # complains of a list that no longer fits

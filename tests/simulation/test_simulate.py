@@ -172,6 +172,19 @@ def test_damaged_results_are_refused(result: Result, tmp_path: Path) -> None:
         Result.load(tmp_path / "nowhere")
 
 
+def test_data_of_another_result_is_refused(tmp_path: Path) -> None:
+    """Whole, and of the same shape: only the header can tell."""
+    one, other = (
+        simulate("red-ucb", "paper-2arms", 50, runs=2, seed=seed).save(tmp_path / str(seed)) for seed in (1, 2)
+    )
+    (one / "result.npz").write_bytes((other / "result.npz").read_bytes())
+    with pytest.raises(
+        RisingBanditsError, match=r"result\.npz does not belong to result\.json beside it, or is damaged\.$"
+    ):
+        Result.load(one)
+    assert Result.load(other).seed == 2
+
+
 def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed: pip install 'risingbandits[pandas]'")
     frame = result.to_dataframe()
