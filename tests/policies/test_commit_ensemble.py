@@ -246,6 +246,7 @@ def test_it_recommends_the_arm_that_will_be_best_not_the_one_that_is() -> None:
     assert policy.recommend() == 1
 
 
+@pytest.mark.compiled
 def test_unknown_horizon_learns_too() -> None:
     problem = get_problem("paper-2arms")
     rng = np.random.default_rng(1)
@@ -257,6 +258,7 @@ def test_unknown_horizon_learns_too() -> None:
     assert policy.recommend() == 1
 
 
+@pytest.mark.compiled
 def test_constant_arms_are_told_apart() -> None:
     problem = RisingBandit([Tabulated([0.4]), Tabulated([0.6])], noise=Gaussian(0.1), horizon=5_000)
     result = simulate(CommitEnsemble(), problem, runs=5, seed=6)

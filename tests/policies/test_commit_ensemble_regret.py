@@ -9,6 +9,8 @@ from risingbandits import RisingBandit, get_problem, simulate
 from risingbandits.policies import CommitEnsemble, CommitUCB
 from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, power_law_problem, problem_pair
 
+pytestmark = pytest.mark.compiled  # long runs; plain Python plays shorter ones beside the definition
+
 LINES_ONLY = CommitUCB(risk="sunk-cost", recheck=0.0)
 
 

@@ -46,6 +46,7 @@ def test_an_arm_that_starts_at_nothing_is_not_locked_out(n_arms: int, horizon: i
     assert lost(problem, AUTO)["auto"] < 0.02
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("n_arms", "horizon"), [(6, 700), (10, 1_500), (50, 9_000)])
 def test_nor_where_pulls_are_few(n_arms: int, horizon: int) -> None:
     """One reward of 0 says nothing: where it was believed the default lost 37.5 %."""

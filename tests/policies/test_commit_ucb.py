@@ -120,6 +120,7 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
+@pytest.mark.compiled
 def test_unknown_horizon_learns_too() -> None:
     problem = get_problem("paper-2arms")
     rng = np.random.default_rng(1)
@@ -131,6 +132,7 @@ def test_unknown_horizon_learns_too() -> None:
     assert policy.recommend() == 1
 
 
+@pytest.mark.compiled
 def test_masked_and_parallel_use_still_finds_the_best_arm() -> None:
     """With one arm always busy the policy goes on; lines are carried along between checkpoints."""
     problem = get_problem("random-3")
@@ -323,6 +325,7 @@ def test_ask_inside_a_batch_is_the_kernels_answer() -> None:
     assert inside > 2_000
 
 
+@pytest.mark.compiled
 def test_constant_arms_are_told_apart() -> None:
     problem = RisingBandit([Tabulated([0.4]), Tabulated([0.6])], noise=Gaussian(0.1), horizon=5_000)
     for rule in RULES:

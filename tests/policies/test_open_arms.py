@@ -82,6 +82,7 @@ def test_many_arms_are_the_same_in_all_modes() -> None:
     check_same_in_all_modes(OpenArms(), RisingBandit.from_array(curves, NoNoise()), 1_200, seed=2)
 
 
+@pytest.mark.compiled
 def test_opens_few_of_ten_thousand_arms_and_finds_a_good_one() -> None:
     rng = np.random.default_rng(0)
     limits = rng.uniform(0.0, 0.9, 10_000)

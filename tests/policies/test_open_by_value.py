@@ -197,6 +197,7 @@ def lost_share(curves: np.ndarray, rounds: int, runs: int = 10, seed: int = 1) -
     return float(result.final_regret["open-by-value"].mean() / (sums.max() - sums.mean()))
 
 
+@pytest.mark.compiled
 def test_opens_few_of_ten_thousand_arms_and_finds_a_good_one() -> None:
     limits = np.random.default_rng(0).uniform(0.0, 0.9, 10_000)
     curves = limits[:, None] * (1.0 - 0.5 ** np.arange(1, 30))

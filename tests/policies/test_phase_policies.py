@@ -356,6 +356,7 @@ def test_error_rate_and_simple_regret_by_hand() -> None:
         result.error_rate("other")
 
 
+@pytest.mark.compiled
 def test_best_arm_of_five() -> None:
     """Mussi et al.: both find the best arm for T >= 1,000; on plain means it is missed, and by more at T = 400."""
     for horizon in (1_000, 1_500):

@@ -199,6 +199,7 @@ def test_memory_for_many_arms_does_not_grow_with_arms_times_rounds() -> None:
 # -- the paper's two problems -------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "reference", "reference_sd"), [("paper-2arms", 18_040, 642), ("paper-15arms", 102_288, 559)]
 )
@@ -210,6 +211,7 @@ def test_regret_agrees_with_the_reference(name: str, reference: float, reference
     assert abs(final.mean() - reference) < 4 * error
 
 
+@pytest.mark.compiled
 def test_ten_thousand_arms_run_in_little_memory() -> None:
     problem = random_problem(10_000, horizon=20_000, seed=1)
     runner = Runner(REdUCB(sigma=0.1), problem, 20_000, np.array([20_000]))

@@ -102,6 +102,7 @@ def test_a_noisy_arm_among_quiet_ones_is_not_trusted_too_early() -> None:
     assert np.quantile(shares[32], 0.05) > 0.6
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", [GaussianUCB(), CommitUCB(widths="gaussian")], ids=repr)
 def test_bernoulli_rewards_are_not_taken_for_noiseless(policy: Policy) -> None:
     """Second differences of 0 and 1 may all be 0 by chance: "smooth" lost three times as much as with sigma told.

@@ -21,6 +21,7 @@ RULES = (None, "sunk-cost", "shared")
 WATCHED = [GaussianUCB(), GaussianThompson(), REdUCB(), RUCBE(), CommitUCB()]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rule", RULES)
 def test_half_of_the_noise_told_costs_commit_ucb_nothing(rule: str | None) -> None:
     """Before it was noticed, these runs cost 13,700 with "sunk-cost", and one of them 109,000."""
@@ -43,6 +44,7 @@ def jumps(sigma: float) -> RisingBandit:
     return RisingBandit(curves, noise=Gaussian(sigma), horizon=5_000)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("noise", [Gaussian(0.1), Gaussian(0.01), Gaussian(0.001), Bernoulli(), Beta()], ids=repr)
 def test_what_is_told_rightly_is_not_contradicted(noise: Noise) -> None:
     """Curves that bend, quick ones too; where none bends the chance is e^-20 a run. A remark would be an error."""
@@ -53,6 +55,7 @@ def test_what_is_told_rightly_is_not_contradicted(noise: Noise) -> None:
             assert (result.pulls[policy.name].sum(axis=1) == 5_000).all()
 
 
+@pytest.mark.compiled
 def test_curves_that_jump_do_not_contradict_sigma() -> None:
     result = simulate(WATCHED, jumps(0.05), runs=50, seed=12)
     for policy in WATCHED:
