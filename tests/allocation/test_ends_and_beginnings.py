@@ -30,9 +30,7 @@ def test_a_run_is_not_over_while_a_pull_is_in_flight() -> None:
     allocator = Allocator(["a"], 10)
     pull = asked(allocator)
     allocator.retire("a")
-    assert not allocator.finished
-    assert allocator.tell(pull, 0.5)
-    assert allocator.finished
+    assert (allocator.finished, allocator.tell(pull, 0.5), allocator.finished) == (False, True, True)
     assert allocator.rewards("a") == [0.5]
 
 
