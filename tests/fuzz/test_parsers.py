@@ -30,7 +30,7 @@ from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.recorded import curves_of, read_runs
 
-EXAMPLES = [60, pytest.param(3_000, marks=pytest.mark.slow)]
+EXAMPLES = [60, pytest.param(1_000, marks=pytest.mark.slow)]
 LONGEST = 2_000  # characters of a sentence; names of files and values in it are cut
 
 # What readers of text and numbers stumble over.
@@ -243,7 +243,7 @@ TEXT_READERS: dict[str, tuple[Callable[[str], object], st.SearchStrategy[str]]] 
 }
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [200, pytest.param(3_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TEXT_READERS)
 def test_a_text_is_read_or_refused_in_one_sentence(name: str, examples: int) -> None:
     read, texts = TEXT_READERS[name]
