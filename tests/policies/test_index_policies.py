@@ -91,8 +91,9 @@ def test_decisions_equal_the_reference(
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
-def test_restless_decisions_equal_the_reference(sigma: float) -> None:
-    preset = get_problem("random-3")
+@pytest.mark.parametrize("name", ["random-3", "mussi-5arms"])  # of the second, arms rest for different times
+def test_restless_decisions_equal_the_reference(name: str, sigma: float) -> None:
+    preset = get_problem(name)
     noise = NoNoise() if sigma == 0.0 else preset.noise
     problem = RisingBandit(preset.curves, noise, 400, restless=True)
     slow = reference.RLessUCB(problem.n_arms, 400)
