@@ -379,7 +379,7 @@ def test_warm_start() -> None:
         ({"budget": 2.5}, "budget must be an integer"),
         ({"arms": []}, "arms must name at least one"),
         ({"arms": ["a", "a"]}, "'a' twice"),
-        ({"arms": ["a", "x\ny"]}, "name must be a printable text"),
+        ({"arms": ["a", "x\ny"]}, "name must be a printable string"),
         ({"arms": "abc"}, "arms must be names"),
         ({"objective": "best"}, "did you mean 'best-arm'"),
         ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),

@@ -158,7 +158,7 @@ def test_retired_arms_can_be_tried_again_as_the_message_says(tmp_path: Path) -> 
     with (
         Allocator({"a": arm}, 4, store=store) as allocator,
         pytest.raises(
-            RisingBanditsError, match=r"a typo; once the cause is mended, retries=6 lets them be tried again\.$"
+            RisingBanditsError, match=r"a typo; once the cause is fixed, retries=6 lets them be tried again\.$"
         ),
     ):
         allocator.run(progress=False)

@@ -175,22 +175,22 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("matrix = 3\n", "matrix must be a table, got 3."),
         (MATRIX + "x = []", "matrix.x must be a list of values, not empty, got []."),
         (MATRIX + "x = 3", "matrix.x must be a list of values, not empty, got 3."),
-        (MATRIX + "x = [[1]]", "matrix.x[0] must be a number, a text or a boolean, got [1]."),
+        (MATRIX + "x = [[1]]", "matrix.x[0] must be a number, a string or a boolean, got [1]."),
         (MATRIX + "x = [nan]", "matrix.x[0] must be a finite number, got nan."),
-        (MATRIX + 'x = ["a\\nb"]', "matrix.x[0] must be a printable text, got 'a\\nb'."),
+        (MATRIX + 'x = ["a\\nb"]', "matrix.x[0] must be a printable string, got 'a\\nb'."),
         (MATRIX + "x = [1, 2, 1.0]", "matrix.x must have different values, got 1.0 twice."),
         (MATRIX + '"a b" = [1]', "matrix.'a b' must begin with a letter and have only letters, digits, _ and -."),
         (MATRIX + "n = [1, 2]", "matrix.n must have another name, because {n} is the number of the pull of this arm."),
         (MATRIX + "x = [1, 2]", "matrix.x must be used: write {x} in defaults.command or defaults.environment."),
-        (MATRIX + "name = 3", "matrix.name must be a text that is not empty, got 3."),
+        (MATRIX + "name = 3", "matrix.name must be a non-empty string, got 3."),
         (
             MATRIX + 'name = "{rate}"',
-            "matrix.name has {rate}, which is not in the matrix: lr, width. To pass it on as it is, write {{rate}}.",
+            "matrix.name has {rate}, which is not in the matrix: lr, width. To keep it as it is, write {{rate}}.",
         ),
         (MATRIX + 'name = "{arm}"', "matrix.name has {arm}, which is not in the matrix: lr, width."),
         (
             MATRIX + 'name = "{widht}"',
-            "matrix.name has {widht}, did you mean {width}? To pass it on as it is, write {{widht}}.",
+            "matrix.name has {widht}, did you mean {width}? To keep it as it is, write {{widht}}.",
         ),
         (
             MATRIX + 'name = "net {lr}"',
@@ -235,7 +235,7 @@ def test_near_names_in_the_command(tmp_path: Path) -> None:
 
 def test_a_name_that_is_in_no_list(tmp_path: Path) -> None:
     """Without a matrix other braces are left alone; with one, a list was forgotten."""
-    said = "has {batch}, which is not in the matrix: lr, width. To pass it on as it is, write {{batch}}."
+    said = "has {batch}, which is not in the matrix: lr, width. To keep it as it is, write {{batch}}."
     assert refused(tmp_path, HEAD.replace("{n}", "{batch}") + MATRIX) == f"defaults.command[3] {said}"
     environment = HEAD + 'environment = { B = "{batch}" }\n' + MATRIX
     assert refused(tmp_path, environment) == f"defaults.environment.B {said}"

@@ -190,7 +190,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         (f"budget = 3\nwarm_start = {{a = 0.5}}\n{ARM}", "warm_start of a must be rewards, got 0.5."),
         (f"budget = 3\nwarm_start = {{b = [0.5]}}\n{ARM}", "warm_start must name arms that exist, got 'b'."),
         (f"budget = 3\nmax_pulls = {{b = 5}}\n{ARM}", "max_pulls must name arms that exist, got 'b'."),
-        (f'budget = 3\nstore = ""\n{ARM}', "store must be a text that is not empty, got ''."),
+        (f'budget = 3\nstore = ""\n{ARM}', "store must be a non-empty string, got ''."),
         (
             f'budget = 3\npolicy = "red-ucb, ucb1"\n{ARM}',
             "policy must be one policy, got 'red-ucb, ucb1'.",
@@ -213,7 +213,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             'budget = 3\n[[arms]]\ncommand = ["true"]',
-            "arms[0].name must be a printable text of 1 to 200 characters, got None.",
+            "arms[0].name must be a printable string of 1 to 200 characters, got None.",
         ),
         (
             arm('" a"'),
@@ -221,7 +221,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             arm('"' + "x" * 201 + '"'),
-            "arms[0].name must be a printable text of 1 to 200 characters, got 'xxxxxxxxxxxx...xxxxxxxxxxxxx'.",
+            "arms[0].name must be a printable string of 1 to 200 characters, got 'xxxxxxxxxxxx...xxxxxxxxxxxxx'.",
         ),
         (
             'budget = 3\n[[arms]]\nname = "a"',
@@ -229,20 +229,20 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             arm(command="[]"),
-            'arms[0].command must be a list of texts such as ["python3", "learn.py"], got [].',
+            'arms[0].command must be a list of strings such as ["python3", "learn.py"], got [].',
         ),
         (
             arm(command='["true", 1]'),
-            'arms[0].command must be a list of texts such as ["python3", "learn.py"], got [\'true\', 1].',
+            'arms[0].command must be a list of strings such as ["python3", "learn.py"], got [\'true\', 1].',
         ),
         (
             arm(command='"true 1"'),
-            'arms[0].command must be a list such as ["python3", "learn.py"], got a text; '
-            "shell = true runs texts in a shell.",
+            'arms[0].command must be a list such as ["python3", "learn.py"], got a string; '
+            "shell = true runs strings in a shell.",
         ),
         (
             f"budget = 3\n{ARM}shell = true",
-            "arms[0].command must be a text for the shell, because shell is true, got ['true'].",
+            "arms[0].command must be a string for the shell, because shell is true, got ['true'].",
         ),
         (
             arm(command='"echo {arm}"', more="shell = true"),
@@ -259,8 +259,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             arm(command='["true", "{chekpoint}"]'),
-            "arms[0].command[1] has {chekpoint}, did you mean {checkpoint}? "
-            "To pass it on as it is, write {{chekpoint}}.",
+            "arms[0].command[1] has {chekpoint}, did you mean {checkpoint}? To keep it as it is, write {{chekpoint}}.",
         ),
         (f"budget = 3\n{ARM}timeout = 0", "arms[0].timeout must be a finite number > 0, got 0."),
         (f'budget = 3\n{ARM}directory = "no"', "arms[0].directory must be a folder that exists, got 'no'."),
@@ -273,7 +272,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             "arms[0].directory must be a folder that exists, got '~nobody/x'.",
         ),
         (f"budget = 3\n{ARM}environment = 3", "arms[0].environment must be a table, got 3."),
-        (f"budget = 3\n{ARM}environment = {{A = true}}", "arms[0].environment.A must be a text, got True."),
+        (f"budget = 3\n{ARM}environment = {{A = true}}", "arms[0].environment.A must be a string, got True."),
         (f'budget = 3\n{ARM}environment = {{"A=B" = "x"}}', "arms[0].environment.'A=B' must have a name without '='."),
         (
             f'budget = 3\n{ARM}environment = {{RISINGBANDITS_PULL = "x"}}',
@@ -287,7 +286,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, sentence: str) -> None:
 
 def test_files_that_are_no_plans(tmp_path: Path) -> None:
     assert "is not a TOML file: " in mistake(tmp_path, "budget")
-    assert "is not a text in UTF-8: " in mistake(tmp_path, b"\xff\xfe")
+    assert "is not a text file in UTF-8: " in mistake(tmp_path, b"\xff\xfe")
     assert "is not a TOML file: " in mistake(tmp_path, "a = " + "[" * 100_000)
     assert "is not a TOML file: " in mistake(tmp_path, "a = " + "1" * 10_000)
     with pytest.raises(RisingBanditsError, match=r"none.toml cannot be read: No such file or directory\.$"):

@@ -129,7 +129,7 @@ def test_a_slot_is_kept_in_store_and_snapshot(tmp_path: Path) -> None:
         assert again is not None
         assert [flight.pull for flight in again.in_flight.values()] == [pull, other]
         with pytest.raises(
-            RisingBanditsError, match=r"slot must be a printable text of 1 to 200 characters, got 'a\\nb'"
+            RisingBanditsError, match=r"slot must be a printable string of 1 to 200 characters, got 'a\\nb'"
         ):
             allocator.ask(slot="a\nb")
     with open_reader(tmp_path / "run.db") as reader:
@@ -141,7 +141,7 @@ def test_a_slot_is_kept_in_store_and_snapshot(tmp_path: Path) -> None:
     [
         ("cuda:0", None, 'slots must be names such as ["cuda:0", "cuda:1"], got \'cuda:0\'.'),
         ([], None, 'slots must be names such as ["cuda:0", "cuda:1"], got [].'),
-        ([1], None, "slots, a name must be a printable text of 1 to 200 characters, got 1."),
+        ([1], None, "slots, a name must be a printable string of 1 to 200 characters, got 1."),
         (["x", "x"], None, "slots has 'x' twice: for two pulls at a time write {\"x\" = 2}."),
         ({"x": 0.5}, None, "slots of x must be an integer >= 1, got 0.5."),
         ({"x": 2}, 3, "jobs must be at most 2, the places that slots have, got 3."),

@@ -1,6 +1,6 @@
 """Spend a real budget: arms that are pulled one by one, durably, by one process or many.
 
-`Allocator` decides whose pull is next; see docs/allocator.md.
+`Allocator` decides which arm is pulled next; see docs/allocator.md.
 
 Stability: stable; experimental are `Belief`, `EarlierTask`, `Prior`, `ProcessArms`, `RayArms`, `read_history` and
 `read_prior`.

@@ -53,7 +53,7 @@ class Allocator(AsyncVerbs, Views):
         Number of pulls, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
     objective : {"best-arm", "cumulative"} or None
         Find the arm that is best in the end, or earn as much as possible on the way. None: what the given policy is
-        made for, else "best-arm".
+        made for, otherwise "best-arm".
     policy : str, Policy or None
         None: the default for the objective. A name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
@@ -93,8 +93,8 @@ class Allocator(AsyncVerbs, Views):
         Rewards of earlier pulls: known to the policy, not charged to the budget; pull numbers continue after them.
         Sources are what ``prior`` takes, and are read when an arm is created; see `read_history`.
     prior : Prior, sources of earlier runs, or None
-        What is believed of the arms, which are then opened in that order. It is read once, when the allocation is
-        created, and kept in the store; later the sources are not needed.
+        Beliefs about the arms, which are then opened in that order. It is read once, when the allocation is created,
+        and kept in the store; the sources are not needed later.
     arm_settings : mapping of names to mappings, or None
         What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have them.
     memory : path, "postgresql://..." or None
@@ -162,7 +162,7 @@ class Allocator(AsyncVerbs, Views):
         arms: Mapping[str, Arm | Callable[..., Any]] | None = None,
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> Self:
-        """The allocator in a store, with the settings it was made with; ``arms`` are for `run`."""
+        """The allocator in a store, with the settings it was created with; ``arms`` are for `run`."""
         listeners = Listeners(on_tell)
         opened = open_store(store)
         with closed_on_error(opened):
@@ -183,11 +183,11 @@ class Allocator(AsyncVerbs, Views):
         ledger = self._session.ledger()
         self._arms: dict[str, Any] = {}
         for name, arm in arms.items():
-            as_arm(arm)  # complains about what is none
+            as_arm(arm)  # raises an error for anything else
             self._arms[ledger.arm(name).name] = arm
         self.checkpointed: dict[str, Checkpointed] = {}  # what was pulled last, by `run`
         if ledger.surprises:
-            log.warning("%s: the policy now decides otherwise than when it was asked.", store.name)
+            log.warning("%s: the policy now decides differently than when it was asked.", store.name)
         if self.taken_over:
             log.info("%s: taken over: %s", store.name, self.taken_over)
         log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), ledger.settings.budget, ledger.spent)
@@ -198,9 +198,9 @@ class Allocator(AsyncVerbs, Views):
         """The next pull to make; None when the budget is spent or every arm is finished or retired.
 
         When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises `NoArmFree`.
-        It also waits while a server restarts or another process keeps the store from being written to, for a second at
-        least and for a minute where ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`. ``slot`` says
-        where the pull will be made, for the log and the arm (``pull.slot``).
+        It also waits while a server restarts or another process blocks writes to the store, for at least a second, or a
+        minute if ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`. ``slot`` says where the pull
+        will be made, for the log and the arm (``pull.slot``).
         """
         if slot:
             check_slot("slot", slot)
@@ -212,7 +212,7 @@ class Allocator(AsyncVerbs, Views):
         return answer
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
-        """Report what a pull gave. True if it counts, False if its (arm, n) was known already.
+        """Report the reward of a pull. True if it counts, False if its (arm, n) was already known.
 
         ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
         outside the range is refused and the pull stays in flight.
@@ -228,15 +228,15 @@ class Allocator(AsyncVerbs, Views):
         return told is not None
 
     def check_reward(self, value: Any) -> float:
-        """``value`` as `tell` would take it; complains about what is no reward."""
+        """``value`` as `tell` would take it; raises an error if it is not a reward."""
         return self._session.check_reward(value)
 
     def fail(self, pull: Pull | int, reason: str = "") -> None:
-        """Give a pull back that could not be made. It is asked for again, or the arm is retired after ``retries``."""
+        """Give back a pull that could not be made. It is asked for again, or the arm is retired after ``retries``."""
         self._session.give_back(pull, reason, blame=True)
 
     def release(self, pull: Pull | int, reason: str = "") -> None:
-        """Give a pull back that will not be made here, without blame for the arm, as when a worker is shut down."""
+        """Give back a pull that will not be made here, without blaming the arm, as when a worker shuts down."""
         self._session.give_back(pull, reason or "released", blame=False)
 
     def renew(self, pull: Pull | int) -> bool:
@@ -246,11 +246,11 @@ class Allocator(AsyncVerbs, Views):
     # -- what changes -------------------------------------------------------------------------------------------
 
     def extend(self, budget: int | Budget | None = None, arms: Arms | None = None, **settings: Any) -> str:
-        """Change what the run may spend and on what; say what has changed, "" if it was so already.
+        """Change what the run may spend and on what; returns what has changed, "" if nothing has.
 
         ``arms`` are further ones. Other ``settings`` may be max_pulls, max_arms, retries, lease, parallel, reclaim,
-        policy, reward_range, and arm_settings and warm_start of arms that were never pulled. Decisions stay as they
-        were; from here on the policy plans anew, told all rewards again. Every process on the store follows.
+        policy, reward_range, and arm_settings and warm_start of arms that were never pulled. Past decisions stay; from
+        here on the policy plans again, with all rewards so far. Every process on the store follows.
 
         >>> allocator = Allocator(["a", "b"], budget=48)
         >>> allocator.extend(budget=96, arms=["c", "d"])
@@ -264,7 +264,7 @@ class Allocator(AsyncVerbs, Views):
             wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}
         for arm in functions.values():
-            as_arm(arm)  # complains about what is none
+            as_arm(arm)  # raises an error for anything else
         said = self._session.extend(lambda ledger: wanted_changes(ledger, wanted))
         self._arms.update(functions)
         if said:
@@ -277,7 +277,7 @@ class Allocator(AsyncVerbs, Views):
         """Add an arm; the policy takes it in with the next decision."""
         check_arm_name(name)
         if arm is not None:
-            as_arm(arm)  # complains about what is none
+            as_arm(arm)  # raises an error for anything else
         self._session.add(name)
         if arm is not None:
             self._arms[name] = arm
@@ -285,7 +285,7 @@ class Allocator(AsyncVerbs, Views):
                 self.describe(name, settings)
 
     def retire(self, name: str, reason: str = "") -> None:
-        """Pull an arm no more. A pull of it that is in flight still counts when it is told."""
+        """Stop pulling an arm. A pull of it that is in flight still counts when it is told."""
         self._session.change("retire", name, reason)
 
     def mask(self, name: str) -> None:
@@ -297,7 +297,7 @@ class Allocator(AsyncVerbs, Views):
         self._session.change("unmask", name)
 
     def describe(self, name: str, settings: Mapping[str, float | str]) -> None:
-        """Say what an arm is that was made or added later: its settings, numbers and words by their names."""
+        """Describe an arm that was created or added later: its settings, numbers and strings by name."""
         text = json.dumps(check_arm_settings(f"settings of {name}", settings))
         if len(text) > LONGEST_TEXT:
             raise RisingBanditsError(f"settings of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
@@ -306,7 +306,7 @@ class Allocator(AsyncVerbs, Views):
     # -- loops --------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Pull]:
-        """Pulls until the budget is spent, waiting while no arm is free. Tell each before the next."""
+        """Pulls until the budget is spent, waiting while no arm is free. Tell each one before the next."""
         while (pull := self.ask(wait=math.inf)) is not None:
             yield pull
         remember_quietly(self)
@@ -322,19 +322,20 @@ class Allocator(AsyncVerbs, Views):
     ) -> None:
         """Pull the arms until the budget is spent, ``jobs`` at a time, with a progress bar on a terminal.
 
-        ``slots`` are where pulls are made, ``["cuda:0", "cuda:1"]`` one at a time on each, ``{"cuda:0": 2}`` two; each
-        pull has the one that it runs on as ``pull.slot``. ``jobs`` is by default their number, or 1 without slots.
+        ``slots`` say where pulls are made: ``["cuda:0", "cuda:1"]`` one at a time on each, ``{"cuda:0": 2}`` two. A
+        pull knows its own as ``pull.slot``. ``jobs`` defaults to their number, or 1 without slots.
 
-        A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second one gives
-        them back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
-        made with, as `RayArms` on a cluster. With ``backend`` "processes" or "ray" the arms of the allocator are made
-        and pulled by `ProcessArms` or `RayArms` for the time of the call; functions must make them.
+        A pull that raises an exception has failed. The first Ctrl-C lets the pulls in flight end, the second gives them
+        back at once; then KeyboardInterrupt is raised. ``arms`` are pulled instead of those that the allocator was
+        created with, such as `RayArms` on a cluster. With ``backend`` "processes" or "ray", `ProcessArms` or `RayArms`
+        create and pull the arms of the allocator for the duration of the call; these must be functions that make them.
 
-        When it ends, the object of the recommended arm is as its last pull left it, also where an earlier process made
-        that pull: started again, a finished program trains nothing and has what it has found.
+        When it ends, the object of the recommended arm is as its last pull left it, even if an earlier process made
+        that pull: a finished program that is started again trains nothing and has its result.
 
-        ``keep`` bounds the checkpoints: at most so many arms have one, or all take at most "10 GB". The arm that will
-        hardly be resumed gives up its own first; if it is, it is trained again, at no cost to the budget.
+        ``keep`` limits the checkpoints: the number of arms that have one, or the size of all, such as "10 GB". The arm
+        that is least likely to be resumed gives up its own first; if it is resumed, it is trained again, at no cost to
+        the budget.
         """
         from risingbandits.allocation.arms.running import run_arms
         from risingbandits.allocation.cluster.backends import arms_on
@@ -343,19 +344,19 @@ class Allocator(AsyncVerbs, Views):
             run_arms(self, chosen, jobs, progress, slots, keep)
 
     def find_arm(self, name: str) -> Any:
-        """What `run` pulls under a name, if it was given here: an arm, a function, or what makes one; else None."""
+        """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""
         return self._arms.get(name)
 
     def remember(self, name: str | None = None) -> str | Path:
-        """Add what this run has taught so far to the memory, in place of what it has added before; the path of that.
+        """Add what this run has taught so far to the memory, replacing what it added before; returns the path.
 
-        By default the run is called like its store, with the day it began. `run` and a loop over the allocator do this
+        By default the run is named after its store and the day it started. `run` and a loop over the allocator do this
         when they end; there a memory that cannot be written to is a warning.
         """
         return remember_run(self, name)
 
     def close(self) -> None:
-        """Let go of the store. Pulls in flight stay in flight until they are told or their leases end."""
+        """Close the store. Pulls in flight stay in flight until they are told or their leases end."""
         with self._session.lock:
             self.store.close()
 

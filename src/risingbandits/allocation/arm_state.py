@@ -1,4 +1,4 @@
-"""What is known of one arm, and of a pull of it that was given out."""
+"""What is known about one arm, and about a pull of it that was given out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from risingbandits.allocation.pull import Pull
 
 
 class Flight:
-    """A pull that was given out and is not told."""
+    """A pull that was given out and not yet told."""
 
     __slots__ = ("arm", "asked", "attempt", "deadline", "id", "n", "slot", "worker")
 
@@ -26,7 +26,7 @@ class Flight:
 
 
 class ArmState:
-    """What is known of one arm; without a number among the arms, of a slot that has none yet."""
+    """What is known about one arm or, without an arm number, about a slot that has no arm yet."""
 
     __slots__ = (
         "attempts",
@@ -52,7 +52,7 @@ class ArmState:
         self.rewards = array("d", history)  # of its pulls in order, those of earlier runs first
         self.warm = len(self.rewards)  # how many of them are from earlier runs
         self.place = -1  # its number for the policy, -1 while it is not opened
-        self.bound = ""  # why it was opened when it was, where slots wait for their arms
+        self.bound = ""  # why it was opened when it was, if slots wait for their arms
         self.flight: Flight | None = None
         self.cost = 0.0
         self.failures = 0  # in a row

@@ -1,4 +1,4 @@
-"""The table of the arms of an allocation: what is known of each, who is next, which one to keep, and why."""
+"""The table of the arms of an allocation: what is known about each, which is next, which one to keep, and why."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ OPENED = {
     "dropped": "at random, prior dropped",
 }
 _NUMBERS = ("cost", "last", "level", "sure", "trend", "width", "value", "end", "band", "chance", "brings", "costs")
-# Left out where a line is too short for all, the first one first.
+# Left out if a line is too short for all, in this order.
 _OPTIONAL = ("trend", "width", "costs", "brings", "end", "sure", "value", "band", "last", "settings", "opened")
 
 
 class ArmRow(NamedTuple):
-    """One arm. Rewards are in the user's units; NaN where nothing is known."""
+    """One arm. Rewards are in the user's units; NaN if nothing is known."""
 
     arm: str
     pulls: int
     cost: float
     last: float  #: the last reward
-    level: float  #: an estimate of what it gives now: the policy's, or the mean of the last quarter of its rewards
-    trend: float  #: what a further pull may add, where the policy says so
+    level: float  #: its current level: the policy's estimate, or the mean of the last quarter of its rewards
+    trend: float  #: what a further pull may add, if the policy says so
     width: float  #: how uncertain the level is: the policy's confidence width, or a standard error
-    value: float  #: the index, where the policy compares one
-    status: str  #: untried, free, in flight, masked, retired, finished or closed (not opened, see max_arms)
+    value: float  #: the index, if the policy compares one
+    status: str  #: untried, free, in flight, masked, retired, finished or unopened (see max_arms)
     why: str  #: why it is next, or why it cannot be
-    prior: float = math.nan  #: what a prior believes of it, as a quantile: 0.93 is better than 93 % of the arms
+    prior: float = math.nan  #: what a prior believes about it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
-    slot: int = 0  #: its number for the policy, from 1; 0 while it is closed
+    slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
     bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is
-    sure: float = math.nan  #: a lower bound of the level, where the policy has one
+    sure: float = math.nan  #: a lower bound on the level, if the policy has one
     end: float = math.nan  #: the level that the curve model expects at the end of the run
     end_low: float = math.nan  #: the end lies above this
     end_high: float = math.nan  #: and below this, with probability 0.9, by the model
     chance: float = math.nan  #: that it is the best of the tried arms then, by the model
-    brings: float = math.nan  #: reward that trying it may bring in what is left of the run, where the policy says so
+    brings: float = math.nan  #: reward that trying it may bring in the rest of the run, if the policy says so
     costs: float = math.nan  #: reward that trying it loses
 
 
@@ -54,30 +54,30 @@ class ArmRow(NamedTuple):
 class AllocationTable:
     """All arms, with the policy and the budget in the title, and the reasons.
 
-    Printed it is a table of at most 120 columns, which leaves out columns without numbers, and in a notebook an HTML
-    table; `to_dict` has all of it for JSON.
+    It prints as a table at most 120 characters wide, without empty columns, and in a notebook as an HTML table;
+    `to_dict` has all of it for JSON.
     """
 
     title: str
     rows: list[ArmRow]
-    prior: str = ""  #: what the prior is from and how far it is confirmed, or that settings decide, where they do
+    prior: str = ""  #: where the prior is from and how far it is confirmed, or that settings decide
     next: str | None = None  #: the arm whose pull would be next
     why_next: str = ""
     recommended: str | None = None  #: the arm to keep if everything ended now; None before the first reward
     why_recommended: str = ""
     against: str = ""  #: what speaks against that
     untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
-    model: str = ""  #: whose opinion end, band and chance are
+    model: str = ""  #: where end, band and chance come from
 
     def __getitem__(self, arm: str) -> ArmRow:
         return next(row for row in self.rows if row.arm == arm)
 
     def sentences(self) -> list[str]:
-        """All that is to be said, a line each."""
+        """All sentences, a line each."""
         return [*self.reasons(), *([self.untried] if self.untried else [])]
 
     def reasons(self) -> list[str]:
-        """Who is next, which arm to keep, why, and whose opinion the forecasts are, a line each."""
+        """Which arm is next, which one to keep, why, and where the forecasts come from, a line each."""
         said = []
         if self.next is not None:
             said.append(f"next: {self.next}, {self.why_next}")
@@ -88,7 +88,7 @@ class AllocationTable:
         return [*said, self.model] if self.model else said
 
     def text_table(self) -> TextTable:
-        """The same with numbers as text, for a terminal or a file; columns without a number are left out."""
+        """The same with numbers as strings, for a terminal or a file; columns without a number are left out."""
         shown = self._shown()
         texts = {name: [_text(row, name) for row in shown] for name in _NUMBERS}
         if all(row.cost == row.pulls for row in self.rows):
@@ -109,7 +109,7 @@ class AllocationTable:
         return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
 
     def _shown(self) -> list[ArmRow]:
-        """The rows, but for arms that nothing is known of yet and that are made when they are opened: one for all."""
+        """The rows; unknown arms that are made when they are opened share one."""
         idle = [row for row in self.rows if row.why == NOT_OPENED and not row.settings and not self.prior]
         if len(idle) < 2:
             return self.rows
@@ -148,5 +148,5 @@ def _number(value: float) -> str:
 
 
 def _opened(row: ArmRow) -> str:
-    """As which one an arm was opened, and what decided that."""
+    """In which position an arm was opened, and what decided that."""
     return f"{row.slot}, {OPENED.get(row.bound, row.bound)}" if row.slot else "-"

@@ -1,4 +1,4 @@
-"""`Allocator.ask`, `tell` and `fail` for asyncio: nobody is kept waiting; a pull whose caller gave up goes back."""
+"""`Allocator.ask`, `tell` and `fail` for asyncio: no task is blocked, and a cancelled ask gives its pull back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PAUSES = (0.001, 0.05)  # shortest and longest, in seconds
 
 
 class AsyncVerbs:
-    """The verbs of an `Allocator` that wait in threads, while other tasks go on."""
+    """The methods of an `Allocator` that wait in threads, while other tasks run."""
 
     async def aask(self, wait: float | None = None) -> Pull | None:
-        """`ask` for asyncio: other tasks go on meanwhile."""
+        """`ask` for asyncio: other tasks run meanwhile."""
         return await _ask(cast("Allocator", self), wait)
 
     async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
@@ -35,7 +35,7 @@ class AsyncVerbs:
 
 
 async def _ask(allocator: Allocator, wait: float | None) -> Pull | None:
-    """Ask without keeping the event loop or a thread waiting."""
+    """Ask without blocking the event loop or a thread."""
     import asyncio
 
     end = time.monotonic() + (0.0 if wait is None else wait)

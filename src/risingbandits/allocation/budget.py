@@ -1,4 +1,4 @@
-"""Budgets and sums that are exact enough to keep them."""
+"""Budgets, and sums that are exact enough for them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MOST_PULLS = 10**15
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent in all: exactly one of ``pulls``, ``cost`` or ``seconds``.
+    """What may be spent in total: exactly one of ``pulls``, ``cost`` or ``seconds``.
 
-    Pulls are kept exactly: those told and those in flight are never more. With ``cost`` (the sum of what `tell` says)
-    and ``seconds`` (the summed time of the pulls; time between them does not count) no pull starts once the sum has
-    reached the budget, so the last pulls may end beyond it.
+    A budget in pulls is exact: told pulls and pulls in flight never exceed it. With ``cost`` (the sum of what `tell`
+    says) and ``seconds`` (the summed time of the pulls, without idle time), no pull starts once the sum has reached the
+    budget, so the last pulls may end beyond it.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Budget:
 
 
 def as_budget(name: str, value: Any) -> Budget:
-    """A `Budget` as it is, an integer as so many pulls.
+    """A `Budget` as it is, an integer as a number of pulls.
 
     >>> as_budget("budget", 50)
     Budget(pulls=50)
@@ -83,14 +83,14 @@ def amount_text(budget: Budget, unit: bool = True) -> str:
 
 
 def check_pulls(name: str, value: Any) -> int:
-    """``value``, if it can be a number of pulls: beyond any use, and exact as a float and in every store."""
+    """``value``, if it can be a number of pulls: up to a limit beyond any use, exact in every store."""
     if check_positive_int(name, value) > _MOST_PULLS:
         raise RisingBanditsError(f"{name} must be an integer up to 10^15, got {shown(value)}.")
     return int(value)
 
 
 class ExactSum:
-    """A sum of floats that does not lose what one addition rounds off (Neumaier's compensation).
+    """A sum of floats without accumulated rounding errors (Neumaier's compensation).
 
     Ten costs of 0.1 reach a budget of 1.0, which the plain sum 0.9999999999999999 would not.
 

@@ -75,7 +75,7 @@ def check_arm_name(name: Any, where: str = "an arm's name") -> str:
     """``name``, if it can name an arm: a printable text of one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise RisingBanditsError(
-            f"{where} must be a printable text of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
+            f"{where} must be a printable string of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
         )
     return name
 
@@ -160,7 +160,7 @@ def check_arm_settings(where: str, value: Any) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for name, given in value.items():
         if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise RisingBanditsError(f"{where} must have names that are printable texts, got {shown(name)}.")
+            raise RisingBanditsError(f"{where} must have printable strings as names, got {shown(name)}.")
         if given is None or isinstance(given, bool | np.bool_):
             found[name] = str(given)
         elif isinstance(given, str):
@@ -374,7 +374,7 @@ KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if kno
 
 
 def plain_value(name: str, value: Any) -> Any:
-    """The value of a setting from what `Settings.to_dict` has for it; lists and texts are checked later."""
+    """The value of a setting from what `Settings.to_dict` has for it; lists and strings are checked later."""
     if name == "policy":
         params = {k: tuple(v) if isinstance(v, list) else v for k, v in value["params"].items()}
         return policy_class(value["name"])(**params)

@@ -222,7 +222,7 @@ def _status(ledger: Ledger, arm: ArmState) -> str:
     if arm.retired is not None:
         return "retired"
     if arm.place < 0 and ledger.rule is None:
-        return "closed"
+        return "unopened"
     if arm.exhausted:
         return "finished"
     return "masked" if arm.masked else "free" if arm.rewards else "untried"
@@ -234,7 +234,7 @@ def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
         return _running(ledger, arm.flight)
     if status == "retired":
         return arm.retired or ""
-    if status == "closed":
+    if status == "unopened":
         return "not opened (max_arms)"
     if status == "finished":
         return f"has had its {arm.limit} pulls"

@@ -79,7 +79,7 @@ def test_names_that_are_no_file_names(tmp_path: Path) -> None:
 
 def test_what_cannot_be_remembered_read_or_forgotten(tmp_path: Path) -> None:
     for name in (None, "", "a\nb"):
-        with pytest.raises(RisingBanditsError, match="name must be a printable text for the run"):
+        with pytest.raises(RisingBanditsError, match="name must be a printable string for the run"):
             remember(tmp_path, {"a": [0.1]}, name=name)
     with pytest.raises(RisingBanditsError, match=r"none must be a folder that exists\."):
         tasks_in(tmp_path / "none")

@@ -11,11 +11,11 @@ from risingbandits.allocation.pull import Pull
 
 
 class ArmInUse(RisingBanditsError):
-    """An arm cannot be pulled now, through no fault of its own: its pull is given back and counts as no failure."""
+    """An arm cannot be pulled now, through no fault of its own: its pull is given back, not counted as a failure."""
 
 
 class Outcome(NamedTuple):
-    """A reward with what it cost. Without a cost a pull counts as the budget says: 1, or the seconds it took."""
+    """A reward and its cost. Without a cost, a pull counts as the budget says: 1, or the seconds it took."""
 
     reward: float
     cost: float | None = None
@@ -29,13 +29,13 @@ class Arm(Protocol):
 
     - ``save(path)`` and ``load(path)``: a checkpoint is kept beside the store after each pull, and the next pull, here,
       on a cluster or in a later run, continues where the last counted pull left the learner;
-    - ``stop()``, called from another thread: end the pull at work soon, and when it is called again, at once;
-    - ``restores_itself = True``, if it looks at ``pull.n`` and brings itself to that step;
-    - ``direction``, "maximize" or "minimize": an allocator with the other one refuses the arm.
+    - ``stop()``, called from another thread: end the running pull soon and, when called again, at once;
+    - ``restores_itself = True``, if it reads ``pull.n`` and brings itself to that step;
+    - ``direction``, "maximize" or "minimize": an allocator with the opposite direction refuses the arm.
     """
 
     def pull(self, pull: Pull) -> float | Outcome:
-        """Train or play once more; the reward, or an `Outcome`."""
+        """Train or play once more; returns the reward, or an `Outcome`."""
 
 
 class _FunctionArm:
@@ -51,10 +51,10 @@ class _FunctionArm:
 
 
 def makes_arm(thing: Any) -> bool:
-    """Whether something makes an arm when it is called: a class, or a function that can be called without arguments.
+    """Whether something makes an arm when called: a class, or a function that can be called without arguments.
 
     Functions in a loop often have arguments with defaults, ``lambda rate=rate: Net(rate)``; one whose first argument is
-    called ``pull`` is a function of the pull even so.
+    named ``pull`` is still a function of the pull.
 
     >>> makes_arm(lambda: object()), makes_arm(lambda rate=0.1: object())
     (True, True)

@@ -1,8 +1,9 @@
-"""An arm whose pull n always begins where pull n - 1 ended, whoever made that, and the one layout of its checkpoints.
+"""An arm whose pull n always starts where pull n - 1 ended, in whichever process, and the one layout of its
+checkpoints.
 
-The store alone says which pulls count. That pull n is asked for means that n - 1 is told, and that n is not. So the
-learner that makes pull n is the one in memory if it has had n - 1 pulls; otherwise it comes from the last checkpoint
-that is not beyond n - 1, and the pulls in between are made again without being told.
+Only the store says which pulls count. If pull n is asked for, n - 1 has been told, and n has not. So the learner that
+makes pull n is the one in memory if it has had n - 1 pulls. Otherwise it comes from the last checkpoint up to n - 1,
+and the pulls in between are repeated without being told.
 
 The checkpoint of pull n is written before n is told, and the one before it is removed only afterwards. So whenever a
 process dies, the state after the last told pull is there.
@@ -35,7 +36,7 @@ _LONGEST = 120  # of a folder's name; file systems take 255 bytes
 
 
 def folder_name(arm: str) -> str:
-    """The name of an arm as that of one folder, different for different arms, whatever they are called.
+    """The name of an arm as a folder name, unique for each arm.
 
     >>> folder_name("small net"), folder_name("../x"), folder_name("..")
     ('small%20net', '%2E.%2Fx', '%2E.')
@@ -49,7 +50,7 @@ def folder_name(arm: str) -> str:
 
 
 class Checkpoints:
-    """The checkpoints of one arm, ``<base>/<arm>/checkpoint-<n>``: files or folders; nothing is made before one is."""
+    """The checkpoints of one arm, ``<base>/<arm>/checkpoint-<n>``: files or folders, created when needed."""
 
     def __init__(self, base: Path, arm: str) -> None:
         self.arm = arm
@@ -60,11 +61,11 @@ class Checkpoints:
         self._older += [(folder / folder_name(arm), "after-") for folder in older]
 
     def checkpoint(self, n: int) -> Path:
-        """What is written in pull n, and read in pull n + 1."""
+        """The checkpoint written in pull n and read in pull n + 1."""
         return self.path / f"checkpoint-{n}"
 
     def until(self, n: int) -> list[int]:
-        """The pulls up to n that have checkpoints, rising; those beyond are removed, as their pulls do not count."""
+        """The pulls up to n that have checkpoints, in order; those beyond are removed, as their pulls do not count."""
         for folder, prefix in self._older:
             for number, path in _numbered(folder, prefix):
                 _move(path, self.checkpoint(number))
@@ -75,7 +76,7 @@ class Checkpoints:
         return [number for number in there if number <= n]
 
     def sweep(self) -> None:
-        """Remove what processes that were killed had begun to write. Only for who has the arm: nobody else writes."""
+        """Remove unfinished files of killed processes. Only for the process that has the arm: no other writes."""
         if self.path.is_dir():
             for name in os.listdir(self.path):
                 if name.startswith("checkpoint-") and name.endswith(".tmp"):
@@ -98,7 +99,7 @@ def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
 
 
 def _move(old: Path, new: Path) -> None:
-    """Give a checkpoint of an older layout its new place, unless there is a newer one."""
+    """Move a checkpoint of an older layout to its new place, unless there is a newer one."""
     new.parent.mkdir(parents=True, exist_ok=True)
     if not new.exists():
         try:
@@ -120,28 +121,28 @@ class Checkpointed:
         Of the arm; that of its folder.
     arm : Arm or function
         The learner as an object, a function of the pull, which has no state, or (a class or a function without
-        arguments) what makes the learner. Only what was made can be made anew when it is lost.
+        arguments) what makes the learner. Only what was made can be made again when it is lost.
     folder : path, optional
         Where checkpoints are kept, in a folder for each arm; None keeps none.
     every : int, optional
-        Pulls after which a checkpoint is made; None: only by time, and when `keep` is called.
+        Pulls between checkpoints; None: only by time, and when `keep` is called.
     seconds : float, optional
-        Seconds after which one is made at the latest.
+        Longest time between two, in seconds.
     trained : int
         Pulls that the learner has had at first.
     flush : bool
-        Whether a checkpoint is to survive a loss of power, not only of processes.
+        Whether a checkpoint must survive a power failure, not only the death of processes.
     timed : bool
         Whether a pull without a cost costs the seconds that it took.
     make : bool, optional
-        Whether ``arm`` makes the learner; by default as it looks.
+        Whether ``arm`` makes the learner; inferred by default.
     direction : str, optional
-        The allocator's; an arm that says of its rewards that they go the other way is refused.
+        The allocator's; an arm that states the opposite direction is refused.
 
     Notes
     -----
-    A learner without ``save`` and ``load`` is trained again from its first pull when it is lost, without being told.
-    One in an unknown state, because a pull of it failed, that can neither be loaded nor made anew fails its pulls.
+    A learner without ``save`` and ``load`` that is lost is trained again from its first pull, without being told. If a
+    pull failed, its state is unknown; if it can then neither be loaded nor made again, its pulls fail.
 
     Examples
     --------
@@ -212,7 +213,7 @@ class Checkpointed:
 
     @property
     def stop(self) -> Callable[[], None] | None:
-        """What ends the pull at work, if the arm has it."""
+        """The function that ends the running pull, if the arm has one."""
         stop: Callable[[], None] | None = getattr(self._arm, "stop", None)
         return stop
 
@@ -226,7 +227,7 @@ class Checkpointed:
             return outcome
 
     def told(self, pull: Pull) -> None:
-        """A pull counts: the states before it are not needed any more."""
+        """A pull counts: earlier states are no longer needed."""
         if self._keeps_itself:
             if callable(told := getattr(self._arm, "told", None)):
                 told(pull)
@@ -234,7 +235,7 @@ class Checkpointed:
             self._forget(max((n for n in self._there if n <= pull.n), default=0))
 
     def keep(self) -> bool:
-        """Make a checkpoint of the learner in memory. False if it cannot be saved, or has not begun."""
+        """Make a checkpoint of the learner in memory. False if it cannot be saved, or has not started."""
         if self.pulls is None or self._files is None or not self._can_be_saved:
             return False
         there = self._there = self._there or []
@@ -247,9 +248,9 @@ class Checkpointed:
         return True
 
     def catch_up(self, pulls: int) -> None:
-        """Let the given object know what it learnt in ``pulls`` pulls, if an earlier process left that in a checkpoint.
+        """Restore in the given object what it learnt in ``pulls`` pulls, if an earlier process left a checkpoint.
 
-        Nothing is trained, and no checkpoint is removed: another process may be at work on the next pull.
+        Nothing is trained, and no checkpoint is removed: another process may be making the next pull.
         """
         with self._lock:
             is_object = self._make is None and self._can_be_saved and not self._keeps_itself
@@ -271,7 +272,7 @@ class Checkpointed:
 
     @property
     def can_be_made_again(self) -> bool:
-        """Whether the learner can do without a checkpoint, at the price of being trained again."""
+        """Whether the learner can do without a checkpoint, by being trained again."""
         return self._make is not None or self._finds_its_step
 
     def look_again(self) -> None:
@@ -290,7 +291,7 @@ class Checkpointed:
         return by_count or (self.seconds is not None and time.monotonic() - self._kept_time >= self.seconds)
 
     def _at(self, pulls: int, slot: str = "") -> Any:
-        """The learner as it was after so many pulls; what has to be made again is made on this slot."""
+        """The learner as it was after ``pulls`` pulls; pulls that must be repeated are made on this slot."""
         if self._arm is None:
             self._take_new()
         if self._keeps_itself or (self.pulls == pulls and self._there is not None):

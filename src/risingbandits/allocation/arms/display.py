@@ -1,4 +1,4 @@
-"""What is shown while a budget is spent: a bar, a table that changes on a terminal, or a line for each pull."""
+"""What is shown while a budget is spent: a bar, a live table on a terminal, or a line for each pull."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 5.0  # seconds until it is drawn again although nothing has changed b
 
 
 class Display:
-    """What the driver tells of its work; this one shows nothing. Failures come by way of `logging`."""
+    """What the driver reports about its work; this one shows nothing. Failures are logged."""
 
     pace = Pace()  # of the driver, who puts its own here
 
@@ -48,7 +48,7 @@ class Display:
 
 @contextmanager
 def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
-    """A bar on standard error, where that is a terminal and the bar is wanted."""
+    """A bar on standard error, if that is a terminal and the bar is wanted."""
     if not (wanted and sys.stderr.isatty()):
         yield Display()
         return
@@ -64,7 +64,7 @@ def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
 
 @contextmanager
 def lines_or_table(allocator: Allocator) -> Iterator[Display]:
-    """A table on standard error if that is a terminal, otherwise lines; warnings of the package go there, too."""
+    """A table on standard error if that is a terminal, otherwise lines; the package's warnings go there too."""
     if not sys.stderr.isatty():
         with _warnings_to(_Lines(allocator)) as display:
             yield display
@@ -94,7 +94,7 @@ class _Lines(Display):
 
 
 class _Drawn(Display, ABC):
-    """A picture that is drawn again when something has changed."""
+    """A display that is redrawn when something has changed."""
 
     _due = 0.0
     _changed = True

@@ -1,8 +1,8 @@
-"""The one loop that spends a budget: ask for pulls, have arms make them, tell their rewards, stop cleanly when told to.
+"""The one loop that spends a budget: ask for pulls, have arms make them, tell their rewards, stop cleanly.
 
-Whatever the arms are, functions, learners, commands or processes on a cluster, their pulls are made in threads; ends of
-pulls and signals meet in one queue. Only where one pull is made at a time, by an arm that cannot be stopped from
-outside, it is made in the calling thread, where a signal can interrupt it.
+For all arms (functions, learners, commands, processes on a cluster) pulls are made in threads; finished pulls and
+signals arrive in one queue. If only one pull is made at a time, by an arm that cannot be stopped from outside, it is
+made in the calling thread, where a signal can interrupt it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class _Stopped(KeyboardInterrupt):
 class Driver:
     """Spends the budget of ``allocator`` on ``arms``, with at most ``jobs`` pulls at a time.
 
-    The first SIGINT lets running pulls finish; a second one, SIGTERM or SIGHUP ends them and gives them back; what
-    cannot be ended is given back and left alone. What was told is in the store before the next pull starts, whatever
-    happens. Signals are heard in the main thread only.
+    The first SIGINT lets running pulls finish; a second one, SIGTERM or SIGHUP ends them and gives them back; pulls
+    that cannot be ended are given back and left alone. Told rewards are always in the store before the next pull
+    starts. Signals are received only in the main thread.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ class Driver:
     display : Display
         Shows what happens.
     patient : bool
-        Wait where all arms are masked; otherwise that is an error.
+        Wait if all arms are masked; otherwise that is an error.
     until : float
-        When to end, as `time.monotonic` tells it. No pull is begun that would take longer, going by those before; what
-        still runs then is ended and given back.
+        When to end, by `time.monotonic`. No pull is started that would take longer, judging by earlier ones; what still
+        runs then is ended and given back.
     grace : float
-        Seconds between asking pulls to end and ending them, and until those that do not end are left alone.
+        Seconds between asking pulls to end and killing them, and until those that do not end are left alone.
     warned : bool
-        Whether SIGUSR1 is heard, too: it lets running pulls finish, as the first SIGINT does.
+        Whether to handle SIGUSR1 too: it lets running pulls finish, as the first SIGINT does.
     find : callable or None
-        Gives an arm by its name that was added since, or None.
+        Returns an arm that was added since, by name, or None.
     slots : sequence of names, mapping of names to numbers, or None
         Where pulls are made, see `Places`.
     """
@@ -126,7 +126,7 @@ class Driver:
         self._inside = False  # whether a pull is being made in this thread
 
     def run(self) -> signal.Signals | None:
-        """Pull until the budget is spent, the time is over or a signal comes; the signal."""
+        """Pull until the budget is spent, the time is over or a signal comes; returns the signal."""
         with self._signals(), self._leases():
             try:
                 while self._go_on():
@@ -141,7 +141,7 @@ class Driver:
         return self._signal
 
     def _go_on(self) -> bool:
-        """Start what can be started; whether there is something to wait for."""
+        """Start what can be started; returns whether there is something to wait for."""
         while self._signal is None and len(self.running) < self.jobs and not self._too_late():
             try:
                 slot = self.places.free(self.running.values())
@@ -162,14 +162,14 @@ class Driver:
         return bool(self.running)
 
     def _too_late(self, arm: str | None = None) -> bool:
-        """Whether a pull of an arm, or of any, would take too long; once that is so, none is begun any more."""
+        """Whether a pull of an arm, or of any, would take too long; from then on, none is started."""
         if self.until < math.inf and not self.closed:
             seconds = self.pace.shortest() if arm is None else self.pace.expected(arm)
             self.closed = time.monotonic() + seconds >= self.until
         return self.closed
 
     def _complain(self, reason: RisingBanditsError) -> None:
-        """Where nothing runs here: say that others are waited for, or that nothing would ever end the waiting."""
+        """If nothing runs here: report that others are waited for, or that the wait would never end."""
         if self.running:
             return
         if isinstance(reason, StoreBusy | StoreUnreachable):
@@ -199,7 +199,7 @@ class Driver:
             return
         if self._threads < self.jobs:
             self._threads += 1
-            # A daemon: a pull that nobody can end must not keep the program from ending.
+            # A daemon: a pull that cannot be ended must not keep the program alive.
             threading.Thread(target=self._work, name=f"risingbandits-{self._threads}", daemon=True).start()
         self._tasks.put(pull)
 
@@ -219,7 +219,7 @@ class Driver:
         return _Ended(pull, result)
 
     def _wait(self) -> None:
-        """Wait for the next thing that happens, or until it is time to look at the clock, and see to it."""
+        """Wait for the next event, or until it is time to check the clock, and handle it."""
         with suppress(queue.Empty):
             happened = self._events.get(block=bool(self.running), timeout=_LOOK)
             if isinstance(happened, signal.Signals):
@@ -271,7 +271,7 @@ class Driver:
             self.display.told(pull, reward)
 
     def _describe(self, arm: str) -> None:
-        """Keep what an arm is that was made in its first pull; it is told already, so that nothing must fail here."""
+        """Store the settings of an arm that was made in its first pull; it is already told, so this must not fail."""
         found = own_settings(self.arms[arm].given)
         try:
             if found:
@@ -280,7 +280,7 @@ class Driver:
             log.warning("the settings of %s are not kept: %s", arm, error)
 
     def _tell(self, pull: Pull, reward: float, cost: float | None) -> bool:
-        """Tell a reward, with more patience than for anything else: it would have to be earned again."""
+        """Tell a reward, with more patience than for anything else, because the pull would have to be repeated."""
         for _ in range(_TELLS - 1):
             try:
                 return self.allocator.tell(pull, reward, cost)
@@ -292,7 +292,7 @@ class Driver:
 
     @contextmanager
     def _leases(self) -> Iterator[None]:
-        """Renew the leases of the pulls at work, in a thread of its own; one that was lost is ended if it can be."""
+        """Renew the leases of running pulls, in a separate thread; a pull whose lease was lost is ended if possible."""
         done = threading.Event()
 
         def renew() -> None:
@@ -331,7 +331,7 @@ class Driver:
             self._end_all()
 
     def _end_all(self) -> None:
-        """End what runs; those that cannot be ended are given back now, those that do not end later."""
+        """End running pulls; those that cannot be ended are given back now, those that do not end later."""
         self._ending = True
         self._stop_all()
         self._end_at = time.monotonic() + self._grace
@@ -350,13 +350,13 @@ class Driver:
             self._stop(pull)
 
     def _give_back(self, pulls: list[Pull]) -> None:
-        """Wait no longer for pulls; their results will not be told."""
+        """Stop waiting for pulls; their results will not be told."""
         for pull in pulls:
             del self.running[pull.id]
             self.allocator.release(pull, "stopped")
 
     def _abandon(self) -> None:
-        """After an error: no pull goes on without us. Those that cannot be given back are reclaimed later."""
+        """After an error, no pull goes on without the driver. Those that cannot be given back are reclaimed later."""
         for _ in range(2):
             self._stop_all()
         for pull in list(self.running.values()):
@@ -365,7 +365,7 @@ class Driver:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Signals go to the queue while the budget is spent; before and after they do what they did."""
+        """Signals go to the queue while the budget is spent; before and after, the previous handlers apply."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

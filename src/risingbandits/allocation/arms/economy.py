@@ -1,10 +1,10 @@
-"""Checkpoints within bounds: the arm that will hardly be resumed gives up its checkpoint first.
+"""Limits on checkpoints: the arm that is least likely to be resumed gives up its checkpoint first.
 
-What is given up is no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
-takes the time of its pulls so far, and goes on as if nothing had happened. Who gives up follows from the events alone,
-so that a run which is resumed decides the same. Never given up are the checkpoints of arms in flight, of the arm to
-keep, and of learners that cannot be made anew. One that is removed is given another name first: a process that dies
-meanwhile leaves a whole checkpoint or none.
+Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
+takes the time of its pulls so far, and then continues as usual. Which one is given up follows from the events alone, so
+a resumed run decides the same. The checkpoints of arms in flight, of the arm to keep, and of learners that cannot be
+made again are never given up. A checkpoint is renamed before it is removed, so a process that dies leaves a whole
+checkpoint or none.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check_keep(keep: Any, jobs: int) -> tuple[int | None, int | None]:
 
 
 def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
-    """Arms in the order in which they give up their checkpoints: by what it would cost, as the policy sees it.
+    """Arms in the order in which they give up their checkpoints: by what that would cost, as the policy sees it.
 
     The price of an arm is its pulls, which would have to be made again, divided by the rounds until the policy would
     pull it if it played on by itself; 0 if it would not. Among equals the one with the lowest last reward is first.
@@ -83,8 +83,8 @@ class Economy:
     arms : mapping of names to arms
         As the driver has them.
     keep : int or str
-        At most so many arms have checkpoints, or all take at most so much, "10 GB". Arms in flight and the arm to keep
-        have theirs whatever that takes.
+        The number of arms that may have checkpoints, or the size of all, such as "10 GB". Arms in flight and the arm to
+        keep always have theirs.
     jobs : int
         Pulls at a time.
     """
@@ -100,7 +100,7 @@ class Economy:
         self._complained = False
 
     def tidy(self) -> None:
-        """Remove what is beyond the bounds now; trouble with the disk is a warning, once."""
+        """Remove what exceeds the limits; problems with the disk cause one warning."""
         try:
             self._tidy()
         except OSError as error:
@@ -141,7 +141,7 @@ class Economy:
         return arms <= self.most_arms if self.most_arms is not None else size <= (self.most_bytes or 0)
 
     def _there(self) -> dict[str, Checkpoints]:
-        """The arms that have checkpoints; what a process that died had begun to remove is removed."""
+        """The arms that have checkpoints; removals that a dead process left unfinished are completed."""
         if not self.folder.is_dir():
             return {}
         by_folder = {folder_name(name): name for name in self.allocator.ledger.by_name}
@@ -158,7 +158,7 @@ class Economy:
 
 
 def make_way(path: Path) -> Path:
-    """Give the folder of an arm the name of one that is removed, all at once: nobody finds half of a checkpoint."""
+    """Rename the folder of an arm before it is removed, atomically: no process finds half a checkpoint."""
     doomed = path.with_name(f"{_GIVEN_UP}{uuid4().hex}")
     with suppress(FileNotFoundError):  # another process was faster
         path.rename(doomed)
@@ -166,7 +166,7 @@ def make_way(path: Path) -> Path:
 
 
 def _size(path: Path) -> int:
-    """Bytes below a folder; what vanishes meanwhile takes none."""
+    """Bytes in a folder; files that vanish meanwhile count as 0."""
     total = 0
     for inner in path.rglob("*"):
         try:

@@ -1,4 +1,4 @@
-"""How long pulls take and how many are made at a time: whether another one fits, and how long all will take."""
+"""How long pulls take and how many run at a time: whether another one fits, and how long all will take."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pace:
     Parameters
     ----------
     clock : callable
-        Tells the seconds of pulls that begin and end here.
+        Tells the time, in seconds, of pulls that start and end here.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Pace:
 
     @classmethod
     def of(cls, store: Store | StoreReader, clock: Callable[[], float] = time.monotonic) -> Self:
-        """As the last events of a store tell: other workers have made pulls, too."""
+        """From the last events of a store: other workers have made pulls too."""
         pace = cls(clock)
         pace.take(store.events(max(0, store.last_id() - _READ)))
         pace._began.clear()  # by another clock, and those that made them may be gone
@@ -84,12 +84,12 @@ class Pace:
             self.note(arm, now - began, at_a_time)
 
     def note(self, arm: str, seconds: float, at_a_time: int = 1) -> None:
-        """A pull of an arm took so long, while so many were made in all."""
+        """A pull of an arm took ``seconds``, while ``at_a_time`` pulls ran in total."""
         self._took[arm].append(max(0.0, seconds))
         self._mix.append((arm, at_a_time))
 
     def expected(self, arm: str) -> float:
-        """Seconds that the next pull of an arm may well take: its longest lately, or what the others take."""
+        """Seconds that the next pull of an arm may take: its longest recent one, or those of others."""
         if arm in self._took:
             return max(self._took[arm])
         return statistics.median(max(took) for took in self._took.values()) if self._took else 0.0
@@ -101,11 +101,11 @@ class Pace:
     # -- for the time that all will take ------------------------------------------------------------------------
 
     def usual(self, arm: str) -> float | None:
-        """Seconds that a pull of an arm usually takes lately; of an arm that was not pulled, what others do."""
+        """Typical recent seconds of a pull of an arm; for an arm that was not pulled, those of others."""
         return statistics.median(self._took[arm]) if arm in self._took else self.seconds()
 
     def seconds(self) -> float | None:
-        """Seconds of a pull, of arms as they were pulled lately; one pull that hangs makes no difference."""
+        """Seconds of a pull, for the recent mix of arms; one pull that hangs makes no difference."""
         arms = self.lately()
         return sum(statistics.median(self._took[arm]) for arm in arms) / len(arms) if arms else None
 

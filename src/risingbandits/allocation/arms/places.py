@@ -1,4 +1,4 @@
-"""Slots: where pulls are made, such as the GPUs of a machine, and how many pulls at a time each has room for."""
+"""Slots: where pulls are made, such as the GPUs of a machine, and how many pulls fit on each at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Slots = Sequence[str] | Mapping[str, int] | None
 class Places:
     """The places for pulls of one process.
 
-    What is taken follows from the pulls that run: whatever ends a pull gives its place back.
+    Which places are taken follows from the running pulls: any end of a pull frees its place.
 
     Parameters
     ----------
     slots : sequence of names, mapping of names to numbers, or None
-        One pull at a time on each, or so many. None: pulls are made anywhere.
+        One pull at a time on each, or the given number. None: pulls are made anywhere.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Places:
         return sum(self.room.values())
 
     def jobs(self, jobs: int | None = None) -> int:
-        """Pulls at a time: as many as there are places, or fewer; 1 where nothing is said."""
+        """Pulls at a time: as many as there are places, or fewer; 1 by default."""
         if jobs is None:
             return len(self) or 1
         if check_positive_int("jobs", jobs) > len(self) > 0:
@@ -74,5 +74,7 @@ def check_slots(where: str, value: Any) -> dict[str, int]:
 def check_slot(where: str, name: Any) -> str:
     """``name``, if a slot can have it."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST:
-        raise RisingBanditsError(f"{where} must be a printable text of 1 to {_LONGEST} characters, got {shown(name)}.")
+        raise RisingBanditsError(
+            f"{where} must be a printable string of 1 to {_LONGEST} characters, got {shown(name)}."
+        )
     return name

@@ -15,18 +15,17 @@ _PROC = Path("/proc")
 def worker_name(pid: int | None = None) -> str:
     """Host, process (this one, or number ``pid``), its start, its process namespace and the machine's boot.
 
-    A process number alone is used again after a while, containers number their own, and copies of one virtual machine
-    have one host name; the start (in clock ticks since the machine booted), the namespace and the boot tell them apart.
-    Where there is no /proc the first two are 0.
+    Process numbers are reused, containers number their own, and copies of a virtual machine share a host name; the
+    start (in clock ticks since boot), the namespace and the boot tell them apart. Without /proc the first two are 0.
     """
     pid = os.getpid() if pid is None else pid
     return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}:{_boot()}"
 
 
 def is_gone(worker: str, one_machine: bool = False) -> bool:
-    """Whether the process named ``worker`` ran here and has ended. False where that cannot be known.
+    """Whether the process named ``worker`` ran here and has ended. False if that cannot be known.
 
-    With ``one_machine``, where no other can have this host's name, processes from before it was started anew are gone.
+    With ``one_machine``, if no other can have this host's name, processes from before its last boot are gone.
     """
     fields = worker.split(":")
     if len(fields) != 5:
@@ -64,7 +63,7 @@ def _namespace() -> str:
 
 
 def _start(pid: int) -> int | None:
-    """The start of a process; None if it is not known, or if the process has ended and only waits to be reaped."""
+    """The start of a process; None if unknown, or if the process has ended and only waits to be reaped."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
         return -1 if fields[0] in (b"Z", b"X") else int(fields[19])

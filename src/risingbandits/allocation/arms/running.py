@@ -1,4 +1,4 @@
-"""`Allocator.run`: arms made ready, pulled by the driver until the budget is spent, and what follows when it ends."""
+"""`Allocator.run`: prepare the arms, let the driver pull them until the budget is spent, and clean up."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def run_arms(
     if received == signal.SIGINT:
         raise KeyboardInterrupt
     if received is not None:
-        signal.raise_signal(received)  # now it does what it does elsewhere in the program
+        signal.raise_signal(received)  # now it does what it did before
     ledger = allocator.ledger
     if ledger.finished and not ledger.told:
         first = ledger.arms[0]
         said = f"every arm was retired before a pull counted; {first.name} {str(first.retired).rstrip('.')}"
-        if allocator.store.directory is not None:  # the store remembers, also when the cause is mended
-            said += f"; once the cause is mended, retries={allocator.settings.retries + 3} lets them be tried again"
+        if allocator.store.directory is not None:  # the store remembers, even after the cause is fixed
+            said += f"; once the cause is fixed, retries={allocator.settings.retries + 3} lets them be tried again"
         raise RisingBanditsError(f"{said}.")
     if ledger.told:
         kept = allocator.recommend()

@@ -19,7 +19,7 @@ BACKENDS = ("threads", "processes", "ray")
 
 @contextmanager
 def arms_on(backend: str, arms: Mapping[str, Any], jobs: int) -> Iterator[Mapping[str, Any]]:
-    """``arms`` as they are pulled by a backend, so many at a time; processes that it takes end with the context."""
+    """``arms`` as a backend pulls them, ``jobs`` at a time; its processes end with the context."""
     check_choice("backend", backend, BACKENDS)
     if backend == "threads":
         yield arms
@@ -35,7 +35,7 @@ def arms_on(backend: str, arms: Mapping[str, Any], jobs: int) -> Iterator[Mappin
 
 
 def recipe(name: str, arm: Any, backend: str) -> Any:
-    """What makes an arm elsewhere: as it was given, or something that gives a function of the pull, which has no state.
+    """What makes an arm elsewhere: as given, or something that returns a function of the pull, which has no state.
 
     >>> recipe("a", lambda: object(), "ray") is None
     False

@@ -1,4 +1,4 @@
-"""Which node of a cluster has room for one more process, and which process must go if none has."""
+"""Which node of a cluster has room for one more process, and which process must leave if none has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TINY = 1e-9  # shares of a GPU do not add up exactly
 
 @dataclass
 class Placed(Generic[P]):
-    """A process on a node (None: wherever it was put), its needs, and whether it is at work."""
+    """A process on a node (None: anywhere), its needs, and whether it is busy."""
 
     needs: Resources
     node: str | None
@@ -41,9 +41,9 @@ def room(nodes: Mapping[str, Resources], placed: Iterable[Placed[P]], needs: Res
 def who_must_go(
     nodes: Mapping[str, Resources], placed: Mapping[str, Placed[P]], needs: Resources
 ) -> tuple[list[str], str] | None:
-    """Idle processes that make room for ``needs``, and on which node; None if those at work leave too little.
+    """Idle processes that make room for ``needs``, and on which node; None if busy ones leave too little.
 
-    Of all nodes the one whose processes have been idle longest; processes without a checkpoint only if they must.
+    The node whose processes have been idle longest; processes without a checkpoint only if necessary.
 
     >>> idle = {name: Placed({"CPU": 1.0}, "a", busy=False, used=used) for name, used in [("x", 7), ("y", 5)]}
     >>> who_must_go({"a": {"CPU": 2.0}}, idle, {"CPU": 1.0})

@@ -1,4 +1,4 @@
-"""Arms in processes of this machine: learners that would hold one another up in threads, without a cluster."""
+"""Arms in processes of this machine: for learners that would block one another in threads, without a cluster."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _CHILD = "import sys; from risingbandits.allocation.cluster.process_child import
 class ProcessArms(RemoteArms):
     """Arms whose learners live in processes of this machine, for ``Allocator.run(arms=...)``.
 
-    A process is a new Python, not a fork, so that it does no harm to threads of frameworks. It ends with this one,
-    however this one ends.
+    A process is a new Python, not a fork, so that threads of frameworks are safe. It ends with this one, however this
+    one ends.
 
     Parameters
     ----------
     arms : mapping of names to functions without arguments
         Each makes a learner, in the process that will keep it, as for `RayArms`.
     folder : path, optional
-        Where checkpoints are kept. By default the folder that belongs to the store of the allocator; without one,
-        learners that have to make room are trained again.
+        Where checkpoints are kept. By default the folder of the allocator's store; without one, learners that have to
+        make room are trained again.
     processes : int, optional
-        At most so many live; as many as there are processors if it is not given. When there are more arms, the one that
-        has been idle longest makes a checkpoint and goes, and a new process takes about a second to start, more with
+        The largest number of live processes; the number of processors by default. If there are more arms, the one that
+        has been idle longest makes a checkpoint and leaves. A new process takes about a second to start, more with
         large libraries.
     checkpoint_every, checkpoint_seconds
         As for `RayArms`.
@@ -91,7 +91,7 @@ class ProcessArms(RemoteArms):
 
 
 class _Child:
-    """A process and the connection to it; one call at a time, but for `stop` and `kill`."""
+    """A process and the connection to it; one call at a time, except for `stop` and `kill`."""
 
     def __init__(self, name: str, make: Callable[[], Any], folder: Path | None, settings: dict[str, Any]) -> None:
         try:
@@ -128,7 +128,7 @@ class _Child:
         self._process.wait()
 
     def has_answered(self, seconds: float) -> bool:
-        """Whether it has said something, or has ended, within so many seconds."""
+        """Whether it has answered, or has ended, within ``seconds``."""
         return self._here.poll(seconds)
 
     def answer(self) -> Any:
@@ -143,7 +143,7 @@ class _Child:
         return value
 
     def _send(self, message: Any) -> None:
-        with self._sending, suppress(OSError):  # it has ended: whoever waits for its answer hears so
+        with self._sending, suppress(OSError):  # it has ended: whatever waits for its answer is told
             self._here.send(message)
 
 

@@ -1,4 +1,4 @@
-"""What runs in a process of `ProcessArms`: one arm with its checkpoints, which answers one call after the other."""
+"""What runs in a process of `ProcessArms`: one arm with its checkpoints, which answers one call after another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 
 def serve(descriptor: int) -> None:
-    """Make the arm that comes through the connection and do what is asked; end when the other side has ended."""
+    """Make the arm that comes through the connection and answer calls; end when the other side has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started this one
     connection: Connection[Any, Any] = Connection(descriptor)
     name, recipe, folder, settings = connection.recv()
@@ -38,12 +38,12 @@ def serve(descriptor: int) -> None:
 
 
 def _listen(connection: Any, tasks: queue.SimpleQueue[tuple[str, Any]], arm: Checkpointed) -> None:
-    """Take what is asked; stop is heard while a pull is at work."""
+    """Receive calls; stop is handled while a pull runs."""
     while True:
         try:
             kind, value = connection.recv()
         except (EOFError, OSError):
-            os._exit(0)  # nobody is left to work for
+            os._exit(0)  # the other side is gone
         if kind != "stop":
             tasks.put((kind, value))
         elif arm.stop is not None:

@@ -36,24 +36,24 @@ class RayArms(RemoteArms):
     ----------
     arms : mapping of names to functions without arguments
         Each makes a learner, in the process that will keep it: an `Arm`, best with ``save(path)`` and ``load(path)``,
-        or a function of the pull, which is taken to have no state. Without ``save`` a learner that is lost or has to
+        or a function of the pull, which is taken to have no state. Without ``save``, a learner that is lost or has to
         make room is trained again from its first pull.
     folder : path, optional
-        Where checkpoints are kept; on a cluster of several machines one that all of them see. By default the folder
-        that belongs to the store of the allocator.
+        Where checkpoints are kept; with several machines, one that all of them see. By default the folder of the
+        allocator's store.
     resources : mapping, optional
         What the process of an arm needs for as long as it lives: ``{"CPU": 1}`` by default, ``{"CPU": 2, "GPU": 0.5,
         "fast-disk": 1}``.
     arm_resources : mapping of names to resources, optional
         For arms that need something else.
     checkpoint_every : int or None
-        Pulls between checkpoints. With more than 1 the pulls since the last checkpoint are made again, without being
+        Pulls between checkpoints. With more than 1, the pulls since the last checkpoint are repeated, without being
         told, when a learner is lost. None: by time only, and when the learner has to make room.
     checkpoint_seconds : float, optional
-        Seconds after which a checkpoint is made even so, at the end of a pull.
+        Longest time between two, in seconds; checkpoints are made at the end of a pull.
     slots : int, optional
-        At most so many processes, placed by Ray, which may have to wait for a node: for clusters that grow. By default
-        as many as the nodes have room for now, on the assumption that nobody else uses them.
+        The largest number of processes, placed by Ray, which may have to wait for a node: for clusters that grow. By
+        default as many as fit on the nodes now, assuming that no other program uses them.
     address : str, optional
         Of the cluster, as for `simulate`.
 
@@ -96,7 +96,7 @@ class RayArms(RemoteArms):
         self._suspected: dict[str, float] = {}  # nodes that have lost a process, and when
 
     def belong_to(self, allocator: Allocator) -> None:
-        """Take what an allocator knows, and see that every arm has a node that it fits on."""
+        """Take what an allocator knows, and check that every arm fits on some node."""
         super().belong_to(allocator)
         if self.folder is None:
             raise RisingBanditsError("folder must be given, because the store has none of its own, got None.")
@@ -151,9 +151,9 @@ class RayArms(RemoteArms):
         return {node["NodeID"]: node["Resources"] for node in self._ray.nodes() if node["Alive"]}
 
     def _nodes(self, needs: Resources) -> dict[str, Resources]:
-        """The nodes to choose from: not those that have just lost a process, if others have what it takes.
+        """The nodes to choose from: not those that have just lost a process, if others will do.
 
-        A node that is gone is among the living until Ray has noticed.
+        A dead node is listed as alive until Ray has noticed.
         """
         alive, now = self._alive(), time.monotonic()
         trusted = {node: own for node, own in alive.items() if now - self._suspected.get(node, -math.inf) > _SUSPICION}
@@ -169,11 +169,11 @@ class RayArms(RemoteArms):
         with self._changed:
             if self._ray is None:
                 self._ray = self._stack.enter_context(connected(self._address, _PURPOSE))
-                # In a group of its own, "stop" is heard while a pull is at work.
+                # In a group of its own, "stop" is handled while a pull runs.
                 self._process = self._ray.remote(concurrency_groups={"stop": 1})(_Process)
 
     def close(self) -> None:
-        """Save all learners, end their processes and leave the cluster if it was joined here."""
+        """Save all learners, end their processes and disconnect from the cluster if it was joined here."""
         if self._ray is not None:
             super().close()
             self._ray = None
@@ -216,7 +216,7 @@ class _Process:
         self.arm = Checkpointed(name, ray.cloudpickle.loads(make), Path(folder), make=True, **settings)
 
     def place(self) -> tuple[str, bool, bool]:
-        """The node, whether the learner can go and come back cheaply, and whether its pulls can be ended."""
+        """The node, whether the learner can leave and come back cheaply, and whether its pulls can be ended."""
         node = import_ray(_PURPOSE).get_runtime_context().get_node_id()
         return node, self.arm.is_light(), self.arm.stop is not None
 

@@ -18,7 +18,7 @@ def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str
 
 
 def parse_resources(text: str | None) -> dict[str, float] | None:
-    """Resources from text.
+    """Resources from a string.
 
     >>> parse_resources("CPU=2,GPU=0.5")
     {'CPU': 2.0, 'GPU': 0.5}

@@ -1,9 +1,9 @@
-"""Arms whose learners live in processes of their own, wherever those are: on a Ray cluster or on this machine.
+"""Arms whose learners live in processes of their own: on a Ray cluster or on this machine.
 
-`RemoteArms` is a mapping of names to arms for `Allocator.run`. A pull is one call of the process that has the learner.
-Processes are started when they are needed; when there is no more room, the one that has been idle longest makes a
-checkpoint and goes. One that is lost fails its pull, which the allocator gives out again, to a new process that begins
-with the last checkpoint. The store of the allocator alone says which pulls count.
+`RemoteArms` is a mapping of names to arms for `Allocator.run`. A pull is one call to the process that has the learner.
+Processes are started when needed; if there is no room, the one that has been idle longest makes a checkpoint and
+leaves. If one is lost, its pull fails, and the allocator gives it out again, to a new process that starts from the last
+checkpoint. Only the allocator's store says which pulls count.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _LAST_SAVE = 60.0  # seconds that learners have to be saved when all is closed
 
 
 class ArmLost(RisingBanditsError):
-    """The process of an arm has ended in the middle of a pull; the pull is to be made again."""
+    """The process of an arm has ended in the middle of a pull, which must be repeated."""
 
 
 class RemoteProcess(Protocol):
-    """The process of one arm; calls raise `ArmLost` where it has ended, and else what the learner raises."""
+    """The process of one arm; calls raise `ArmLost` if it has ended, otherwise what the learner raises."""
 
     def pull(self, pull: Pull) -> float | Outcome:
         """Make a pull."""
@@ -47,7 +47,7 @@ class RemoteProcess(Protocol):
         """Make a checkpoint; False if the learner cannot be saved."""
 
     def stop(self) -> None:
-        """Ask the learner to end the pull at work, without waiting for that."""
+        """Ask the learner to end the running pull, without waiting for it."""
 
     def kill(self) -> None:
         """End the process."""
@@ -65,7 +65,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
     checkpoint_every : int or None
         Pulls between checkpoints.
     checkpoint_seconds : float or None
-        Seconds after which one is made even so.
+        Longest time between two, in seconds.
     """
 
     def __init__(
@@ -98,13 +98,13 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
 
     @abstractmethod
     def _start(self, name: str, placed: Placed[RemoteProcess]) -> bool:
-        """Start the process of an arm at its place. False if place or process was lost before it could begin."""
+        """Start the process of an arm at its place. False if place or process was lost before it could start."""
 
     def _connect(self) -> None:
-        """Before processes are looked for."""
+        """Called before processes are looked for."""
 
     def _lost_at(self, node: str | None) -> None:
-        """A process on a node was lost."""
+        """Called when a process on a node was lost."""
 
     # -- a mapping of names to arms -----------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             tries = 1
             while placed.process is None and not self._start(name, placed):
                 if tries == _STARTS:
-                    raise ArmLost(f"the process of arm {name!r} ended {tries} times before it could begin.")
+                    raise ArmLost(f"the process of arm {name!r} ended {tries} times before it could start.")
                 tries += 1
                 self._give_back(name, placed, lost=True)
                 placed = self._take(name)
@@ -165,7 +165,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             self._give_back(name, placed, lost)
 
     def stop(self, name: str) -> None:
-        """End the pull of an arm that is at work: by the learner's own ``stop``, or else by ending its process."""
+        """End the running pull of an arm: by the learner's own ``stop``, otherwise by ending its process."""
         with self._changed:
             self._stopped.add(name)
             self._changed.notify_all()
@@ -178,7 +178,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             raise ArmLost(f"arm {name!r} was stopped.")
 
     def _take(self, name: str) -> Placed[RemoteProcess]:
-        """The arm's place, now at work. Others go if there is no room."""
+        """The arm's place, now busy. Others leave if there is no room."""
         self._connect()
         while True:
             leaving: list[str] = []
@@ -202,7 +202,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             return placed
 
     def _find_place(self, name: str) -> tuple[Placed[RemoteProcess] | None, list[str]]:
-        """A place for a new process, kept for it, and who must go first."""
+        """A place for a new process, reserved for it, and which processes must leave first."""
         nodes, needs = self._room_for(name)
         leaving: list[str] = []
         node = room(nodes, self._placed.values(), needs)
@@ -281,6 +281,6 @@ def itself(arm: Any) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The first line of an error."""
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__

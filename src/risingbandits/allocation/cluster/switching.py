@@ -10,7 +10,7 @@ _LEAST = 5  # processes that went, before anything is said
 
 
 class Switching:
-    """Adds up what is lost where there are more arms than room for their processes, and says it once.
+    """Adds up what is lost if there are more arms than room for their processes, and reports it once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""An arm that is pulled by running a command: in a process group of its own, its output in files, its reward last."""
+"""An arm that is pulled by running a command: in its own process group, its output in files, its reward last."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def command_arms(plan: Plan) -> dict[str, Command]:
 
 
 def added_command(plan: Plan, name: str) -> Command | None:
-    """An arm that was added to a plan since it was read, by its file as it is now; None if it is not there."""
+    """An arm that was added to a plan since it was read, from its present file; None if it is not there."""
     try:
         return command_arms(read_plan(plan.path, plan.store)).get(name)
     except RisingBanditsError as error:
@@ -51,10 +51,10 @@ def added_command(plan: Plan, name: str) -> Command | None:
 
 
 class Command:
-    """Runs the command of an arm, once for each pull. What it learns is in its files.
+    """Runs the command of an arm, once for each pull. What it learns is kept in its files.
 
     Output goes to ``<logs>/<arm>/<n>-<attempt>.out`` and ``.err``, not through pipes: nothing is lost if this process
-    dies, and nothing is blocked if the command prints much; see `Output` for how the files stay small. With ``timed`` a
+    dies, and nothing blocks if the command prints a lot; see `Output` for how the files stay small. With ``timed`` a
     pull costs the seconds that it took.
     """
 
@@ -69,7 +69,7 @@ class Command:
         self._timed_out = False
 
     def pull(self, pull: Pull) -> Outcome:
-        """Run the command; `RisingBanditsError` with the reason where it cannot be started or fails."""
+        """Run the command; `RisingBanditsError` with the reason if it cannot be started or fails."""
         self._stops = 0
         lock = self._lock()
         try:
@@ -86,12 +86,12 @@ class Command:
         self.folder.keep_from(pull.n)
 
     def stop(self) -> None:
-        """Ask the command and all that it started to end; the second time, end them."""
+        """Ask the command and everything that it started to end; the second time, kill them."""
         self._stops += 1
         self._signal(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
 
     def output(self, pull: Pull) -> Path:
-        """Where a pull prints to; what it prints as errors goes beside it, to ``.err``."""
+        """The file for standard output of a pull; standard error goes beside it, to ``.err``."""
         return self.logs / f"{pull.n}-{pull.attempt if pull.id else 'again'}.out"
 
     def _run(self, pull: Pull) -> Outcome:
@@ -121,9 +121,9 @@ class Command:
         return Outcome(reward, seconds if self.timed else cost)
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
-        """Wait until the command has ended, and keep its output small.
+        """Wait until the command has ended, and limit its output.
 
-        It is ended when its time is over, and given up if even that does not help.
+        It is killed when its time is over, and given up if even that does not help.
         """
         done = threading.Event()
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
@@ -140,7 +140,7 @@ class Command:
             raise ArmInUse(f"its time is over and it was killed, but process {process.pid} does not end.")
 
     def _end(self, process: subprocess.Popen[bytes], trace: Trace) -> None:
-        """End what the command has left behind, which would work on the next pull's files; name what does not end."""
+        """End what the command has left behind, which would use the next pull's files; name what does not end."""
         self._signal(signal.SIGKILL)
         left = end_all(trace, _GRACE)
         self._process = None

@@ -38,8 +38,8 @@ class ArmFolder(Checkpoints):
     def lock(self, mark: str = "", stopped: Callable[[], bool] = lambda: False) -> int:
         """An open file that holds the arm; to be inherited by the command with that mark, then closed here.
 
-        Where the run that started the present holder is gone, its command is ended first; otherwise what holds the arm
-        is waited for, until ``stopped``: it may have been killed, and be a while in dying.
+        If the run that started the present holder is gone, its command is ended first; otherwise the holder is waited
+        for, until ``stopped``: it may have been killed and take a while to end.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -57,7 +57,7 @@ class ArmFolder(Checkpoints):
         return handle
 
     def sign(self, handle: int, mark: str, child: int) -> None:
-        """Write down who holds the lock, for a later run that finds it held."""
+        """Record the holder of the lock, for a later run that finds it held."""
         self._note(handle, {"mark": mark, "group": child, "command": worker_name(child)})
 
     def _note(self, handle: int, command: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ class ArmFolder(Checkpoints):
         os.pwrite(handle, json.dumps({"run": worker_name(), **command}).encode().ljust(_NOTE_LENGTH), 0)
 
     def _read(self, handle: int) -> tuple[str, Trace]:
-        """Who has the lock, or had it last: the run, empty if that is not known, and how its command is known."""
+        """The present or last holder of the lock: the run, empty if unknown, and how to recognise its command."""
         try:
             note = json.loads(os.pread(handle, 2 * _NOTE_LENGTH, 0))
             # The run may have been killed before it could write down whom it had started.
@@ -77,7 +77,7 @@ class ArmFolder(Checkpoints):
             return "", Trace("none", self.lock_file)
 
     def _end_orphans(self, handle: int) -> None:
-        """End what is left of the command of a run that is gone."""
+        """End what is left of the command of a dead run."""
         run, trace = self._read(handle)
         if not run or not is_gone(run):
             return
@@ -106,7 +106,7 @@ def end_group(group: int, number: signal.Signals) -> None:
 
 
 def locked(handle: int, shared: bool = False) -> bool:
-    """Lock an open file, for oneself or together with others, if nobody has it; whether that was so."""
+    """Lock an open file, exclusively or shared, if it is free; returns whether it was."""
     try:
         import fcntl
     except ImportError:

@@ -1,4 +1,4 @@
-"""A slot ``cuda:1`` for a command that says nothing of slots: it sees this GPU and no other."""
+"""A slot ``cuda:1`` for a command that does not mention slots: it sees only this GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SLOT = re.compile(r"cuda:(\d+)")
 def visible_devices(slot: str, environment: Mapping[str, str]) -> dict[str, str]:
     """The variable that hides all GPUs but the one of ``slot``; nothing for other slots.
 
-    Where the variable is set already, ``cuda:1`` is the second of those that it leaves, as for every program.
+    If the variable is already set, ``cuda:1`` is the second of those that it leaves, as for every program.
 
     >>> visible_devices("cuda:1", {}), visible_devices("cuda:1", {VISIBLE: "4,7"}), visible_devices("left", {})
     ({'CUDA_VISIBLE_DEVICES': '1'}, {'CUDA_VISIBLE_DEVICES': '7'}, {})
@@ -34,6 +34,6 @@ def visible_devices(slot: str, environment: Mapping[str, str]) -> dict[str, str]
 
 
 def names_its_slot(texts: Iterable[str]) -> bool:
-    """Whether a command or its environment says which slot it has: then it looks for that among all GPUs."""
+    """Whether a command or its environment uses its slot: then it finds that among all GPUs."""
     variable = PLACEHOLDERS["slot"][0]
     return any("slot" in names_in(text) or variable in text for text in texts)

@@ -1,9 +1,9 @@
-"""Everything that a command has started, also what has left its process group: found, ended, or else named.
+"""Everything that a command has started, including what has left its process group: found, ended, or named.
 
 Where there is /proc, a process belongs to a command if
 
 - it is in the command's session, or
-- it was given the command's mark, a variable of the environment that is another one for every pull, or
+- it has the command's mark, an environment variable that is different for every pull, or
 - it holds the arm's lock, which the command inherits, or
 - its parent belongs to the command.
 
@@ -12,7 +12,7 @@ It is found only where this process takes orphans in (`adopt_orphans`), as ``ris
 makes it a child of this process. It belongs to one of the commands that were at work when it began, and is ended as
 soon as all of those have ended.
 
-Where there is no /proc, only the process group is ended.
+Without /proc, only the process group is ended.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Process(NamedTuple):
 
     @property
     def named(self) -> str:
-        """Its number and what it runs, for people."""
+        """Its number and command, for messages."""
         try:
             words = Path(_PROC, str(self.pid), "cmdline").read_bytes().replace(b"\0", b" ")
         except OSError:
@@ -69,7 +69,7 @@ class Trace(NamedTuple):
 
 
 def adopt_orphans() -> bool:
-    """Take in what commands leave behind from now on; whether the system can do that.
+    """Adopt what commands leave behind from now on; returns whether the system can do that.
 
     Only for a process that starts nothing but commands: whatever else it started and lost would be ended as well. The
     first process of a container is none, as it is given the orphans of others, too.
@@ -123,7 +123,7 @@ def alive(trace: Trace) -> list[str]:
 
 
 def _leaves_nothing(command: int) -> bool:
-    """Whether a command that has ended has left nothing, where that is seen at a glance: this process has no orphans.
+    """Whether a finished command has left nothing behind, if that is quick to see: this process has no orphans.
 
     Looking through all processes takes milliseconds.
     """

@@ -1,4 +1,4 @@
-"""Start a plan anew: what an earlier run has left is put aside under another name, never deleted."""
+"""Start a plan from scratch: what an earlier run has left is renamed, never deleted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOCK = ".running"  # in the folder of states, where no arm's folder begins with 
 
 @contextmanager
 def running(plan: Plan, alone: bool = False) -> Iterator[None]:
-    """Show that a plan is being run; ``alone`` is refused while others are running it."""
+    """Mark a plan as running; ``alone`` is refused while others are running it."""
     plan.states.mkdir(parents=True, exist_ok=True)
     handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -48,7 +48,7 @@ def put_aside(plan: Plan) -> Path | None:
 
 
 def check_aside(plan: Plan) -> None:
-    """Complain about a store that cannot be renamed."""
+    """Raise an error for a store that cannot be renamed."""
     if "://" in plan.store:
         raise RisingBanditsError(
             f"store must be another one for a fresh run: {hide_password(plan.store)} cannot be put aside."

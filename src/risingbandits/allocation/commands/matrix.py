@@ -1,6 +1,6 @@
 """The table ``[matrix]`` of a plan: lists of values, and an arm for each combination of them.
 
-The values of an arm are its settings, and stand for their names in braces in the common command and environment.
+The values of an arm are its settings, and replace their names in braces in the common command and environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_LISTS = ("exclude", "name")  # keys that mean something else
 
 
 class Combination(NamedTuple):
-    """An arm of a matrix: its name, and the value that it has of each list."""
+    """An arm of a matrix: its name, and its value from each list."""
 
     name: str
     values: dict[str, Value]
@@ -92,7 +92,7 @@ def written_values(values: Mapping[str, Any], keys: Sequence[str] | None = None)
 
 
 def check_used(where: str, keys: Sequence[str], texts: Sequence[str]) -> None:
-    """Complain about a list that the command and the environment, ``texts``, say nothing of: its arms would be one."""
+    """Raise an error for a list that neither command nor environment, ``texts``, use: its arms would be the same."""
     used = {name for text in texts for name in names_in(text)}
     if "arm" in used or any(PLACEHOLDERS["arm"][0] in text for text in texts):
         return
@@ -124,11 +124,11 @@ def _values(where: str, key: str, value: Any) -> list[Value]:
 
 def _check_value(where: str, value: Any) -> None:
     if not isinstance(value, bool | int | float | str):
-        raise RisingBanditsError(f"{where} must be a number, a text or a boolean, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must be a number, a string or a boolean, got {shown(value)}.")
     if isinstance(value, float) and not math.isfinite(value):
         raise RisingBanditsError(f"{where} must be a finite number, got {value}.")
     if isinstance(value, str) and not value.isprintable():
-        raise RisingBanditsError(f"{where} must be a printable text, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must be a printable string, got {shown(value)}.")
 
 
 def _same(value: Value, other: Value) -> bool:

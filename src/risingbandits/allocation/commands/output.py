@@ -1,10 +1,10 @@
-"""What a command prints, in a file that stays small: its beginning and its end are kept, the middle is left out.
+"""What a command prints, in a file that stays small: the start and the end are kept, the middle is left out.
 
 The command writes straight to the file, never through a pipe, so that nothing is lost and nothing blocks or breaks if
 the run that started it is killed. The run looks at the size of the file many times a second. When more than the limit
 is there, it gives the middle back to the file system as a hole, while the command goes on printing. Between two looks a
 command can print some tens of megabytes at most, and only so much more than the limit is on the disk at any time.
-When the command has ended, the file is written anew without the hole, and says at the cut how much is left out.
+When the command has ended, the file is rewritten without the hole, and says at the cut how much is left out.
 
 Not every file system has holes (NFS before 4.2 has none). There the file grows until the command ends and is cut then;
 a command that prints `_TOO_MUCH` times the limit is ended.
@@ -53,7 +53,7 @@ class Output:
         return made
 
     def look(self) -> float:
-        """Leave out the middle of what is there by now; the seconds until the next look."""
+        """Remove the middle of what is there so far; returns the seconds until the next look."""
         assert self._file is not None
         before, self._size = self._size, os.fstat(self._file.fileno()).st_size
         if self._holes and self._size - self._tail - self._gone > self.limit // 8:
@@ -71,7 +71,7 @@ class Output:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether the file has outgrown what a file system without holes should bear."""
+        """Whether the file has become too large for a file system without holes."""
         return not self._holes and self._size > _TOO_MUCH * self.limit
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class Output:
 
 
 def _hole(handle: int, start: int, length: int) -> bool:
-    """Give a stretch of a file back to the file system, which then reads as zeros; whether that could be done."""
+    """Give a stretch of a file back to the file system, which then reads as zeros; returns whether that worked."""
     fallocate = _fallocate()
     return fallocate is not None and fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, start, length) == 0
 

@@ -52,16 +52,16 @@ def expand(text: str, values: Mapping[str, str], strict: bool = False) -> str:
 
 
 def check_placeholders(where: str, text: str, more: Collection[str] = ()) -> None:
-    """Complain about a name in braces that is nearly a known one; with ``more``, of a matrix, about any unknown one."""
+    """Refuse a name in braces that is nearly a known one; with ``more``, of a matrix, any unknown one."""
     for escaped, name in _BRACED.findall(text):
         near = "" if escaped or name in PLACEHOLDERS or name in more else _near(name, more)
         if near:
             raise RisingBanditsError(
-                f"{where} has {{{name}}}, did you mean {{{near}}}? To pass it on as it is, write {{{{{name}}}}}."
+                f"{where} has {{{name}}}, did you mean {{{near}}}? To keep it as it is, write {{{{{name}}}}}."
             )
         if more and not escaped and name not in PLACEHOLDERS and name not in more:
             raise RisingBanditsError(
-                f"{where} has {{{name}}}, which is not in the matrix: {', '.join(more)}. To pass it on as it is, write "
+                f"{where} has {{{name}}}, which is not in the matrix: {', '.join(more)}. To keep it as it is, write "
                 f"{{{{{name}}}}}."
             )
 

@@ -1,4 +1,4 @@
-"""The arms of a plan: the tables ``[[arms]]`` and ``[matrix]``, on the ground of ``[defaults]``."""
+"""The arms of a plan: the tables ``[[arms]]`` and ``[matrix]``, with ``[defaults]``."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class CommandArm:
     name : str
         Name of the arm.
     command : tuple of str, or str
-        Program and arguments, or a text for the shell where ``shell`` is true.
+        Program and arguments, or a string for the shell if ``shell`` is true.
     directory : Path
         Where the command runs.
     environment : dict
         Variables besides those of risingbandits and of the process.
     timeout : float or None
-        Seconds after which a pull is ended and has failed.
+        Seconds after which a pull is killed and counts as failed.
     max_pulls : int or None
         Pulls after which the arm is finished.
     shell : bool
@@ -48,7 +48,7 @@ class CommandArm:
     max_output : int
         Bytes of standard output, and of standard error, that are kept of each pull.
     settings : dict
-        What the arm is, in numbers and words, for the table of arms and for priors.
+        What the arm is, in numbers and strings, for the table of arms and for priors.
     values : dict
         What names of the plan's matrix stand for in its command and environment.
     strict : bool
@@ -74,7 +74,7 @@ class CommandArm:
         return [self.filled(argument, values) for argument in self.command]
 
     def filled(self, text: str, values: dict[str, str]) -> str:
-        """A text of the plan with the placeholders filled in."""
+        """A string of the plan with the placeholders filled in."""
         return expand(text, {**self.values, **values}, self.strict)
 
     def as_text(self) -> str:
@@ -106,14 +106,14 @@ def _arm_name(where: str, value: Any) -> str:
 
 
 def _environment(where: str, value: Any) -> dict[str, str]:
-    """Texts by the names of variables; numbers are taken as they are written in Python."""
+    """Strings by variable name; numbers are written as in Python."""
     ours = {variable for variable, _ in PLACEHOLDERS.values()}
     found = {}
     for name, written in read_table(f"{where}.", value, None).items():
         path = key_path(f"{where}.", name)
         text = str(written) if isinstance(written, int | float) and not isinstance(written, bool) else written
         if not isinstance(text, str) or "\0" in text:
-            raise RisingBanditsError(f"{path} must be a text, got {shown(written)}.")
+            raise RisingBanditsError(f"{path} must be a string, got {shown(written)}.")
         if not name or "=" in name or "\0" in name:
             raise RisingBanditsError(f"{path} must have a name without '='.")
         if name in ours:
@@ -142,7 +142,7 @@ _ARM: dict[str, Check] = {
 
 
 def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandArm, ...]:
-    """The arms that are written one by one, and then those of the matrix."""
+    """The arms that are listed one by one, then those of the matrix."""
     matrix: Matrix = values.get("matrix", Matrix())
     everyone = CommandArm(name="", command=(), directory=folder, environment={}, strict=bool(matrix.keys))
     common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder, matrix.keys)
@@ -170,7 +170,7 @@ def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandA
 
 
 def _add(arms: dict[str, tuple[CommandArm, str]], arm: CommandArm, here: str, place: str, folder: Path) -> None:
-    """Add an arm that can be run and is named like no other."""
+    """Add an arm that can be run and has a unique name."""
     where = f"{here}{place}."
     if not arm.command:
         place = "defaults" if place == "matrix" else place
@@ -185,7 +185,7 @@ def _add(arms: dict[str, tuple[CommandArm, str]], arm: CommandArm, here: str, pl
 
 
 def _arm(where: str, said: dict[str, Any], common: CommandArm, folder: Path, lists: tuple[str, ...]) -> CommandArm:
-    """An arm as a table says it; what the table does not say is as in ``common``; ``lists`` are those of a matrix."""
+    """An arm from a table; what the table omits is as in ``common``; ``lists`` are those of a matrix."""
     shell = said.get("shell", common.shell)
     changes: dict[str, Any] = {**said, "environment": {**common.environment, **said.get("environment", {})}}
     for name, text in said.get("environment", {}).items():
@@ -205,11 +205,11 @@ def _command(where: str, value: Any, shell: bool, lists: tuple[str, ...]) -> tup
     if shell:
         if not isinstance(value, str) or not value.strip() or "\0" in value:
             raise RisingBanditsError(
-                f"{where} must be a text for the shell, because shell is true, got {shown(value)}."
+                f"{where} must be a string for the shell, because shell is true, got {shown(value)}."
             )
         used = first_placeholder(value, lists)
         if used is not None:
-            # Put into a text that a shell reads, a name such as "a; rm -r ." would be run.
+            # In a string that a shell reads, a name such as "a; rm -r ." would be run.
             variable = PLACEHOLDERS[used][0] if used in PLACEHOLDERS else used.upper().replace("-", "_")
             first = "" if used in PLACEHOLDERS else f', with environment = {{ {variable} = "{{{used}}}" }}'
             raise RisingBanditsError(
@@ -219,21 +219,21 @@ def _command(where: str, value: Any, shell: bool, lists: tuple[str, ...]) -> tup
     like = '["python3", "learn.py"]'
     if isinstance(value, str):
         raise RisingBanditsError(
-            f"{where} must be a list such as {like}, got a text; shell = true runs texts in a shell."
+            f"{where} must be a list such as {like}, got a string; shell = true runs strings in a shell."
         )
     if (
         not isinstance(value, list)
         or not value
         or not all(isinstance(part, str) and "\0" not in part for part in value)
     ):
-        raise RisingBanditsError(f"{where} must be a list of texts such as {like}, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must be a list of strings such as {like}, got {shown(value)}.")
     for number, part in enumerate(value):
         check_placeholders(f"{where}[{number}]", part, lists)
     return tuple(value)
 
 
 def _check_program(where: str, arm: CommandArm, folder: Path) -> None:
-    """The program must be there now: better one sentence at once than an arm that fails at every pull."""
+    """The program must exist now: better one error at once than an arm that fails at every pull."""
     program = arm.filled(arm.command[0], {"plan": str(folder), "python": sys.executable, "arm": arm.name})
     if first_placeholder(program) is not None:
         return  # differs from pull to pull
@@ -244,4 +244,4 @@ def _check_program(where: str, arm: CommandArm, folder: Path) -> None:
         search = arm.environment.get("PATH", os.environ.get("PATH", os.defpath))
         found = bool(program) and shutil.which(program, path=search) is not None
     if not found:
-        raise RisingBanditsError(f"{where} must be a program that can be run, {program!r} is not found.")
+        raise RisingBanditsError(f"{where} must be a program that can be run, but {program!r} is not found.")

@@ -30,9 +30,9 @@ class Checked(NamedTuple):
 
 
 def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) -> Checked:
-    """Complain as a run of the plan would: about its policy, its budget, its store or a folder that cannot be used.
+    """Raise the errors that a run of the plan would: about its policy, budget, store or folders.
 
-    ``budget`` is one for this run beside the plan's. Returned is what it would be run with.
+    ``budget`` overrides the plan's for this run. Returns what it would be run with.
     """
     said = ""
     given = {"arms": [arm.name for arm in plan.arms], "budget": plan.budget, "lease": plan.lease, **plan.settings}
@@ -71,7 +71,7 @@ def _grow(ledger: Ledger, budget: Budget | None) -> str:
 
 
 def _take(ledger: Ledger, changes: dict[str, Any]) -> str:
-    """Have the changes in a ledger that is thrown away: its policy may refuse them."""
+    """Try the changes in a temporary ledger: its policy may refuse them."""
     if changes:
         ledger.apply(Event(ledger.last_id + 1, ledger.last_time, "extend", "", text=json.dumps(changes)))
     return str(changes.get("said", ""))
@@ -87,7 +87,7 @@ def _check_folder(path: Path) -> None:
 
 
 def check_commands(ledger: Ledger, plan: Plan) -> None:
-    """Complain about arms of a store, added by a program, that have no command."""
+    """Raise an error for arms of a store that were added by a program and have no command."""
     known = {arm.name for arm in plan.arms}
     missing = [arm.name for arm in ledger.arms if arm.retired is None and arm.name not in known]
     if missing:
@@ -95,7 +95,7 @@ def check_commands(ledger: Ledger, plan: Plan) -> None:
 
 
 def check_fresh(plan: Plan) -> None:
-    """Complain as a run that begins anew would: about a store that cannot be put aside, or that is in use."""
+    """Raise the errors that a fresh run would: about a store that cannot be put aside, or that is in use."""
     check_aside(plan)
     try:
         handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CLOEXEC)

@@ -1,6 +1,7 @@
 """Plans: arms as commands, a budget and how to spend it, in a TOML file that ``risingbandits run`` reads.
 
-Reading a plan runs nothing. Every mistake that can be seen beforehand is one sentence with the path of the key.
+Reading a plan runs nothing. Every mistake that can be seen beforehand is reported in one sentence with the path of the
+key.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
 
 
 def _beside(folder: Path, where: str) -> str:
-    """A path is seen from the plan's folder; an address stays what it is."""
+    """A path is relative to the plan's folder; an address stays as it is."""
     return where if "://" in where else str(folder / Path(where).expanduser())
 
 
@@ -129,7 +130,7 @@ def _warm_start(where: str, value: Any) -> Any:
 
 
 def check_sources(where: str, value: Any) -> list[str]:
-    """Where earlier runs are read from: one text or a list of them."""
+    """Where earlier runs are read from: one string or a list of them."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts:
         raise RisingBanditsError(f'{where} must be files of earlier runs, such as ["last.db"], got {shown(value)}.')

@@ -16,7 +16,7 @@ _BLANKS = b" \t\r\n\v\f"
 
 
 def read_reward(path: Path) -> Outcome:
-    """The reward on the last line of a file: a number, or a JSON object with "reward" and, if it likes, "cost"."""
+    """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost"."""
     line, whole = last_line(path)
     if not whole:
         # What is left of a long line may well be a number, but another one.

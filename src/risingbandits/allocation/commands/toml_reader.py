@@ -1,6 +1,6 @@
-"""Reading of tables from TOML by a list of keys, each with the check of its value.
+"""Reading tables from TOML by a list of keys, each with a check of its value.
 
-Complaints name the file and the path of the key, such as ``plan.toml, arms[2].timeout``.
+Errors name the file and the path of the key, such as ``plan.toml, arms[2].timeout``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.\[\]-]+")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file, or a sentence that says why there is none."""
+    """The content of a TOML file, or an error that says why there is none."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise RisingBanditsError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise RisingBanditsError(f"{path} is not a text in UTF-8: {error}.") from error
+        raise RisingBanditsError(f"{path} is not a text file in UTF-8: {error}.") from error
     try:
         return tomllib.loads(text)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -58,9 +58,9 @@ def read_table(where: str, values: Any, keys: Mapping[str, Check] | None) -> dic
 
 
 def check_text(where: str, value: Any) -> str:
-    """A text without null characters, which no system call takes."""
+    """A string without null characters, which no system call accepts."""
     if not isinstance(value, str) or "\0" in value or not value.strip():
-        raise RisingBanditsError(f"{where} must be a text that is not empty, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must be a non-empty string, got {shown(value)}.")
     return value
 
 

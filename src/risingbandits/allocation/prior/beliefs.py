@@ -57,6 +57,6 @@ class Prior:
         beliefs = {}
         for arm, (mean, deviation, source) in plain["beliefs"].items():
             if not isinstance(source, str):
-                raise RisingBanditsError(f"the source of a belief must be a text, got {shown(source)}.")
+                raise RisingBanditsError(f"the source of a belief must be a string, got {shown(source)}.")
             beliefs[arm] = Belief(check_finite("mean", mean), check_finite("deviation", deviation, minimum=0.0), source)
         return cls(beliefs, int(plain["tasks"]), plain["agreement"])

@@ -80,7 +80,7 @@ def remember(
         task = ledger_task(str(name), run)
     called = task.name if name is None else name
     if not isinstance(called, str) or not called.strip() or not called.isprintable() or called == "None":
-        raise RisingBanditsError(f"name must be a printable text for the run, got {shown(name)}.")
+        raise RisingBanditsError(f"name must be a printable string for the run, got {shown(name)}.")
     known = {**task.settings, **{arm: dict(given) for arm, given in (settings or {}).items()}}
     task = EarlierTask(called, task.curves, known, task.direction, task.failed, task.named, identity or task.identity)
     return shelf_at(memory).put(called, task.identity, write_entry(task))
