@@ -174,7 +174,7 @@ def test_saying_it_again_changes_nothing(place: str) -> None:
     with Allocator(["a", "b", "c"], 9, store=place) as again:
         assert again.taken_over == "", "it is so already"
         assert again.store.last_id() == last + 1, "but now it was said"
-        assert said(list(again.store.events())[-1]) == "nothing, for it is so already"
+        assert said(list(again.store.events())[-1]) == "nothing, because it is already so"
         again.extend(budget=12)
     with Allocator(["a", "b", "c"], 9, store=place) as again:
         assert again.settings.budget.pulls == 12

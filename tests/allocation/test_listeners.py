@@ -146,7 +146,7 @@ def test_a_child_process_hears_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["tensorboard", 3, [print, None], {"a": print}])
 def test_what_is_no_listener(wrong: object) -> None:
-    with pytest.raises(RisingBanditsError, match="on_tell must be a function of what was told, or several, got"):
+    with pytest.raises(RisingBanditsError, match="on_tell must be a function of a Told, or several, got"):
         Allocator(["a"], 1, on_tell=wrong)  # type: ignore[arg-type]
 
 

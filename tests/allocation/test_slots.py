@@ -317,7 +317,7 @@ def test_named_policies_open_arms_in_the_order_of_the_prior(tmp_path: Path, capl
     with caplog.at_level(logging.WARNING, logger="risingbandits"):
         Allocator(NAMES, 60, store=tmp_path / "b.db").close()
         Allocator(NAMES, 60, prior=prior, store=tmp_path / "b.db").close()
-    assert "was begun without a prior" in caplog.text
+    assert "was created without a prior" in caplog.text
 
 
 def test_explain_says_where_the_places_are_from() -> None:

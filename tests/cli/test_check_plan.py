@@ -44,7 +44,7 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, head: str, *option
         ('budget = {cost = 3}\nmax_arms = "auto"', 'max_arms="auto" needs a budget in pulls'),
         (
             'budget = 3\nobjective = "cumulative"\nreward_range = "unknown"',
-            'sigma must be a number or "smooth" where reward_range is None',
+            'sigma must be a number or "smooth" if reward_range is None',
         ),
         (
             "budget = 3\nwarm_start = {a = [5]}",

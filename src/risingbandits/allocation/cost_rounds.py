@@ -1,9 +1,9 @@
-"""Pulls as rounds of equal cost, so that a policy that counts rounds compares what arms give for the same money.
+"""Pulls as rounds of equal cost, so that a policy that counts rounds compares arms at the same cost.
 
-A policy knows rounds, each as good as another. Where pulls of one arm cost more than those of another, a round is what
-one pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. To earn, its
-reward is spread over them, so that arms are compared by what they give for their cost; to find the arm to keep, each
-round has the level that was reached, so that arms are compared when as much was spent on them.
+A policy counts rounds, all of equal value. If pulls of one arm cost more than those of another, a round is what one
+pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. To earn, its reward
+is spread over them, so that arms are compared by reward per cost; to find the arm to keep, each round has the level
+that was reached, so that arms are compared at equal spending.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
     from risingbandits.allocation.settings import Settings
 
-_MOST_ROUNDS = 50.0  # that one pull is told as; where costs lie further apart, a round is several of the cheapest pulls
-_WIDEST = 1000.0  # costs further apart are taken to be so far apart
+_MOST_ROUNDS = 50.0  # that one pull is told as; if costs differ more, a round is several of the cheapest pulls
+_WIDEST = 1000.0  # costs that differ more count as this
 _FIRST_PULLS = 0.5  # the others' mean counts as many pulls of an arm, before it is seen how pulls of one arm differ
 _SAME = 1e-12  # squared deviations, relative to the squared mean, that are rounding
 _TOLERANCE = 0.1  # what a pull is told as may be so far from what is known by now
@@ -35,9 +35,10 @@ _NUMBERS = ("unit", "cheapest")
 
 
 def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
-    """What a pull of each arm costs: its own mean, drawn to that of the others by as much as pulls of one arm differ.
+    """What a pull of each arm costs: its own mean, shrunk towards that of the others by as much as pulls of one arm
+    differ.
 
-    An arm that was not pulled has the mean of the others; where arms differ by nothing but chance, so have all.
+    An unopened arm has the mean of the others; if arms differ only by chance, so have all.
 
     >>> shrunk_means(np.array([40.0, 40.0, 0.0]), np.array([40.0, 400.0, 0.0]), np.array([40.0, 4000.0, 0.0])).round(1)
     array([ 1. , 10. ,  5.5])
@@ -85,7 +86,7 @@ class CostRounds:
         self.unit = self.cheapest = 1.0  # the costs of a round and of the cheapest arm's pull
 
     def settle(self, n_arms: int) -> None:
-        """Fix what pulls are told as by what is known now, for a new run of a policy."""
+        """Fix how pulls are told, by what is known now, for a new run of a policy."""
         new = np.zeros(n_arms - self.pulls.size)
         self.pulls, self.sums, self.squares = (np.append(x, new) for x in (self.pulls, self.sums, self.squares))
         self.owed, self.worth, self.counted = (np.zeros(n_arms) for _ in range(3))
@@ -98,13 +99,13 @@ class CostRounds:
     def begin(self, policy: Policy) -> Callable[[int, float], None]:
         """What to tell pulls of an earlier run of the policy with: (arm, value).
 
-        The policy is asked once before, so that one which draws an order has the same whenever it is made anew.
+        The policy is asked once before, so that one that draws an order draws the same whenever it is rebuilt.
         """
         policy.ask()
         return partial(self.tell, policy)
 
     def expected(self) -> Floats:
-        """What a pull of each arm is expected to cost; last, what one of an arm that is not opened yet is."""
+        """The expected cost of a pull of each arm; last, that of an unopened arm."""
         return self._means()
 
     def _means(self) -> Floats:
@@ -148,7 +149,7 @@ class CostRounds:
             policy.tell(arm, mean)
 
     def stale(self) -> bool:
-        """Whether costs have turned out to be others than those by which pulls are told."""
+        """Whether costs have turned out different from those by which pulls are told."""
         known = self.pulls > 0.0
         means = self._means()
         cheapest = float(means[known].min())
@@ -180,7 +181,7 @@ class CostRounds:
 
 
 def cost_factor(ledger: Ledger) -> float:
-    """How many times as much as one of the cheapest arm a pull of the dearest arm costs, on average; 1 if unknown."""
+    """The mean cost of a pull of the most expensive arm, as a multiple of the cheapest one's; 1 if unknown."""
     means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.opened if len(arm.rewards) > arm.warm]
     if len(means) < 2 or max(means) <= 0.0:
         return 1.0
@@ -188,7 +189,7 @@ def cost_factor(ledger: Ledger) -> float:
 
 
 def cost_sentence(ledger: Ledger) -> str:
-    """Whether costs that differ between arms are looked at; nothing where they do not differ.
+    """Whether costs that differ between arms are compared; empty if they do not differ.
 
     >>> from risingbandits.allocation import Allocator
     >>> allocator = Allocator(["a", "b"], budget=10, policy="round-robin")
@@ -205,7 +206,7 @@ def cost_sentence(ledger: Ledger) -> str:
 
 
 def cost_rule(settings: Settings) -> str:
-    """What becomes of costs that differ between arms."""
+    """What is done about costs that differ between arms."""
     if settings.budget.pulls is not None:
         return "a budget in pulls does not look at them"
     if settings.costs == "ignore":

@@ -1,4 +1,4 @@
-"""Which policy, where the user does not say."""
+"""Which policy to use by default."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from risingbandits.policies.recommended import recommended_policy
 def default_policy(objective: str, reward_range: tuple[float, float] | None, sigma: Any) -> Policy:
     """The policy of an allocator that was given none.
 
-    What `recommended_policy` says; but while rewards have no known range, R-ed-UCB to earn, which needs neither their
-    scale nor a ceiling.
+    What `recommended_policy` says; but to earn with rewards of unknown range, R-ed-UCB, which needs neither their scale
+    nor a ceiling.
     """
     if objective == "cumulative" and reward_range is None:
         return REdUCB(sigma=sigma)
@@ -25,7 +25,7 @@ def default_policy(objective: str, reward_range: tuple[float, float] | None, sig
 def choose_costs(
     costs: str | None, *, budget: Budget, policy: Policy, objective: str, reward_range: tuple[float, float] | None
 ) -> str:
-    """Whether costs that differ between arms are looked at: by default if the policy is the default one."""
+    """Whether costs that differ between arms are compared: by default, with the default policy."""
     missing = ""
     if budget.pulls is not None:
         missing = f"a budget in cost or seconds, got {budget}"
@@ -39,14 +39,14 @@ def choose_costs(
 
 
 def implied_objective(policy: str | Policy | None) -> str:
-    """What an allocation is for whose user names a policy at most: what that is made for, else the arm to keep."""
+    """The objective if the user names at most a policy: what that is made for, otherwise the arm to keep."""
     if policy is None or policy == "auto":
         return "best-arm"
     return (policy_class(policy) if isinstance(policy, str) else policy).objective
 
 
 def check_sigma(name: str, value: Any) -> float | str:
-    """``value``, if it is a scale of noise or says how to find one."""
+    """``value``, if it is a scale of noise or a way to estimate one."""
     if isinstance(value, str):
         return check_choice(name, value, ("auto", "estimate", "smooth"))
     return check_finite(name, value, minimum=0.0)
@@ -63,13 +63,13 @@ def choose_policy(
     """The policy with sigma filled in, checked against what rewards it will see.
 
     ``sigma`` is in the units of the rewards; policies see rewards mapped onto [0, 1], so a number is divided by the
-    length of the range. Where arms are ``ordered`` by what is known of them, a policy that is not given as an object
+    length of the range. If arms are ``ordered`` by what is known about them, a policy that is not given as an object
     opens them in that order.
     """
     if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
     if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
-        raise RisingBanditsError('sigma must be a number or "smooth" where reward_range is None, got "auto".')
+        raise RisingBanditsError('sigma must be a number or "smooth" if reward_range is None, got "auto".')
     if isinstance(policy, str) and "(" in policy:  # written with its settings, it is as good as an object
         policy = get_policy(policy)
     if isinstance(policy, Policy):

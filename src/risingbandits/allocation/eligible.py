@@ -31,5 +31,5 @@ class EligibleArms:
             self.count += 1 if flag else -1
 
     def mask(self) -> npt.NDArray[np.bool_] | None:
-        """For ``Policy.ask``: None where all are set, for policies begin a batch only then."""
+        """For ``Policy.ask``: None if all are set, because policies start a batch only then."""
         return None if self.count == len(self._bytes) else self._array

@@ -52,7 +52,7 @@ new_event: Callable[[tuple[Any, ...]], Event] = partial(tuple.__new__, Event)
 
 
 class WrittenByNewer(RisingBanditsError):
-    """A store, whole by its checksums, has what this version does not know."""
+    """A store with valid checksums contains something that this version does not know."""
 
     def __init__(self, what: str, store: str = "the store") -> None:
         self.what = what

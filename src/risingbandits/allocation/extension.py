@@ -1,9 +1,10 @@
-"""Runs that grow: settings are changed by an event, and from it on the policy plans anew with all that was told.
+"""Runs that grow: an event changes settings, and from then on the policy plans again with all rewards so far.
 
 The event "extend" holds JSON: new values by the keys that settings have in a store; ``arms``, those that come ``in``
-and those that go ``out``; ``said``, the same for people; and ``declared`` where nobody has asked for it by
-`Allocator.extend`, but an allocator was made with other settings than the one before it. Those are compared with each
-other, not with what holds now: a program that is started again as it was undoes nothing that was asked for meanwhile.
+and those that go ``out``; ``said``, the same in words; and ``declared`` if the change did not come from
+`Allocator.extend` but from an allocator created with other settings than the one before. Those two are compared with
+each other, not with the present settings: a program that is restarted unchanged undoes nothing that was changed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 Changes = dict[str, Any]  # as in the event
 
-LEFT_OUT = "no longer named"  #: why an arm is retired that is not declared any more; it comes back when it is again
-FAILED = "failed "  #: how the reason begins why an arm is retired that has failed too often
+LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retired; declaring it again brings it back
+FAILED = "failed "  #: how the reason starts why an arm that has failed too often is retired
 _PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
 _CHANGES = {*KEYS.values(), "arms", "declared", "said"}  # what an event may have
 _NAMES_SHOWN = 6
@@ -47,7 +48,7 @@ class Given(NamedTuple):
 
 
 def declared_changes(ledger: Ledger, declared: Given) -> Changes:
-    """What is ``declared`` otherwise than before; complains about what cannot change."""
+    """What is ``declared`` differently than before; raises an error for what cannot change."""
     given, policy, history = declared
     before = ledger.declared
     mine, theirs = given.to_dict(), before.to_dict()
@@ -91,7 +92,7 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
 
 
 def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
-    """What changes if the settings in ``wanted`` are as they are there, and arms that it names are added."""
+    """What changes if the settings in ``wanted`` apply and the arms that it names are added."""
     for name in wanted:
         if name not in SETTINGS or not SETTINGS[name].extends:
             allowed = ", ".join(name for name, known in SETTINGS.items() if known.extends)
@@ -139,7 +140,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _complete(ledger: Ledger, changes: Changes) -> Changes:
-    """The changes with what is said of them, if the ledger can take them in."""
+    """The changes with their description, if the ledger can apply them."""
     after = _after(ledger, changes)
     _check_budget(ledger, after.budget)
     _check_rewards(ledger, after)
@@ -149,7 +150,7 @@ def _complete(ledger: Ledger, changes: Changes) -> Changes:
             there, here = ledger.settings.warm_start.get(arm, "none"), changes["history"][arm]
             raise RisingBanditsError(
                 f"warm_start of {arm} is {there if there == 'none' else shown(there)} in the store, got {shown(here)}: "
-                "it cannot change any more, for the arm was pulled."
+                "it cannot change any more, because the arm was pulled."
             )
     return {**changes, "said": _sentence(ledger, after, changes)}
 
@@ -190,7 +191,7 @@ def _begun(arm: ArmState) -> bool:
 
 
 def extend_ledger(ledger: Ledger, event: Event) -> None:
-    """Take in an event "extend"."""
+    """Apply an event "extend"."""
     changes = json.loads(event.text)
     for key in changes:
         if key not in _CHANGES:
@@ -319,15 +320,15 @@ def _text(value: Any) -> str:
 
 
 def said(event: Event) -> str:
-    """What an event "extend" changes, for people."""
+    """What an event "extend" changes, in words."""
     try:
-        return str(json.loads(event.text)["said"]) or "nothing, for it is so already"
+        return str(json.loads(event.text)["said"]) or "nothing, because it is already so"
     except (ValueError, KeyError, TypeError):
         return event.text
 
 
 def named(names: Sequence[str]) -> str:
-    """Names for a sentence, not more than a reader wants.
+    """Names for a sentence, not too many.
 
     >>> named(["a", "b"]), named([f"arm{i}" for i in range(40)])
     ('a, b', 'arm0, arm1, arm2, arm3, arm4, arm5 and 34 more')
@@ -337,7 +338,7 @@ def named(names: Sequence[str]) -> str:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """The same in quotes, for complaints.
+    """The same in quotes, for errors.
 
     >>> quoted(("a", "b"))
     "'a', 'b'"

@@ -1,4 +1,4 @@
-"""What a curve model expects of the arms of an allocation, whatever its policy: no decision is made by it."""
+"""What a curve model expects from the arms of an allocation, for any policy; no decision uses it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Forecasts(NamedTuple):
 
     found: Forecast
     units: Units
-    age: int | None  # pulls that the most pulled arm could have by the end; None where arms are compared by cost
+    age: int | None  # pulls that the most pulled arm could have by the end; None if arms are compared by cost
 
     def of(self, column: str, arm: int) -> float:
         """A level of an arm, as a reward."""
         return self.units.zero + self.units.span * float(getattr(self.found, column)[arm])
 
     def sentence(self) -> str:
-        """Whose opinion this is."""
+        """Where this comes from."""
         if not np.isfinite(self.found.final).any():
             return ""
         model = "end and band (90 %) are of a curve model, the chance to be the best goes by levels at equal age"
@@ -35,10 +35,10 @@ class Forecasts(NamedTuple):
 
 
 def forecasts(ledger: Ledger) -> Forecasts:
-    """What to expect of each arm if it were as old as the most pulled one can be by the end of the run.
+    """What to expect from each arm at the age that the most pulled one can reach by the end of the run.
 
-    Arms are compared at equal age, or at what an arm can have where its pulls are limited. Where costs are compared,
-    each is as old as what is left of the budget can make it: a dear arm gets fewer pulls of it.
+    Arms are compared at equal age, or at an arm's limit of pulls. If costs are compared, each is as old as the rest of
+    the budget can make it: an expensive arm gets fewer pulls.
     """
     if ledger.rounds is None:
         left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
@@ -59,7 +59,7 @@ def forecasts(ledger: Ledger) -> Forecasts:
 
 
 def _units(ledger: Ledger) -> Units:
-    """Units in which rewards are shares of what can be reached: the range, or what was seen and some more."""
+    """Units in which rewards are shares of the range, or of what was seen and a little more."""
     if ledger.settings.reward_range is not None or not ledger.told:
         return Units(ledger.zero, ledger.span)
     seen: Floats = np.concatenate([np.array(arm.rewards) for arm in ledger.arms]) / ledger.span

@@ -1,4 +1,4 @@
-"""A process that is forked while threads use its allocators: the child gets them whole, with locks of its own.
+"""A fork while threads use allocators: the child gets them intact, with locks of its own.
 
 A lock that another thread holds at that moment would never be released in the child, and a ledger in the middle of a
 change would stay so.

@@ -1,4 +1,4 @@
-"""How many rounds a policy plans for, where a budget is in cost or seconds."""
+"""How many rounds a policy plans for, if a budget is in cost or seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 10**9
 
 
 def planned(ledger: Ledger) -> int:
-    """Rounds of the policy in all, as far as can be told now: earlier runs, told pulls and what is left."""
+    """The policy's total number of rounds, as known now: earlier runs, told pulls and what is left."""
     warm = sum(arm.warm for arm in ledger.opened)
     budget = ledger.settings.budget
     if budget.pulls is not None:
@@ -30,7 +30,7 @@ def planned(ledger: Ledger) -> int:
 
 
 def has_changed(ledger: Ledger) -> bool:
-    """Whether to plan anew: the rounds that the budget pays for have changed by a tenth, or what a round costs."""
+    """Whether to plan again: the rounds that the budget pays for or the cost of a round have changed by a tenth."""
     if ledger.spent_cost.value >= ledger.settings.budget.amount:
         return False
     before = ledger.policy.horizon or 1

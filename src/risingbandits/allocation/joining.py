@@ -1,4 +1,4 @@
-"""How an allocation begins: with settings of its own in a new store, or with those that a store holds."""
+"""How an allocation starts: with its own settings in a new store, or with those in an existing one."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ log = logging.getLogger("risingbandits")
 def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Prior | None:
     """A prior as it is, about these arms; or what is read from earlier runs, other than the ``present`` one.
 
-    Earlier runs are those that are ``given`` and those in the memory. A memory that says nothing of the arms is no
-    prior, so that the first run with one is as it would be without. Nor is there one for arms that are made when they
-    are first pulled: nobody knows before what they will be, and their names are only numbers.
+    Earlier runs are those that are ``given`` and those in the memory. A memory that says nothing about the arms gives
+    no prior, so the first run with a memory is as without. Nor is there a prior for arms that are made when first
+    pulled: it is not known beforehand what they will be, and their names are only numbers.
     """
     if settings.lazy and not settings.learns:
         if given is not None:
@@ -69,7 +69,7 @@ def _memory(memory: str) -> list[Shelf]:
 
 
 def settings_of_arms(arms: Any, given: Any) -> Any:
-    """``given`` settings of arms and, for those that have none there, what the arms say of themselves."""
+    """``given`` settings of arms and, for those without any, their own ``settings`` attribute."""
     if not isinstance(arms, Mapping) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
         return given
     found = {name: settings for name, arm in arms.items() if (settings := own_settings(arm))}
@@ -77,7 +77,7 @@ def settings_of_arms(arms: Any, given: Any) -> Any:
 
 
 def own_settings(arm: Any) -> dict[str, float | str]:
-    """What an arm says of itself in ``settings``, as far as that is in numbers and words."""
+    """The ``settings`` attribute of an arm, if it has numbers and strings."""
     said = getattr(arm, "settings", None)
     found = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
@@ -111,9 +111,9 @@ def with_prior(
 
     A warm start from earlier runs is read for a new store only, too.
 
-    Without it the same arguments may stand for another policy, for arms are then opened in another order; as in a store
-    that was made before models of settings were. What the user leaves open is as in the store, whose defaults may have
-    been others.
+    Without it the same arguments may mean another policy, because arms are then opened in another order, as in a store
+    from before there were models of settings. What the user leaves open is as in the store, whose defaults may have
+    been different.
     """
     lazy = settings.lazy and not settings.learns  # as the arms are
     if is_history(sources := given.get("warm_start")):
@@ -137,7 +137,7 @@ def with_prior(
 
 
 class Joined(NamedTuple):
-    """A store that was made or joined."""
+    """A store that was created or joined."""
 
     settings: Settings  #: those that it was made with
     ledger: Ledger | None  #: that it begins with, if this process has made it
@@ -145,7 +145,7 @@ class Joined(NamedTuple):
 
 
 def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> Joined:
-    """Make a store with these settings, or find out which it has."""
+    """Create a store with these settings, or find out which it has."""
     kept = store.settings()
     if kept is None:
         settings = with_prior(settings, given, present=store)
@@ -157,12 +157,12 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
             return Joined(mine, ledger)
     stored = stored_settings(store.name, kept)
     if stored.prior is None and given.get("prior") is not None:
-        log.warning("%s was begun without a prior, so that none is read now.", store.name)
+        log.warning("%s was created without a prior, so none is read now.", store.name)
     return Joined(stored, None, as_given(store, settings, given, stored))
 
 
 def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
-    """What is given to go on with a store."""
+    """What is given to continue with a store."""
     found = with_prior(settings, given, stored)
     sources = given.get("warm_start")
     later = partial(_history, sources, found, store) if is_history(sources) else None
@@ -170,7 +170,7 @@ def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored:
 
 
 def take_over(session: Session, given: Given) -> str:
-    """Change what is ``given`` otherwise than before; what is said of it."""
+    """Apply what is ``given`` differently than before; returns its description."""
 
     def changes(ledger: Ledger) -> dict[str, Any]:
         return changes_taken_over(session.store.name, ledger, given)
@@ -179,7 +179,7 @@ def take_over(session: Session, given: Given) -> str:
 
 
 def changes_taken_over(store: str, ledger: Ledger, given: Given) -> dict[str, Any]:
-    """What a program changes that opens a store with what is ``given``; a complaint names the store."""
+    """What a program that opens a store with what is ``given`` changes; errors name the store."""
     try:
         return declared_changes(ledger, given)
     except RisingBanditsError as error:

@@ -1,9 +1,9 @@
-"""What a further worker does while the arm that the policy wants is in flight.
+"""What a further worker does while the policy's choice is in flight.
 
-An arm has at most one pull at a time. Where what is earned counts, a worker that cannot have the policy's choice has a
-problem of its own: the arms that are not in flight, and its share of the rounds that are left. A policy that ``shares``
-decides it, with what it knows of all arms; otherwise the same policy does, told only of the free arms. So a worker
-explores while that pays, and does not just pull whoever is second.
+An arm has at most one pull at a time. To earn, a worker that cannot have the policy's choice has a problem of its own:
+the arms that are not in flight, and its share of the remaining rounds. A policy that ``shares`` solves it, knowing all
+arms; otherwise the same policy does, told only about the free arms. So a worker explores while that pays, and does not
+just pull the second-best arm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_KEPT = 8  # policies that are kept for the next question
 
 
 class _Kept:
-    """A policy of some arms, and how much of the log it was told. Only questions to copies of it are asked."""
+    """A policy for some arms, and how much of the log it was told. Only copies of it are asked."""
 
     def __init__(self, ledger: Ledger, places: tuple[int, ...], horizon: int) -> None:
         self.horizon, self.rebuilds = horizon, ledger.rebuilds
@@ -62,13 +62,13 @@ class _Kept:
 
 
 class JointChoice:
-    """Decides for workers whose arm is in flight. What it keeps only saves time: answers follow from the log alone."""
+    """Decides for workers whose arm is in flight. Its cache only saves time: answers follow from the log alone."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], _Kept] = {}
 
     def decide(self, ledger: Ledger) -> ArmState:
-        """What a policy that shares says; else its choice among all arms or, if that is in flight, of the free arms."""
+        """The choice of a policy that shares; else that among all arms or, if it is in flight, among the free ones."""
         if ledger.policy.shares:
             ledger.policy.expect_workers(len(ledger.in_flight) + 1)
             return ledger.opened[ledger.policy.ask(ledger.free.mask())]
@@ -90,7 +90,7 @@ class JointChoice:
 
 
 def new_joint_choice(settings: Settings) -> JointChoice | None:
-    """Where the settings ask for it; to find the arm to keep, policies name the next arm of a comparison themselves."""
+    """If the settings require it; to find the arm to keep, policies name the next arm of a comparison themselves."""
     return JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
 
 

@@ -1,8 +1,8 @@
-"""The state of an allocation, folded from its events: no clock, no files, no chance that is not seeded.
+"""The state of an allocation, folded from its events: no clock, no files, no unseeded randomness.
 
 Every process that reads the same events arrives at the same ledger, policy included: when an event says that a pull was
-given out, the policy is asked again with the same arms free, so that whatever it draws or changes when asked happens
-here as well. This is why a resumed run decides like one that was never interrupted.
+given out, the policy is asked again with the same free arms, so that whatever it draws or changes happens here as well.
+So a resumed run decides like one that was never interrupted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """The fold. `apply` takes the events one by one; `decide` says whose pull is next.
+    """The fold. `apply` takes the events one by one; `decide` says which arm is next.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Ledger:
 
     def __init__(self, settings: Settings) -> None:
         self.take_settings(settings)
-        self.declared = settings  # those that whoever opened the store has said last
+        self.declared = settings  # those last declared by a program that opened the store
         self.last_id = 0
         self.last_time = 0.0  # of the last event
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
@@ -75,7 +75,7 @@ class Ledger:
             self._rebuild()
 
     def take_settings(self, settings: Settings) -> None:
-        """Have these settings from now on; `go_on` lets the policy and the masks follow."""
+        """Use these settings from now on; `go_on` updates the policy and the masks."""
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
@@ -87,7 +87,7 @@ class Ledger:
 
     @property
     def told(self) -> int:
-        """Pulls that counted."""
+        """Number of pulls that count."""
         return len(self.told_arms)
 
     @property
@@ -165,7 +165,7 @@ class Ledger:
             self._apply_add(event)
         elif arm is None:
             if kind != "extend":
-                raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is no arm.")
+                raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is not an arm.")
             extend_ledger(self, event)
         elif kind == "tell":
             self.apply_tell(event, arm)
@@ -178,7 +178,7 @@ class Ledger:
         self.last_id, self.last_time = event.id, event.time
 
     def give(self, event: Event, arm: ArmState) -> Flight:
-        """Note that a pull of ``arm`` was given out, after `decide` has named it."""
+        """Record that a pull of ``arm`` was given out, after `decide` has named it."""
         if arm.flight is not None or arm.place < 0:
             raise RisingBanditsError(f"event {event.id} gives out {shown(arm.name)}, which is not free.")
         id, moment = event[0], event[1]
@@ -276,10 +276,10 @@ class Ledger:
             arm.masked = event.kind == "mask"
             self._changed(arm)
         else:
-            raise RisingBanditsError(f"event {event.id} is of a kind that is not known, {shown(event.kind)}.")
+            raise RisingBanditsError(f"event {event.id} is of an unknown kind, {shown(event.kind)}.")
 
     def go_on(self, anew: bool) -> None:
-        """Follow settings or arms that were changed; with ``anew`` the policy is made for them and told all again."""
+        """Apply changed settings or arms; with ``anew`` the policy is rebuilt and told all rewards again."""
         self.choice = None
         if self._open_next() or anew:
             self._rebuild()
@@ -323,7 +323,7 @@ class Ledger:
         return len(self.opened) > before
 
     def _open_slots(self, room: int) -> bool:
-        """Open slots, at most ``room``, until there is one for each closed arm. Whether any was opened."""
+        """Open slots, at most ``room``, until there is one for each unopened arm. Returns whether any was opened."""
         empty = sum(slot.index < 0 and slot.retired is None for slot in self.opened)
         closed = [arm for arm in self.unopened if arm.retired is None]
         new = closed[: max(0, min(room, len(closed) - empty))]
@@ -336,7 +336,7 @@ class Ledger:
         return bool(new)
 
     def _refresh_slots(self, quietly: bool = False) -> None:
-        """A slot without an arm is free as long as a closed arm is, and retired when there is none any more."""
+        """A slot without an arm is free while an unopened arm is, and retired when there is none left."""
         if self.rule is None:
             return
         left = [arm for arm in self.unopened if arm.retired is None]
@@ -348,7 +348,7 @@ class Ledger:
                     self._refresh(slot)
 
     def beliefs(self, policy: Policy) -> tuple[Floats, Floats] | None:
-        """What is believed of each slot, by the arm that it has or would get, if there is a policy that takes it in."""
+        """Beliefs about each slot, by the arm that it has or would get, if the policy uses them."""
         if self.settings.prior is None or self.rule is None or not policy.believes:
             return None
         return self.rule.beliefs(self.opened, self.unopened, self.dropped)
@@ -367,11 +367,11 @@ class Ledger:
         self.free.put(arm.place, eligible and arm.flight is None)
 
     def horizon(self) -> int:
-        """Rounds of the policy in all, as far as can be told now: earlier runs, told pulls and what is left."""
+        """The policy's total number of rounds, as known now: earlier runs, told pulls and what is left."""
         return horizon.planned(self)
 
     def _rebuild(self) -> None:
-        """A policy for the arms and the horizon as they are now, told all rewards again in their order."""
+        """A policy for the present arms and horizon, told all rewards again in their order."""
         policy = self.settings.policy.replace()
         if self.rounds is not None:
             self.rounds.settle(len(self.opened))
@@ -414,7 +414,7 @@ class Ledger:
         return best.name
 
     def rewards(self, name: str) -> list[float]:
-        """The rewards of an arm as they were told, in the order of its pulls, those of earlier runs first."""
+        """The rewards of an arm as told, in the order of its pulls, those of earlier runs first."""
         return self.arm(name).rewards.tolist()
 
     def explain(self) -> AllocationTable:

@@ -1,8 +1,8 @@
-"""Listeners: functions that hear of every pull that counts, such as loggers; they decide nothing and can spoil nothing.
+"""Listeners: functions that are called for every pull that counts, such as loggers; they cannot affect the run.
 
 A listener is called in the process that told, after the tell is kept in the store. So it is called at most once for a
-pull: what is told twice counts once, and a run that is resumed does not repeat what was heard before. A process that is
-killed between the two takes that one call with it; `retell` makes it good from the store.
+pull: what is told twice counts once, and a resumed run does not repeat earlier calls. If a process is killed between
+the two, that call is lost; `retell` makes up for it from the store.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger("risingbandits")
 
 
 class Told(NamedTuple):
-    """A pull that counts, as a listener hears of it.
+    """A pull that counts, as a listener sees it.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Told(NamedTuple):
 
     arm: str
     n: int  #: number of this pull of the arm, from 1
-    reward: float  #: as it was told, a loss where direction="minimize"
+    reward: float  #: as told; a loss if direction="minimize"
     cost: float
     told: int  #: pulls of all arms that count, including this one
     spent: float  #: of the budget, including this one: pulls, cost or seconds
@@ -47,7 +47,7 @@ new_told: Callable[[tuple[Any, ...]], Told] = partial(tuple.__new__, Told)
 
 
 class Listeners:
-    """What an allocator was given as ``on_tell``: called one at a time, whatever threads tell.
+    """What an allocator was given as ``on_tell``: called one at a time, from any thread.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Listeners:
 
     Notes
     -----
-    One that raises an exception is named in a warning, once; the pull counts all the same, and it is called again for
+    If one raises an exception, a warning names it, once; the pull still counts, and the listener is called again for
     the next one.
 
     Examples
@@ -73,7 +73,7 @@ class Listeners:
         self._pid, self._lock = os.getpid(), threading.RLock()
 
     def call(self, told: Told) -> None:
-        """Let all hear of a pull that is in the store."""
+        """Call all listeners for a pull that is in the store."""
         if os.getpid() != self._pid:  # a fork: the parent's lock may be held by a thread that is not here
             self._pid, self._lock = os.getpid(), threading.RLock()
         with self._lock:
@@ -89,7 +89,7 @@ class Listeners:
             self._failed.add(place)
             what = getattr(self.all[place], "__qualname__", type(self.all[place]).__qualname__)
             log.warning(
-                "on_tell: %s failed with %s: %s; pull %d of %s counts all the same, and this is not said again.",
+                "on_tell: %s failed with %s: %s; pull %d of %s still counts, and this warning is not repeated.",
                 what,
                 type(error).__name__,
                 " ".join(str(error).split()),
@@ -99,39 +99,39 @@ class Listeners:
 
 
 def check_listeners(given: Any) -> list[Listener]:
-    """The listeners in what ``on_tell`` may be.
+    """The listeners in ``on_tell``.
 
     >>> check_listeners("tensorboard")
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: on_tell must be a function of what was told, or several, got 'tensorboard'.
+    risingbandits.RisingBanditsError: on_tell must be a function of a Told, or several, got 'tensorboard'.
     """
     found = [] if given is None else [given] if callable(given) else given
     if isinstance(found, str) or not isinstance(found, Sequence) or not all(callable(one) for one in found):
-        raise RisingBanditsError(f"on_tell must be a function of what was told, or several, got {shown(given)}.")
+        raise RisingBanditsError(f"on_tell must be a function of a Told, or several, got {shown(given)}.")
     return list(found)
 
 
 def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int = 0) -> int:
-    """Let listeners hear what a store holds, in its order; how many pulls count in it.
+    """Call listeners for what a store holds, in its order; returns how many pulls count in it.
 
-    For runs whose tells nobody heard, as those of plans, and for the last tell of a process that was killed.
+    For runs without listeners, such as those of plans, and for the last tell of a process that was killed.
 
     Parameters
     ----------
     store : path or "postgresql://..."
-        It is only read, and may be at work.
+        It is only read, and may be in use.
     on_tell : callable, or sequence of callables
-        As of `Allocator`; but what one raises is raised here.
+        As for `Allocator`; but what one raises is raised here.
     after : int
-        Pulls that count and were heard before, ``Told.told`` of the last one: they are passed over.
+        Pulls that were heard before, ``Told.told`` of the last one: they are skipped.
     """
     listeners = check_listeners(on_tell)
     check_positive_int("after", after, minimum=0)
     with open_reader(store) as reader:
         ledger = reader.ledger()
         in_pulls, costs, number = ledger.settings.budget.pulls is not None, ExactSum(), 0
-        for event in reader.events(limit=ledger.last_id):  # what was told meanwhile is heard by whoever told it
+        for event in reader.events(limit=ledger.last_id):  # later tells reach the listeners of their own process
             if event.kind == "tell":
                 number += 1
                 costs.add(event.cost or 0.0)

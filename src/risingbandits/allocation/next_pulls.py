@@ -1,4 +1,4 @@
-"""When each arm is likely to be pulled again: the policy plays on by itself, with curves that go on as they began."""
+"""When each arm is likely to be pulled again: the policy plays on by itself, on extrapolated curves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOST_ROUNDS = 200  # that are looked ahead
 def rounds_until_pulled(ledger: Ledger, most: int = _MOST_ROUNDS) -> dict[str, int]:
     """In how many rounds each arm would be pulled again; arms that would not are left out.
 
-    A copy of the policy decides as the policy would, and is told of each arm what its rewards so far suggest. Whoever
-    reads the same events gets the same answer, and nothing changes by asking.
+    A copy of the policy decides as the policy would, and is told what each arm's rewards so far suggest. Every process
+    that reads the same events gets the same answer, and asking changes nothing.
 
     >>> from risingbandits import Allocator
     >>> allocator = Allocator(["a", "b", "c"], budget=9, policy="round-robin")
@@ -55,7 +55,7 @@ def _scaled(ledger: Ledger, rewards: Sequence[float]) -> list[float]:
 
 
 class _Continued:
-    """A curve that goes on: from its last reward, with the slope of its last quarter, which falls like 1 / pulls."""
+    """A curve that continues from its last reward, with the slope of its last quarter, which falls like 1 / pulls."""
 
     def __init__(self, values: list[float], bounded: bool) -> None:
         self.values, self.bounded, self.pulls = values, bounded, len(values)
@@ -67,7 +67,7 @@ class _Continued:
         return bool(self.values)
 
     def begin(self, value: float) -> float:
-        """The first reward of an arm that has none."""
+        """The first reward of an arm without rewards."""
         self.values, self.pulls = [value], 1
         return value
 
