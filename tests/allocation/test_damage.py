@@ -77,10 +77,10 @@ def test_a_schema_that_is_made_anew_is_another_store(postgres: PostgresServer) -
         pull = allocator.ask()
         assert pull is not None
         allocator.store._connection().execute("DROP SCHEMA anew CASCADE")  # type: ignore[attr-defined]
-        for pulls, said in ((2, "event 11 is gone"), (5, "event 11 is another one")):
+        for pulls, said in ((2, "event 11 is gone"), (5, "event 11 is different")):
             with Allocator(ARMS, 1000, store=place) as other:
                 tell(other, pulls)
-            with pytest.raises(RisingBanditsError, match=f"is not the store that it was: {said}"):
+            with pytest.raises(RisingBanditsError, match=f"is not the same store any more: {said}"):
                 allocator.tell(pull, 0.5)
 
 

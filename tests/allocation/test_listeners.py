@@ -60,7 +60,7 @@ def test_one_that_raises_is_named_once_and_loses_nothing(caplog: pytest.LogCaptu
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(said) == 1
     assert said[0].endswith(
-        "broken failed with OSError: the disk is full; pull 1 of a counts all the same, and this is not said again."
+        "broken failed with OSError: the disk is full; pull 1 of a still counts, and this warning is not repeated."
     )
 
 

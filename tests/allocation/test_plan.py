@@ -135,7 +135,7 @@ def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Pa
     said = mistake(tmp_path, f"prior = 3\n{text}")
     assert said == 'prior must be files of earlier runs, such as ["last.db"], got 3.'
     said = mistake(tmp_path, arm(more="[arms.settings]\nlr = [1]"))
-    assert said == "arms[0].settings, lr must be a finite number or a word, got [1]."
+    assert said == "arms[0].settings, lr must be a finite number or a string, got [1]."
 
 
 def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:
@@ -251,11 +251,11 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         (f"budget = 3\n{ARM}shell = 1", "arms[0].shell must be true or false, got 1."),
         (
             arm(command='["no-such-program"]'),
-            "arms[0].command[0] must be a program that can be run, 'no-such-program' is not found.",
+            "arms[0].command[0] must be a program that can be run, but 'no-such-program' is not found.",
         ),
         (
             arm(command='["./plan.toml"]'),
-            "arms[0].command[0] must be a program that can be run, './plan.toml' is not found.",
+            "arms[0].command[0] must be a program that can be run, but './plan.toml' is not found.",
         ),
         (
             arm(command='["true", "{chekpoint}"]'),

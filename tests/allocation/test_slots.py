@@ -396,11 +396,11 @@ def test_settings_of_arms_are_kept_and_shown(tmp_path: Path) -> None:
         assert table.header[-1] == "settings"
         assert [row[-1] for row in table.rows] == ["lr=0.001 opt=adam nest=True", "lr=0.1 depth=3", "lr=0.5"]
         assert [event.kind for event in allocator.store.events()].count("describe") == 2
-    with pytest.raises(RisingBanditsError, match="arm_settings of a, x must be a finite number or a word, got nan"):
+    with pytest.raises(RisingBanditsError, match="arm_settings of a, x must be a finite number or a string, got nan"):
         Allocator(["a"], 4, arm_settings={"a": {"x": float("nan")}})
     with pytest.raises(RisingBanditsError, match="arm_settings must name arms that exist, got 'b'"):
         Allocator(["a"], 4, arm_settings={"b": {}})
-    with pytest.raises(RisingBanditsError, match="arm_settings of a must map names of settings to numbers or words"):
+    with pytest.raises(RisingBanditsError, match="arm_settings of a must map names of settings to numbers or strings"):
         Allocator(["a"], 4, arm_settings={"a": 3})  # type: ignore[dict-item]
     with pytest.raises(RisingBanditsError, match="settings of a must be at most 2000 characters, got"):
         Allocator(["a"], 4).describe("a", {"x": "y" * 3000})

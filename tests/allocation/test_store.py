@@ -133,7 +133,7 @@ def test_a_reader_reads_while_others_write(place: str) -> None:
             assert [event.kind for event in reader.events(after=4)] == ["ask", "tell"] * 2
         with (
             Allocator.open(open_store(place, readonly=True)) as reader,
-            pytest.raises(RisingBanditsError, match="read only"),
+            pytest.raises(RisingBanditsError, match="read-only"),
         ):
             reader.ask()
 

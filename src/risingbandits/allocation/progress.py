@@ -1,4 +1,4 @@
-"""How far an allocation is: the share of the budget that is spent, the time that is left, and the pulls in a minute."""
+"""How far an allocation is: the share of the budget spent, the time left, and the pulls per minute."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Progress(NamedTuple):
     """
 
     share: float  #: of the budget, from 0 to 1
-    seconds_left: float | None  #: None where it cannot be known
-    per_minute: float | None  #: pulls, None where that cannot be known
+    seconds_left: float | None  #: None if unknown
+    per_minute: float | None  #: pulls, None if unknown
 
     def percent(self) -> str:
         """The share; 100 % only when all is spent.
@@ -39,7 +39,7 @@ class Progress(NamedTuple):
         return "" if self.seconds_left is None else f"about {in_words(self.seconds_left)}"
 
     def throughput(self) -> str:
-        """Pulls in the unit of time that has some.
+        """Pulls per second, minute or hour, whichever has some.
 
         >>> [Progress(0.5, None, rate).throughput() for rate in (600.0, 4.2, 0.05)]
         ['10 pulls a second', '4.2 pulls a minute', '3 pulls an hour']
@@ -57,9 +57,9 @@ class Progress(NamedTuple):
 
 
 def progress_of(ledger: Ledger, pace: Pace, now: float | None = None) -> Progress:
-    """How far ``ledger`` is, if pulls take as long as they did lately, as many at a time.
+    """How far ``ledger`` is, if pulls take as long as recently, with as many at a time.
 
-    ``now`` is the time by the store's clock; without it what running pulls have done so far is not counted.
+    ``now`` is the time by the store's clock; without it, the progress of running pulls does not count.
     """
     share = min(1.0, ledger.spent / ledger.settings.budget.amount)
     seconds, left = pace.seconds(), _pulls_left(ledger, pace)
@@ -76,7 +76,7 @@ def progress_of(ledger: Ledger, pace: Pace, now: float | None = None) -> Progres
 
 
 def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:
-    """Pulls until the budget is spent, or all arms have had theirs; None where nothing is known of what they cost."""
+    """Pulls until the budget is spent, or all arms have had theirs; None if their cost is unknown."""
     left = ledger.settings.budget.amount - ledger.spent
     if ledger.settings.budget.pulls is None:
         costs = [_mean_cost(ledger, name) for name in pace.lately() if name in ledger.by_name]

@@ -1,4 +1,4 @@
-"""What `Allocator.ask` gives out, and what it raises when it has nothing to give."""
+"""What `Allocator.ask` gives out, and what it raises if there is nothing to give."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Pull(NamedTuple):
     arm: str
     n: int  #: 1 is the arm's first pull
     attempt: int = 1  #: 2 when this pull was given out before and failed or was not told in time
-    slot: str = ""  #: where it is made, where that is said: see ``slots`` of `Allocator.run`
+    slot: str = ""  #: where it is made, if given: see ``slots`` of `Allocator.run`
 
     def __repr__(self) -> str:
         slot = f", slot={self.slot!r}" if self.slot else ""

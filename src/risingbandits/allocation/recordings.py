@@ -17,7 +17,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def read_recordings(paths: Paths) -> Recording:
-    """The runs in files and folders: of a store its arms, of anything else what `read_runs` finds."""
+    """The runs in files and folders: the arms of a store, or what `read_runs` finds in anything else."""
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     stores = [Path(path) for path in several if is_store(Path(path).expanduser())]
     others = [path for path in several if Path(path) not in stores]
@@ -34,12 +34,12 @@ def read_recordings(paths: Paths) -> Recording:
 def load_curves(
     paths: Paths, metric: str | None = None, direction: str | None = None, step: float | None = None
 ) -> Curves:
-    """The learning curves in logs, whatever wrote them: of TensorBoard, MLflow, Ray Tune and others, CSV files, stores.
+    """The learning curves in logs of TensorBoard, MLflow, Ray Tune and others, in CSV files and in stores.
 
     Parameters
     ----------
     paths : path, or several
-        Files, which are known by their content, and folders, which are searched.
+        Files, which are recognised by their content, and folders, which are searched.
     metric : str or None
         Its name in the logs, or the end of it, such as "accuracy" for "eval/accuracy"; None if there is only one.
     direction : {"maximize", "minimize"} or None
@@ -65,14 +65,14 @@ def load_curves(
 def curves_in(
     recording: Recording, metric: str | None = None, direction: str | None = None, step: float | None = None
 ) -> Curves:
-    """`curves_of`; where values of files with a column for each arm do not tell a direction, high ones are good."""
+    """`curves_of`; if the values of files with a column for each arm do not show a direction, high is good."""
     try:
         return curves_of(recording, metric, direction, step)
     except RisingBanditsError:
         if direction is not None or not is_plain(recording):
             raise
         found = curves_of(recording, metric, "maximize", step)
-        return replace(found, reason="as is usual where nothing tells it")
+        return replace(found, reason="the default, because nothing else says")
 
 
 def is_plain(recording: Recording) -> bool:

@@ -1,4 +1,4 @@
-"""A run is left in the memory of its project, under one name however often that is done."""
+"""Add a run to the memory of its project, always under the same name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def remember_run(allocator: Allocator, name: str | None = None) -> str | Path:
 
 
 def remember_quietly(allocator: Allocator) -> str | Path | None:
-    """The same where there is a memory and something to remember; what hinders it is a warning, for the run is done."""
+    """The same if there is a memory and something to remember; errors are warnings, because the run is done."""
     if allocator.memory is None or not allocator.ledger.told:
         return None
     try:
@@ -52,7 +52,7 @@ def remember_quietly(allocator: Allocator) -> str | Path | None:
 
 
 def run_name(store: str, begun: float, identity: str) -> str:
-    """What a run is called that nobody has named; the same in every process, and nobody else's.
+    """The name of an unnamed run: unique, and the same in every process.
 
     >>> run_name("runs/mnist.db", 1.7e9, "0123456789abcdef"), run_name("memory", 1.7e9, "0123456789abcdef")
     ('mnist 2023-11-14 01234567', 'run 2023-11-14 01234567')

@@ -1,4 +1,4 @@
-"""One process at work on a store: each method is one transaction, so that it happens whole or not at all."""
+"""One process working on a store: each method is one atomic transaction."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 0.25  # events and pulls told again:
 
 
 class NotNow(NamedTuple):
-    """Why there is no pull now, and the last event that was known when this was found."""
+    """Why there is no pull now, and the last event known at that time."""
 
     reason: str
     last_id: int
 
 
 class _Unsure(NamedTuple):
-    """What a transaction had done when the server went away before it said whether it was kept."""
+    """What a transaction had done when the server went away before confirming it."""
 
     last: Event
     result: Any
 
 
 class Session:
-    """A ledger that is kept in step with a store. Safe for threads, and for a child process after a fork."""
+    """A ledger that is kept in sync with a store. Safe for threads, and for a child process after a fork."""
 
     def __init__(self, store: Store, settings: Settings, ledger: Ledger | None = None) -> None:
         self.store, self._begun_with = store, settings
@@ -75,7 +75,7 @@ class Session:
         follow_forks(self)
 
     def begin_as_child(self, whole: bool) -> None:
-        """After a fork: locks that no thread of the parent holds; a ledger that was being changed is read again."""
+        """After a fork: new locks; a ledger that was being changed is read again."""
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.waiting = 0
@@ -95,7 +95,7 @@ class Session:
             return self.ledger().settings.check_reward(value)
 
     def ledger(self) -> Ledger:
-        """The ledger with what other processes have done."""
+        """The ledger, including what other processes have done."""
         with self.lock:
             ledger = self._ledger
             if ledger is None or self.store.shared:
@@ -112,7 +112,7 @@ class Session:
     # -- transactions -------------------------------------------------------------------------------------------
 
     def transact(self, work: Callable[[Ledger], T], patience: float = PATIENCE) -> T:
-        """Do ``work`` with the ledger, all or nothing; again while the server is away, for ``patience`` seconds."""
+        """Do ``work`` with the ledger, atomically; retry while the server is away, for ``patience`` seconds."""
         try:
             return self._attempt(work, patience)
         except StoreUnreachable as error:
@@ -134,7 +134,7 @@ class Session:
 
     def _attempt(self, work: Callable[[Ledger], T], patience: float, unsure: _Unsure | None = None) -> T:
         if not (self.lock.acquire(False) or self.lock.acquire(timeout=min(patience, threading.TIMEOUT_MAX))):
-            raise StoreBusy(f"{self.store.name} is waited for by another thread of this process for too long.")
+            raise StoreBusy(f"{self.store.name} has been waited for by another thread of this process for too long.")
         committing = False
         try:
             ledger = self._begin(patience)
@@ -216,7 +216,7 @@ class Session:
         return arm
 
     def tell(self, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
-        """What listeners hear if the reward counts; None if its (arm, n) is known."""
+        """What listeners are told if the reward counts; None if its (arm, n) is known."""
         return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost))
 
     def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
@@ -240,7 +240,7 @@ class Session:
         return new_told((arm.name, flight.n, reward, cost, ledger.told, ledger.spent, arm.settings))
 
     def _seconds_since(self, flight: Flight, moment: float) -> float:
-        """How long a pull took: by one clock if it was asked for here, else by the times of the events."""
+        """How long a pull took: by one clock if it was asked for here, otherwise by the times of the events."""
         asked = self._asked.get(flight.id)
         return max(0.0, moment - flight.asked if asked is None else self.store.now() - asked)
 
@@ -299,7 +299,7 @@ class Session:
         self.transact(work)
 
     def extend(self, changes: Callable[[Ledger], dict[str, Any]]) -> str:
-        """Change settings by what ``changes`` finds, which may be nothing; what is said of it."""
+        """Change settings by what ``changes`` finds, which may be nothing; returns its description."""
 
         def work(ledger: Ledger) -> str:
             found = changes(ledger)
@@ -329,10 +329,10 @@ class Session:
         return ledger
 
     def _now(self, ledger: Ledger) -> float:
-        """The time of the next event: by the store's clock, and never before the last one.
+        """The time of the next event: by the store's clock, but never before the last one.
 
-        Another process, or the same one before the machine was started anew, may have gone by another clock. From then
-        on time passes as it does here.
+        Another process, or this machine before its last boot, may have used another clock. From then on time passes as
+        it does here.
         """
         moment = self.store.now() + self._ahead
         if moment < ledger.last_time:
@@ -346,7 +346,7 @@ class Session:
         self.store.append(event)
 
     def _abandon(self) -> None:
-        """After an error: nothing is written, and a ledger that is ahead of the store is read again."""
+        """After an error: write nothing, and reread a ledger that is ahead of the store."""
         if self._dirty:
             self._ledger = None
             self.earliest = 0.0
@@ -409,7 +409,7 @@ class Session:
         self.earliest = min(times, default=math.inf)
 
     def _take_snapshot(self, ledger: Ledger) -> None:
-        """Keep a snapshot, unless another process has. Without it the store only opens more slowly."""
+        """Store a snapshot, unless another process has. Without it the store only opens more slowly."""
         last = ledger.last_id
         try:
             kept = self.store.snapshot_id()

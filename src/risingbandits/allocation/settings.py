@@ -48,7 +48,7 @@ _ONCE = {"objective": "cumulative", "order": "given"}  # the defaults when store
 
 
 class Setting(NamedTuple):
-    """The declaration of a setting; what it means is said in `Allocator`."""
+    """The declaration of a setting; `Allocator` documents what it means."""
 
     default: Any  #: `dataclasses.MISSING` where it must be given
     check: Check
@@ -72,7 +72,7 @@ def one_of(*allowed: str, **more: Any) -> Any:
 
 
 def check_arm_name(name: Any, where: str = "an arm's name") -> str:
-    """``name``, if it can name an arm: a printable text of one line."""
+    """``name``, if it can name an arm: a printable string of one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise RisingBanditsError(
             f"{where} must be a printable string of 1 to {_LONGEST_NAME} characters, got {shown(name)}."
@@ -121,7 +121,7 @@ def _or_none(check: Check) -> Check:
 
 
 def _choice_or_none(*allowed: str, **more: Any) -> Any:
-    """A field that, where it is not given, follows from the others; in a store that of the store stays."""
+    """A field that follows from the others if it is not given; a store keeps its own."""
     return setting(None, _or_none(partial(check_choice, allowed=allowed)), **more)
 
 
@@ -154,9 +154,9 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
 
 
 def check_arm_settings(where: str, value: Any) -> dict[str, float | str]:
-    """The settings of one arm: numbers and words by their names."""
+    """The settings of one arm: numbers and strings by name."""
     if not isinstance(value, Mapping):
-        raise RisingBanditsError(f"{where} must map names of settings to numbers or words, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must map names of settings to numbers or strings, got {shown(value)}.")
     found: dict[str, float | str] = {}
     for name, given in value.items():
         if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -174,7 +174,7 @@ def check_arm_settings(where: str, value: Any) -> dict[str, float | str]:
 
 def _number(where: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise RisingBanditsError(f"{where} must be a finite number or a word, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must be a finite number or a string, got {shown(value)}.")
     return float(value)
 
 
@@ -185,14 +185,14 @@ def _settings_of_arms(where: str, value: Any) -> dict[str, dict[str, float | str
 
 
 def _prior(where: str, value: Any) -> Prior | None:
-    """As it was read; what it is read from is seen to where that is done."""
+    """As it was read; its sources are checked when it is read."""
     if value is None or isinstance(value, Prior):
         return value
     raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
 
 
 def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
-    """Complain about a setting of an arm that there is not."""
+    """Raise an error for a setting of an arm that does not exist."""
     for arm in value if isinstance(value, dict) else ():
         if arm not in arms:
             raise RisingBanditsError(f"{where} must name arms that exist, got {shown(arm)}.")
@@ -203,12 +203,12 @@ def check_arms_exist(where: str, value: Any, arms: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an allocation was made with, checked. `make` is the way to get them; ``policy`` has no run."""
+    """What an allocation was created with, checked. Use `make` to get them; ``policy`` has no run."""
 
     arms: tuple[str, ...] = setting(MISSING, _arm_names, extends=True)
     budget: Budget = setting(MISSING, as_budget, extends=True)
     policy: Policy = setting(None, _policy, extends=True)
-    # Where the user does not say it, that of the policy, else the arm to keep: who trains models wants one of them.
+    # By default that of the policy, otherwise the arm to keep: training models is mostly about choosing one.
     objective: str = setting(None, _or_none(partial(check_choice, allowed=OBJECTIVES)))
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range), extends=True)
@@ -245,9 +245,9 @@ class Settings:
 
     @classmethod
     def make(cls, lazy: bool = False, learns: bool = True, **given: Any) -> Settings:
-        """Settings from the arguments of `Allocator`; those that are not given have their defaults.
+        """Settings from the arguments of `Allocator`, with defaults for the others.
 
-        ``lazy`` arms are made when they are first pulled; ``learns`` allows a model of settings where that pays.
+        ``lazy`` arms are made when first pulled; ``learns`` allows a model of settings if that pays.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
         Auto(objective='best-arm')
@@ -271,13 +271,13 @@ class Settings:
         return cls(**values, lazy=lazy or values["prior"] is not None or learns, learns=learns)
 
     def slot_rule(self) -> SlotRule | None:
-        """Which arm a slot gets when it is first asked for; None where arms have their places from the start."""
+        """Which arm a slot gets when it is first asked for; None if arms have their places from the start."""
         if self.learns:
             return SettingsRule(self.arms, self.arm_settings, self.seed)
         return SlotRule(self.prior, self.seed) if self.lazy else None
 
     def filled_in(self, stored: Settings, given: Mapping[str, Any]) -> Settings:
-        """These settings; those that were not given and that older versions filled in otherwise, as in the store."""
+        """These settings; values not given, which older versions filled in differently, are as in the store."""
         return replace(self, **{name: getattr(stored, name) for name in _OF_OLDER_STORES if given.get(name) is None})
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Settings:
 
     @property
     def shuffled(self) -> bool:
-        """Whether arms get their numbers for the policy at random: as the user says, or where some may be left out."""
+        """Whether arms get their numbers for the policy at random: as the user says, or if some may be left out."""
         if self.order is not None or self.lazy:
             return self.order == "random"
         rounds = self.budget.pulls
@@ -342,7 +342,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """Read what `to_json` wrote; a setting that is not there has its default."""
+        """Read what `to_json` wrote; a missing setting has its default."""
         try:
             plain = {**_ONCE, **json.loads(text)}
             if unknown := plain.keys() - {*KEYS.values(), "version", "lazy", "learns"}:
@@ -360,7 +360,7 @@ class Settings:
             raise RisingBanditsError(f"the settings in the store are damaged ({type(error).__name__}).") from error
 
     def plays_as(self, stored: Settings, policy: Any) -> bool:
-        """Whether the policies agree in what was given: a sigma, or the name of the policy."""
+        """Whether the policies agree on what was given: a sigma, or the name of the policy."""
         here, there = ({"sigma": None, **settings.policy.get_params()} for settings in (self, stored))
         if policy is None:
             return self.sigma == "auto" or here["sigma"] == there["sigma"]

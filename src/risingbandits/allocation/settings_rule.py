@@ -1,8 +1,8 @@
-"""Which arm a slot gets where there are many arms, nothing is known of them from earlier, and each has settings.
+"""Which arm a slot gets if there are many arms with settings, and nothing is known about them from earlier runs.
 
-A Gaussian process on the settings learns from the arms that were pulled in this run, and the closed arm of which it
-expects most is opened next. It pays only to find the arm to keep among many: of few arms nearly all are opened anyhow,
-and a model of a few young arms is wrong about the others.
+A Gaussian process on the settings learns from the arms that were pulled in this run, and the most promising unopened
+arm is opened next. It pays only to find the arm to keep among many: of few arms nearly all are opened anyway, and a
+model of a few young arms is wrong about the others.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _LEAST_ARMS = 8  # that a model is made of
 _MOST_ARMS = 200  # the cost of a model grows with their third power
 _ARMS_OF_FIT = 60  # for hyper-parameters
 _MOST_CLOSED = 1000  # that are looked at
-_STEP = 1.05  # a new model when there are so many times the pulls of the last
+_STEP = 1.05  # a new model when the pulls have grown by this factor
 
 
 def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str, float | str]]) -> bool:
     """Whether arms are opened by a model of their settings.
 
-    Where that was shown to pay: many arms, to find the one to keep, and the policy that is recommended for it.
+    If that was shown to pay: many arms, to find the one to keep, with the recommended policy.
 
     >>> pays(Auto(), "best-arm", {f"arm {i}": {"lr": i / 500} for i in range(500)})
     True
@@ -47,9 +47,9 @@ def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str,
 
 
 def points_of_learning(told: int) -> int:
-    """With how many of the ``told`` pulls the present model is made: the last of 1, 2, 3, ... in steps of 5 %.
+    """How many of the ``told`` pulls the present model uses: the last of 1, 2, 3, ... in steps of 5 %.
 
-    So the model follows from the pulls and their order: a run that goes on has the same as one that never stopped.
+    So the model follows from the pulls and their order: a resumed run has the same as one that never stopped.
 
     >>> [points_of_learning(told) for told in (0, 1, 20, 21, 22, 23, 24, 1_000)]
     [0, 1, 20, 21, 21, 23, 23, 993]
@@ -61,7 +61,7 @@ def points_of_learning(told: int) -> int:
 
 
 class _Learnt(NamedTuple):
-    """What a model says of closed arms."""
+    """What a model says about unopened arms."""
 
     told: int  # pulls that it is made of
     arms: Sequence[str] = ()  # the most promising first
@@ -100,7 +100,7 @@ class SettingsRule(SlotRule):
         dropped: bool = False,
         told: Sequence[int] = (),
     ) -> Binding:
-        """The next of the ``closed`` arms that may be pulled; ``told`` are the arms of all pulls in their order."""
+        """The next unopened (``closed``) arm that may be pulled; ``told`` are the arms of all pulls in order."""
         closed = list(closed)
         bound = [arm for arm in opened if arm.index >= 0]
         place = len(bound) + 1
@@ -115,7 +115,7 @@ class SettingsRule(SlotRule):
         return Binding(list(free.values())[drawn(self.seed, place, len(free))], "random")
 
     def _learn(self, arms: Iterable[ArmState], sign: float, told: Sequence[int]) -> _Learnt:
-        """What these pulls say of arms that had none."""
+        """What these pulls say about arms without pulls."""
         by_row = {self._rows[arm.name]: arm for arm in arms if arm.name in self._rows}
         pulls = Counter(told)
         known = [by_row[row] for row in self._shuffled(len(told)) if row in by_row and self._has[row]]

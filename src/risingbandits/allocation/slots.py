@@ -1,4 +1,4 @@
-"""Which arm a slot gets when it is first asked for, where arms are opened in the order of what is believed of them.
+"""Which arm a slot gets when it is first asked for, if arms are opened in the order of the beliefs about them.
 
 Pure: what is decided here follows from the prior, the seed and what the opened arms have shown. It is kept as an event,
 so that a replay does not decide again.
@@ -18,12 +18,12 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.scores import normal_scores
 
-RANDOM_EVERY = 5  # each so manieth opened arm is drawn at random: a prior that is wrong is found out
-_YARDSTICK = 3  # the second arm is a third down the order: it costs little, and finds out a prior that is wrong
+RANDOM_EVERY = 5  # every n-th opened arm is drawn at random, to detect a wrong prior
+_YARDSTICK = 3  # the second arm is a third down the order: it costs little, and detects a wrong prior
 _WEIGHT = 4.0  # of the trust that is there from the start, in arms
 _LEAST_VARIANCE = 0.05  # of the means, for that weight
 _MOST_TRUST = 1.5
-_LEAST_TRUST, _LEAST_ARMS = 0.25, 8  # with less trust after so many arms the prior is dropped
+_LEAST_TRUST, _LEAST_ARMS = 0.25, 8  # with less trust after this many arms the prior is dropped
 LEVEL_SHARE = 1 / 3  # of a young curve, whose mean is its level
 DROPPED = "dropped"
 
@@ -33,12 +33,12 @@ class Binding(NamedTuple):
 
     arm: ArmState
     reason: str  #: "prior", "yardstick", "settings", "random", "given" or "dropped: ..."
-    score: float | None = None  #: the mean that was believed of it
+    score: float | None = None  #: the mean of the belief about it
     trust: float | None = None  #: how far the opened arms confirm the prior: 1 fully, 0 not at all
 
 
 class SlotRule:
-    """The rule. Without a prior, arms are opened as they are given.
+    """The rule. Without a prior, arms are opened in the given order.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class SlotRule:
         dropped: bool = False,
         told: Sequence[int] = (),
     ) -> Binding:
-        """The next of the ``closed`` arms that may be pulled, given what the ``opened`` ones have shown.
+        """The next of the unopened (``closed``) arms that may be pulled, given what the ``opened`` ones have shown.
 
         ``sign`` is -1 for losses; ``dropped`` says that the prior was, before; ``told`` are the arms of all pulls.
         """
@@ -77,7 +77,7 @@ class SlotRule:
         return Binding(arm, reason, self.prior.of(arm.name).mean, trust)
 
     def order(self, closed: Iterable[ArmState], opened: int, dropped: bool = False) -> Iterator[tuple[ArmState, str]]:
-        """The closed arms as they would be opened after ``opened`` others, and why."""
+        """The unopened arms in the order in which they would be opened after ``opened`` others, and why."""
         left = list(closed)
         if self.prior is None:
             yield from ((arm, "given") for arm in left)
@@ -99,7 +99,7 @@ class SlotRule:
             yield left.pop(-1 - at), reason
 
     def trust(self, opened: Iterable[ArmState], sign: float = 1.0) -> float:
-        """How far the opened arms confirm the prior: their scores by least squares on what was believed of them."""
+        """How far the opened arms confirm the prior: least squares of their scores on the beliefs about them."""
         told = [arm for arm in opened if len(arm.rewards)]
         if self.prior is None or len(told) < 2:
             return 1.0
@@ -113,9 +113,9 @@ class SlotRule:
         return min(_MOST_TRUST, max(0.0, shown / (start + float(weights @ believed**2))))
 
     def beliefs(self, opened: Sequence[ArmState], closed: Sequence[ArmState], dropped: bool) -> tuple[Floats, Floats]:
-        """The means and deviations that are believed of slots, by the arms that they have or would get.
+        """Means and deviations of the beliefs about slots, by the arms that they have or would get.
 
-        How far they are confirmed is not in them: policies that take beliefs in judge that themselves.
+        They do not include how far they are confirmed: policies that use beliefs judge that themselves.
         """
         if self.prior is None or dropped:
             return np.zeros(len(opened)), np.ones(len(opened))
@@ -129,7 +129,7 @@ class SlotRule:
 
 @lru_cache(maxsize=1 << 14)  # after each opening the same draws lie ahead, and a generator costs more than all the rest
 def drawn(seed: int, opened: int, count: int) -> int:
-    """Which of ``count`` arms is opened, where that is left to chance."""
+    """Which of ``count`` arms is opened, if that is random."""
     return int(np.random.default_rng([seed, 2, opened]).integers(count))
 
 

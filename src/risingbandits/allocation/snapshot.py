@@ -60,7 +60,7 @@ def load_ledger(store: Store, settings: Settings, known: Ledger | None = None) -
 
 
 def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
-    """Apply ``events``; what cannot have been written by this package is reported as damage.
+    """Apply ``events``; anything that this package cannot have written is reported as damage.
 
     Events come with checksums that were right, so those of an unknown kind are not damaged: a newer program wrote them.
     """
@@ -122,7 +122,7 @@ def pack(ledger: Ledger) -> bytes:
 
 
 def unpack(data: bytes, settings: Settings) -> Ledger | None:
-    """The ledger, or None where the snapshot is damaged or of another version: the events are the truth."""
+    """The ledger, or None if the snapshot is damaged or of another version: the events are the truth."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("header", "policy", "order", "rewards", "lengths")}

@@ -45,7 +45,7 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
 
 
 def prior_sentence(ledger: Ledger) -> str:
-    """What the prior is from and how far it is confirmed, or that settings decide; nothing where neither is.
+    """Where the prior is from and how far it is confirmed, or that settings decide; empty if neither applies.
 
     >>> from risingbandits.allocation import Allocator
     >>> from risingbandits.allocation.prior.beliefs import Belief, Prior
@@ -71,12 +71,12 @@ def prior_sentence(ledger: Ledger) -> str:
 
 
 def arms_table(ledger: Ledger) -> TextTable:
-    """The table of a ledger as text."""
+    """The table of a ledger as a string."""
     return allocation_table(ledger).text_table()
 
 
 def flights_table(ledger: Ledger) -> TextTable:
-    """The pulls in flight: who has them and for how long yet."""
+    """The pulls in flight: which worker has them, and for how much longer."""
     now = time.time()
     slots = any(flight.slot for flight in ledger.in_flight.values())
     rows = [
@@ -129,9 +129,9 @@ def standing(ledger: Ledger) -> str:
 
 
 def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
-    """Whose pull would be next, its number for the policy, and what decided that it is opened, if it is only now.
+    """Which arm would be next, its number for the policy, and why it is opened, if it is opened only now.
 
-    Found with a copy of the policy, for asking may change it.
+    Found with a copy of the policy, because asking may change it.
     """
     if ledger.finished or ledger.committed:
         return None, None, ""
@@ -196,7 +196,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
 
 
 def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
-    """The arm to keep, why, and what speaks against it: who is ahead of it in the table."""
+    """The arm to keep, why, and what speaks against it: which arms are ahead of it in the table."""
     if not any(arm.rewards for arm in ledger.arms):
         return None, "", ""
     arm = ledger.arm(ledger.recommend())
@@ -254,7 +254,7 @@ def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: s
 
 
 def _running(ledger: Ledger, flight: Flight) -> str:
-    """Which pull runs, and where if that says anything: on its slot, and on its host if there are several."""
+    """Which pull runs, and where, if that matters: on its slot, and on its host if there are several."""
     elsewhere = several_hosts(other.worker for other in ledger.in_flight.values())
     where = [flight.slot] if flight.slot else []
     where += [in_short(flight.worker, with_host=True)] if elsewhere else []

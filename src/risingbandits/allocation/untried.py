@@ -1,4 +1,4 @@
-"""What a run that is over says of the arms that it never tried."""
+"""What a finished run says about the arms that it never tried."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _NEXT = 2  # arms that could be tried next
 
 
 def untried_sentence(ledger: Ledger) -> str:
-    """How many arms were never tried, and how many pulls it would take to try two of them; empty where all were.
+    """How many arms were never tried, and how many pulls it would take to try two of them; empty if all were.
 
-    A trial takes what the arms that were tried have had on average, but for the one that had most.
+    A trial takes the mean number of pulls of the tried arms, without the one that had most.
 
     >>> from risingbandits import Allocator
     >>> allocator = Allocator(["a", "b", "c", "d"], budget=6, policy="round-robin", max_arms=2)
@@ -42,14 +42,14 @@ def untried_sentence(ledger: Ledger) -> str:
 
 
 def _trial(ledger: Ledger) -> float:
-    """Pulls that a tried arm has had, but for the one that had most."""
+    """Mean pulls of the tried arms, without the one that had most."""
     pulls = sorted(len(arm.rewards) for arm in ledger.arms if arm.rewards)
     others = pulls[:-1] or pulls
     return sum(others) / len(others)
 
 
 def _about(pulls: float) -> int:
-    """A number of pulls that is only known roughly.
+    """A rounded number of pulls.
 
     >>> _about(3.4), _about(28.9), _about(1_234.0)
     (3, 30, 1200)
@@ -59,7 +59,7 @@ def _about(pulls: float) -> int:
 
 
 def _amount(ledger: Ledger, pulls: int) -> str:
-    """What so many pulls take of a budget that is not in pulls."""
+    """What these pulls take from a budget that is not in pulls."""
     budget = ledger.settings.budget
     if budget.pulls is not None:
         return ""
@@ -68,7 +68,7 @@ def _amount(ledger: Ledger, pulls: int) -> str:
 
 
 def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
-    """Which arms these are: named where a prior says which are the most promising."""
+    """Which arms these are: named if a prior says which are the most promising."""
     prior = ledger.settings.prior
     if len(possible) == 1:
         return "it"

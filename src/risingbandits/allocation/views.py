@@ -1,4 +1,4 @@
-"""What an `Allocator` tells of the state of its run, with what other processes have done."""
+"""What an `Allocator` tells about the state of its run, including what other processes have done."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class Views:
-    """The properties and questions of an `Allocator` that change nothing."""
+    """The read-only properties and methods of an `Allocator`."""
 
     _session: Session
 
     @property
     def settings(self) -> Settings:
-        """What holds now: what the allocation was made with, and what was changed since."""
+        """The present settings: those at creation, with all changes since."""
         return self._session.settings
 
     @property
     def ledger(self) -> Ledger:
-        """The state as of now, with what other processes have done; not to be changed."""
+        """The present state, including what other processes have done; do not change it."""
         return self._session.ledger()
 
     @property
@@ -65,5 +65,5 @@ class Views:
             return self.ledger.explain()
 
     def while_nobody_asks(self, work: Callable[[Ledger], T]) -> T:
-        """What ``work`` makes of the ledger while no process can ask or tell; it must be quick."""
+        """The result of ``work`` on the ledger while no process can ask or tell; it must be quick."""
         return self._session.transact(work)

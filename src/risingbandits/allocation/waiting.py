@@ -1,4 +1,4 @@
-"""Asking as long as it takes: again whenever something has changed in the store."""
+"""Asking for as long as it takes: again whenever the store has changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_PATIENCE = 1.0  # seconds with a store that others write to, however shor
 
 
 def ask_patiently(session: Session, wait: Any, slot: str = "") -> Pull | None:
-    """Ask, and again whenever something has changed, until ``wait`` seconds are over; infinity is allowed."""
+    """Ask, and again whenever something has changed, for up to ``wait`` seconds; infinity is allowed."""
     end = time.monotonic() + (math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0))
     while True:
         left = end - time.monotonic()

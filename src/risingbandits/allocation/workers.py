@@ -1,4 +1,4 @@
-"""Names of workers, which stand in events, as people read them."""
+"""Names of workers, which are in events, as people read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def several_hosts(workers: Iterable[str]) -> bool:
 
 
 def in_short(worker: str, with_host: bool) -> str:
-    """The name of a process for people, who need the host only where there are several.
+    """The name of a process for people, with its host only if there are several.
 
     >>> in_short("vm:29919:289425:4026531836:1f0c", False), in_short("vm:29919:289425:4026531836:1f0c", True)
     ('process 29919', 'vm, process 29919')

@@ -50,7 +50,7 @@ def prior(
     plan: Annotated[Path | None, typer.Option(help="Ask about the arms of this plan; default: all arms.")] = None,
     arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,
     direction: Annotated[str, typer.Option(help="For CSV files: maximize, or minimize for losses.")] = "maximize",
-    metric: Annotated[str | None, typer.Option(help="Metric to read, where logs have several.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what earlier runs say about arms and how far to trust them; runs nothing."""

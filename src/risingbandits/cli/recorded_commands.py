@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
     from risingbandits.recorded import Curves, Recording
 
-Metric = Annotated[str | None, typer.Option(help="Metric to read, where logs have several.")]
+Metric = Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")]
 Direction = Annotated[
     str | None,
     typer.Option(help="maximize, or minimize for losses; default: inferred from name and values, and reported."),

@@ -54,7 +54,7 @@ class Follower:
         return self.log.take(islice(reader.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         reader, self._reader = self._reader, None
         if reader is not None:
             with suppress(Exception):  # it may be broken already, which `trouble` says

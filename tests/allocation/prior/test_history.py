@@ -66,7 +66,7 @@ def test_sources_are_read_when_a_store_is_made_and_for_arms_that_come_later(tmp_
 def test_what_is_another_arm(caplog: pytest.LogCaptureFixture) -> None:
     task = EarlierTask("may", {"a": [0.1, 0.2], "b": [0.3, math.nan, 0.4]}, {"a": {"lr": 0.1}, "b": {"lr": 0.2}})
     assert read_history(task, ["a", "b"], {"a": {"lr": 0.5}, "b": {"lr": 0.2, "opt": "sgd"}}) == {"b": [0.3]}
-    assert "a in may is another arm, for its settings differ." in caplog.text
+    assert "a in may is another arm, because its settings differ." in caplog.text
     assert read_history(task, ["x"]) == {}
     assert "the earlier runs have no rewards of the arms of this one." in caplog.text
 

@@ -172,7 +172,7 @@ def test_what_is_no_source(source: Any, sentence: str) -> None:
 def test_what_is_no_task() -> None:
     with pytest.raises(RisingBanditsError, match="direction must be one of maximize, minimize; got 'up'"):
         EarlierTask("t", {}, direction="up")
-    with pytest.raises(RisingBanditsError, match="s must be a mapping of names to numbers or words, got 3"):
+    with pytest.raises(RisingBanditsError, match="s must be a mapping of names to numbers or strings, got 3"):
         known_settings("s", 3)
 
 

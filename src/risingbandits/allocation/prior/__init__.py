@@ -1,1 +1,1 @@
-"""What earlier runs say of the arms of this one."""
+"""What earlier runs say about the arms of this one."""

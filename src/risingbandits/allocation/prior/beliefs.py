@@ -1,4 +1,4 @@
-"""What is believed of arms before they are pulled, in a unit that is comparable between tasks.
+"""Beliefs about arms before they are pulled, in a unit that is comparable between tasks.
 
 The unit is the normal score: 0 is an average arm of its task, 1 one that is a standard deviation better than average.
 """
@@ -13,10 +13,10 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 
 
 class Belief(NamedTuple):
-    """What is believed of one arm."""
+    """The belief about one arm."""
 
     mean: float  #: the score that is expected
-    deviation: float  #: how far it may be from that
+    deviation: float  #: its standard deviation
     source: str  #: where that is from: "12 tasks", "settings", "score" or "stranger"
 
 
@@ -25,22 +25,22 @@ STRANGER = Belief(0.0, 1.0, "stranger")
 
 @dataclass(frozen=True)
 class Prior:
-    """Beliefs about arms by their names; of all others nothing is known.
+    """Beliefs about arms by name; nothing is known about others.
 
     >>> Prior({"adam": Belief(0.8, 0.6, "12 tasks")}, tasks=12, agreement=0.6).of("sgd")
     Belief(mean=0.0, deviation=1.0, source='stranger')
     """
 
     beliefs: Mapping[str, Belief]
-    tasks: int = 0  #: how many earlier tasks they are from
-    agreement: float | None = None  #: mean rank correlation of a task with what the others say of it, None: one task
+    tasks: int = 0  #: the number of earlier tasks behind them
+    agreement: float | None = None  #: mean rank correlation of a task with what the others say about it; None: one task
 
     def of(self, arm: str) -> Belief:
-        """What is believed of an arm."""
+        """The belief about an arm."""
         return self.beliefs.get(arm, STRANGER)
 
     def about(self, arms: Iterable[str]) -> Prior:
-        """The same, of these arms only."""
+        """The same, for these arms only."""
         return Prior({arm: self.beliefs[arm] for arm in arms if arm in self.beliefs}, self.tasks, self.agreement)
 
     def to_dict(self) -> dict[str, Any]:

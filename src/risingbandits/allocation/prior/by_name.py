@@ -1,8 +1,8 @@
-"""What earlier tasks say of arms with the same names.
+"""What earlier tasks say about arms with the same names.
 
 The score of an arm in a task is taken as theta + e: theta belongs to the arm and is the same in all tasks, with
-variance a, and e, with variance 1 - a, is what the task does to it. So a is how well tasks agree: 0, and an earlier
-task says nothing of another; 1, and one says all.
+variance a, and e, with variance 1 - a, is what the task does to it. So a is how well tasks agree: with 0, one task says
+nothing about another; with 1, everything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from risingbandits.allocation.prior.beliefs import Belief
 
 Scores = Mapping[str, float]  # normal scores of the arms of one task
 
-AGREEMENT = 0.5  #: of tasks of which nothing is known: then a mean is shrunk by one pseudo task
+AGREEMENT = 0.5  #: of unknown tasks: a mean is then shrunk by one pseudo task
 _WEIGHT = 3.0  # of that, in tasks
 _MOST = 0.9  # tasks that seem to agree fully are few
 
@@ -25,7 +25,7 @@ _MOST = 0.9  # tasks that seem to agree fully are few
 def common_share(tasks: Sequence[Scores]) -> float:
     """The share a of the variance of scores that belongs to arms, between 0 and 0.9; 0.5 for one task.
 
-    Estimated by the products of the scores of an arm in two tasks, beside their squares.
+    Estimated from the products of the scores of an arm in two tasks, relative to their squares.
 
     >>> common_share([{"a": 1.0, "b": -1.0}]), common_share([{"a": 1.0, "b": -1.0}, {"a": -1.0, "b": 1.0}])
     (0.5, 0.125)

@@ -1,4 +1,4 @@
-"""What earlier tasks say of arms that have other names, by their settings."""
+"""What earlier tasks say about arms with other names, by their settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Row:
 
 
 class SettingsModel:
-    """A Gaussian process on the settings and scores of earlier arms; `fit` makes one where that is possible.
+    """A Gaussian process on the settings and scores of earlier arms; `fit` makes one if possible.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class SettingsModel:
 
     @classmethod
     def fit(cls, rows: Sequence[Row], seed: int = 0) -> SettingsModel | None:
-        """The model of at most 400 of the rows, drawn at random; None where settings do not differ."""
+        """The model of at most 400 of the rows, drawn at random; None if settings do not differ."""
         drawn = np.random.default_rng([seed, 2]).permutation(len(rows))[:_MOST_ROWS]
         kept = [rows[i] for i in drawn]
         if len(kept) < LEAST_ARMS:
@@ -64,7 +64,7 @@ class SettingsModel:
         return cls(kept, features, most_probable(points, scores, features.groups()))
 
     def beliefs(self, arms: Sequence[ArmSettings], without: int | None = None) -> list[Belief]:
-        """What is believed of arms with these settings; ``without`` is an earlier task that must not count."""
+        """Beliefs about arms with these settings; ``without`` is an earlier task that must not count."""
         process = self._process
         if without is not None:
             others = self._tasks != without
@@ -80,7 +80,7 @@ class SettingsModel:
         ]
 
     def matter(self) -> dict[str, float]:
-        """How quickly scores change with each setting: the inverse of its length scale, the greatest first."""
+        """How quickly scores change with each setting: the inverse of its length scale, the largest first."""
         found = dict(zip(self._features.names, np.exp(self._hyper[:-2] / 2.0).tolist(), strict=True))
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 

@@ -12,14 +12,15 @@ from risingbandits.allocation.prior.tasks import EarlierTask, Value
 from risingbandits.problems.csv_files import load_curves
 
 COLUMNS = ("task", "arm", "step", "value")
-_LONG = 2  # so many of the columns, and the file is meant in long form
+_LONG = 2  # a file with at least this many of the columns is in long form
 
 
 def csv_tasks(path: str | os.PathLike[str], direction: str = "maximize") -> list[EarlierTask]:
     """The tasks in a CSV file, in the order in which they appear.
 
     In long form a line is a value of an arm in a task, in the order of the steps, and all other columns are settings of
-    the arm. Otherwise the header has the names of arms and a line is a pull, and the whole file is a task of its name.
+    the arm. Otherwise the header has the names of arms, a line is a pull, and the whole file is one task, named after
+    it.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def _long_form(
 
 
 def _number(where: str, cell: str) -> float:
-    """A number; NaN and inf are what training that diverged has."""
+    """A number; NaN and inf come from training that diverged."""
     try:
         if "_" not in cell:
             return float(cell)

@@ -1,4 +1,4 @@
-"""What a memory keeps of one run, as bytes: the same in a folder and on a server."""
+"""What a memory keeps about one run, as bytes: the same in a folder and on a server."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def _plain(task: EarlierTask) -> dict[str, Any]:
 
 
 def _finite(values: Sequence[float]) -> list[float | None]:
-    """JSON has no NaN; what is infinite has diverged as well."""
+    """JSON has no NaN; infinite values have diverged as well."""
     return [float(value) if math.isfinite(value) else None for value in values]

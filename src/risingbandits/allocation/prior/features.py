@@ -1,4 +1,4 @@
-"""Settings of arms as points: numbers by their ranks, words by places that are equally far from each other."""
+"""Settings of arms as points: numbers by their ranks, strings at equal distances from each other."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class _Setting:
 
 
 class Features:
-    """Where arms lie by their settings; learnt from ``rows``, so that later arms are placed among them.
+    """The positions of arms by their settings; learnt from ``rows``, so that later arms are placed among them.
 
-    A setting with the same value everywhere is left out. What is missing is a word of its own.
+    A setting with the same value everywhere is left out. A missing value counts as a string of its own.
 
     >>> features = Features([{"lr": 0.1, "opt": "adam", "seed": 1}, {"lr": 1.0, "opt": "sgd", "seed": 1}])
     >>> features.names, features.points([{"lr": 0.5, "opt": "sgd"}]).tolist()

@@ -1,4 +1,4 @@
-"""A Gaussian process with a length scale for each setting, and where its hyper-parameters are most probable.
+"""A Gaussian process with a length scale for each setting, and its most probable hyper-parameters.
 
 The covariance of two points is s exp(-1/2 sum_g w_g d_g^2), with d_g their distance in the coordinates of setting g;
 observations have the noise variance v. Hyper-parameters are log w_1, ..., log w_G, log s and log v, with normal priors.
@@ -30,9 +30,9 @@ class GaussianProcess:
     points : array (n, coordinates)
         Where values were seen.
     values : array (n,)
-        The values, about 0 in the mean.
+        The values, with mean about 0.
     groups : array (coordinates,)
-        To which setting each coordinate belongs.
+        The setting that each coordinate belongs to.
     hyper : array (settings + 2,)
         The hyper-parameters, see `most_probable`.
 
@@ -55,7 +55,7 @@ class GaussianProcess:
         self._weights = times(self._factor.T, times(self._factor, values))
 
     def predict(self, points: Floats) -> tuple[Floats, Floats]:
-        """Mean and deviation of values at points that were not seen, noise included."""
+        """Mean and deviation of values at new points, including noise."""
         cross = self._covariance(points * self._scale)
         known = product(cross, self._factor.T)
         variance = self._signal + self._noise - np.einsum("ij,ij->i", known, known)
@@ -119,6 +119,6 @@ def surprise(hyper: Floats, squares: Floats, values: Floats) -> tuple[float, Flo
 
 
 def times(matrix: Floats, vector: Floats) -> Floats:
-    """The matrix times the vector, by one thread."""
+    """The matrix times the vector, on one thread."""
     found: Floats = np.einsum("ij,j->i", matrix, vector)
     return found

@@ -1,4 +1,4 @@
-"""Earlier runs as a warm start: the curves of arms that are the same become their first rewards."""
+"""Earlier runs as a warm start: earlier curves of the same arms become their first rewards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("risingbandits")
 
 
 def is_history(warm_start: Any) -> bool:
-    """Whether a warm start is to be read from earlier runs; otherwise it says the rewards of each arm.
+    """Whether a warm start is read from earlier runs; otherwise it has the rewards of each arm.
 
     >>> is_history({"a": [0.1, 0.2]}), is_history({"may": {"a": [0.1, 0.2]}}), is_history("may.db"), is_history(None)
     (False, True, True, False)
@@ -42,21 +42,21 @@ def read_history(
     Parameters
     ----------
     sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
-        As for `read_prior`, but for scores, which are no rewards.
+        As for `read_prior`, except scores, which are not rewards.
     arms : names
-        An arm of an earlier run is the same if it has the same name and, as far as both are known, the same settings;
-        a trial of a study, if it has the same settings, or, where those of an arm are not known, the same name.
+        An arm of an earlier run is the same if it has the same name and, if both are known, the same settings; a trial
+        of a study, if it has the same settings or, if an arm's are not known, the same name.
     settings : mapping of names to settings, or None
-        Numbers and words by the names of settings.
+        Numbers and strings by setting name.
     direction : {"maximize", "minimize"}
-        Of this run, and of CSV files and mappings; stores, studies and memories must have the same.
+        Of this run, and of CSV files and mappings; stores, studies and memories must agree.
     present : path, address, Store or None
-        The store of this run, which is none of the earlier ones.
+        The store of this run, which is not an earlier one.
 
     Returns
     -------
     dict
-        For each arm that was found the longest of its curves, up to where training diverged.
+        For each arm that was found, the longest of its curves, up to where training diverged.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _curves(task: EarlierTask, arm: str, settings: ArmSettings) -> list[list[flo
     if task.named or not settings:
         other = [name for name in same if _differs(task.settings.get(name, {}), settings)]
         if other:
-            log.warning("%s in %s is another arm, for its settings differ.", arm, task.name)
+            log.warning("%s in %s is another arm, because its settings differ.", arm, task.name)
         same = [name for name in same if name not in other]
     else:
         same = [name for name in task.curves if task.settings.get(name) == settings]

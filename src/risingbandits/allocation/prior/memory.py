@@ -1,7 +1,7 @@
-"""The project memory: a small entry for each run, written when a run ends and read when one begins.
+"""The project memory: a small entry for each run, written when a run ends and read when one starts.
 
-It is where the user said and nowhere else: nothing is sent anywhere. Entries are written whole under the name of their
-run, so several processes can write at once, and a run that is remembered again replaces its own entry.
+It is only where the user put it: nothing is sent anywhere. Entries are written atomically under the name of their run,
+so several processes can write at once, and a run that is remembered again replaces its own entry.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def shelf_at(memory: str | Path) -> Shelf:
 
 
 def check_memory(where: str, value: Any) -> str | None:
-    """An address, or the whole path of a folder, so that it stays the same when the program changes its own."""
+    """An address, or the absolute path of a folder, so that it survives a change of the working directory."""
     if value is None or is_server(value):
         return None if value is None else str(value)
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "://" in str(value) or "\0" in str(value):
@@ -47,22 +47,22 @@ def remember(
     direction: str = "maximize",
     identity: str | None = None,
 ) -> str | Path:
-    """Write what a run taught into the memory, in place of what it taught before; the path of the entry.
+    """Write what a run taught to the memory, replacing what it taught before; returns the path of the entry.
 
     Parameters
     ----------
     memory : path of a folder, or "postgresql://..."
-        It is made if it does not exist. On a server entries have no path, and what is returned says where it is.
+        It is created if it does not exist. On a server entries have no path; the result says where it is.
     run : Ledger, EarlierTask or mapping of arms to rewards
         What happened.
     settings : mapping of arms to their settings, or None
-        Beside or in place of those that the run knows itself.
+        In addition to, or instead of, those that the run knows itself.
     name : str or None
-        What the run is called, which only an `EarlierTask` knows itself.
+        The name of the run; only an `EarlierTask` has its own.
     direction : {"maximize", "minimize"}
         Of a mapping of rewards.
     identity : str or None
-        `store_identity` of the run's store, so that the run does not learn from itself when it goes on.
+        `store_identity` of the run's store, so that the run does not learn from itself when it continues.
 
     Examples
     --------
@@ -95,19 +95,19 @@ def tasks_in(memory: str | Path) -> list[EarlierTask]:
 
 
 def entries_of(memory: str | Path, identity: str | None) -> list[EarlierTask]:
-    """What the memory has of one run; nothing where there is no memory."""
+    """What the memory has about one run; nothing without a memory."""
     return [] if identity is None else list(shelf_at(memory).entries_of(identity))
 
 
 def forget(memory: str | Path, name: str) -> str:
-    """Remove a run from the memory, by its name or a beginning that only it has; its name."""
+    """Remove a run from the memory, by its name or a unique prefix; returns its name."""
     found = run_called(memory, name).name
     shelf_at(memory).remove(found)
     return found
 
 
 def run_called(memory: str | Path, name: str) -> EarlierTask:
-    """A run in the memory, by its name or by a beginning that only its name has."""
+    """A run in the memory, by its name or a unique prefix."""
     tasks = tasks_in(memory)
     found = [task for task in tasks if task.name == name] or [task for task in tasks if task.name.startswith(name)]
     if len(found) == 1 and name:

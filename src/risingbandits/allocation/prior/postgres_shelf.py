@@ -20,7 +20,8 @@ _LOCKS = 0x5243  # for those who make the table
 
 
 class PostgresShelf:
-    """A table of entries. It is opened for each question and closed again: a run asks when it begins and when it ends.
+    """A table of entries. It is opened and closed for each request: a run makes one when it starts and one when it
+    ends.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class PostgresShelf:
         return row is not None and row[0] is not None
 
     def _make(self, connection: psycopg.Connection[Any]) -> None:
-        """The table, and the schema where there is none: who may use only one that is there need not make any."""
+        """Create the table, and the schema if there is none: not everyone who may use a schema may create one."""
         connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCKS, self.schema))
         found = connection.execute("SELECT to_regnamespace(%s)", (f'"{self.schema}"',)).fetchone()
         if found is None or found[0] is None:
@@ -84,7 +85,7 @@ class PostgresShelf:
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
-        """A connection for a moment; what goes wrong is one sentence, without the password."""
+        """A short-lived connection; errors are one sentence, without the password."""
         try:
             connection = connect(self._driver, self._address, self.schema)
         except self._driver.Error as error:

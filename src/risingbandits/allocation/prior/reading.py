@@ -24,7 +24,7 @@ log = logging.getLogger("risingbandits")
 
 
 class TaskFinding(NamedTuple):
-    """What was found out about one earlier task."""
+    """What was found about one earlier task."""
 
     name: str
     arms: int
@@ -34,7 +34,7 @@ class TaskFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class Findings:
-    """All that earlier runs say."""
+    """Everything that earlier runs say."""
 
     prior: Prior
     tasks: list[TaskFinding]
@@ -54,24 +54,24 @@ def read_prior(
     seed: int = 0,
     quietly: bool = False,
 ) -> Prior:
-    """What earlier runs say of arms; see docs/earlier-runs.md.
+    """What earlier runs say about arms; see docs/earlier-runs.md.
 
     Parameters
     ----------
     sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
         Stores, CSV files, folders of the project memory, studies, ``{task: {arm: values}}`` or ``{arm: score}``.
     arms : names
-        Of the run that is to begin. Those with a name that was seen are judged by it, others by their settings.
+        Those of the new run. Arms with a known name are judged by it, others by their settings.
     settings : mapping of names to settings, or None
-        Numbers and words by the names of settings.
+        Numbers and strings by setting name.
     direction : {"maximize", "minimize"}
         Of CSV files and mappings; stores, studies and memories know their own.
     present : path, address, Store or None
-        The store of the run that is to begin, which it must not learn from.
+        The store of the new run, which it must not learn from.
     seed : int
-        Which rows are taken where settings of more than 400 earlier arms are known.
+        Decides which rows are used if settings of more than 400 earlier arms are known.
     quietly : bool
-        Whether earlier runs that say nothing of the arms are passed over in silence; otherwise there is a warning.
+        Whether earlier runs that say nothing about the arms are ignored silently; otherwise there is a warning.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def look_back(
     seed: int = 0,
     thorough: bool = True,
 ) -> Findings:
-    """Everything that the sources say of ``arms``, by default of all whose names they have.
+    """Everything that the sources say about ``arms``, by default about all that they name.
 
-    What settings say is found out where an arm needs it, and with ``thorough`` in any case.
+    Settings are used if an arm needs it, and with ``thorough`` always.
     """
     used = [task for task in sources.tasks if len(task.arms) >= LEAST_ARMS]
     scores = [dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True)) for task in used]
@@ -138,7 +138,7 @@ def look_back(
 
 
 def _ambiguous(tasks: Sequence[EarlierTask], today: Mapping[str, ArmSettings]) -> dict[str, None]:
-    """Names of arms whose settings differ between tasks, or from those of today: there it is another arm."""
+    """Names whose settings differ between tasks, or from today's: they stand for different arms."""
     first = dict(today)
     found: dict[str, None] = {}
     for task in tasks:
@@ -168,7 +168,7 @@ def _agreements(
     named: Sequence[Scores],
     model: SettingsModel | None,
 ) -> list[float | None]:
-    """For each task the rank correlation of its scores with what the other tasks say of its arms."""
+    """For each task, the rank correlation of its scores with what the other tasks say about its arms."""
     if len(tasks) < 2:
         return [None] * len(tasks)
     found = []

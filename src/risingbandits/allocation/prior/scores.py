@@ -1,6 +1,6 @@
 """How good each arm of a task is, in normal scores, from curves of different lengths.
 
-Runs train good arms long and bad ones short, so last values are not compared: two arms are compared at the age of the
+Runs train good arms longer than bad ones, so last values are not comparable: two arms are compared at the age of the
 younger one.
 """
 
@@ -22,8 +22,8 @@ def normal_scores(curves: Sequence[Floats], share: float = _SHARE) -> Floats:
     """A normal score for each curve (high is good), by comparing every pair at the age of the younger one.
 
     The level at an age is the mean of the last ``share`` of the values until then, of at least one. An arm whose last
-    level is not finite has failed and is below all that have not. Who wins how many comparisons (ties count one half)
-    gives the ranks, and a rank r of m from 0 the score Phi^-1((r + 1/2) / m).
+    level is not finite has failed and is below all that have not. The number of comparisons won (ties count one half)
+    gives the ranks, and a rank r of m, from 0, the score Phi^-1((r + 1/2) / m).
 
     >>> curves = [np.array([0.1, 0.2, 0.9]), np.array([0.3, 0.4]), np.array([0.0]), np.array([0.5, np.nan])]
     >>> normal_scores(curves).round(2).tolist()

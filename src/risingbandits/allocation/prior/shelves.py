@@ -19,7 +19,7 @@ _LONGEST = 80  # characters of a file's name that are from the name of the run
 
 @runtime_checkable
 class Shelf(Protocol):
-    """Entries by the names of their runs. Several processes may use it at once: an entry is there whole, or not."""
+    """Entries by the names of their runs. Several processes may use it at once: entries are atomic."""
 
     name: str  #: for messages
     kind: str  #: what it is, for messages
@@ -28,16 +28,16 @@ class Shelf(Protocol):
         """Whether anything was ever put here."""
 
     def entries(self) -> Iterator[EarlierTask]:
-        """All that is here; a complaint where an entry cannot be read."""
+        """All entries; an error if one cannot be read."""
 
     def entries_of(self, identity: str) -> Iterator[EarlierTask]:
-        """What is here of one run, however it is called; other entries need not be readable."""
+        """The entries of one run, under any name; other entries need not be readable."""
 
     def put(self, name: str, identity: str | None, entry: bytes) -> str | Path:
-        """Keep an entry in place of those of its name and of the same run; where it is."""
+        """Store an entry, replacing those of its name and of the same run; returns where it is."""
 
     def remove(self, name: str) -> None:
-        """Let go of an entry."""
+        """Remove an entry."""
 
 
 class FolderShelf:
@@ -82,7 +82,7 @@ class FolderShelf:
         return self._folder / f"{_file_name(name)}{ENDING}"
 
     def _read(self, passing: bool) -> Iterator[EarlierTask]:
-        """The entries, ``passing`` over those that cannot be read; others may be forgotten meanwhile."""
+        """The entries, ``passing`` over those that cannot be read; others may be removed meanwhile."""
         for path in sorted(self._folder.glob(f"*{ENDING}")):
             try:
                 yield read_entry(path)
@@ -92,7 +92,7 @@ class FolderShelf:
 
 
 def _file_name(name: str) -> str:
-    """A name that every system takes; a name that had to be changed gets a part of its hash, to be nobody else's.
+    """A name that every system accepts; a name that had to be changed gets a part of its hash, so that it stays unique.
 
     >>> _file_name("May-3"), _file_name("a/b")
     ('May-3', 'a_b-c14cddc0')

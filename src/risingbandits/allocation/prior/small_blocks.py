@@ -1,8 +1,7 @@
-"""Products of matrices and inverses of covariances in small blocks, by one thread.
+"""Products of matrices and inverses of covariances in small blocks, on one thread.
 
-Libraries for linear algebra share larger products out among threads. On cores that are busy with something else, as
-where several runs share a machine, these threads wait for each other: a fit of some hundred arms then takes 20 s in
-place of 1 s. What is small enough is never shared out.
+Linear-algebra libraries split larger products among threads. On busy cores, as when several runs share a machine, these
+threads wait for each other: a fit of some hundred arms then takes 20 s instead of 1 s. Small products are never split.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whatever a user has from earlier, as earlier tasks."""
+"""Anything that a user has from earlier, as earlier tasks."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def read_sources(
     direction : {"maximize", "minimize"}
         For CSV files, mappings of curves and scores; stores, studies and memories know their own.
     present : path, address, Store or None
-        The store of the run that is going to learn. It and copies of it are refused, and passed over where a pattern or
-        a folder has them among others.
+        The store of the run that is going to learn. It and copies of it are refused, and skipped if a pattern or a
+        folder contains them among others.
     metric : str or None
-        Metric to read, where logs have several.
+        Metric to read, if logs have several.
     what : str
-        What complaints call the sources.
+        What errors call the sources.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def read_sources(
 
 
 def _each_once(tasks: Sequence[EarlierTask]) -> list[EarlierTask]:
-    """A run that is there twice, as in its store and in a memory, or in a copy, as it is where it has gone furthest."""
+    """A run that appears twice, as in its store and in a memory, or in a copy, at its furthest point."""
     furthest: dict[str | None, EarlierTask] = {}
     for task in tasks:
         if task.identity not in furthest or task.pulls > furthest[task.identity].pulls:
@@ -91,9 +91,9 @@ def _each_once(tasks: Sequence[EarlierTask]) -> list[EarlierTask]:
 
 
 def study_task(study: Any, name: str | None = None) -> EarlierTask:
-    """The completed and pruned trials of an Optuna study; they are known by their parameters, never by number.
+    """The completed and pruned trials of an Optuna study; they are identified by their parameters, never by number.
 
-    Curves are the intermediate values, or where a trial has none, the final values of all.
+    Curves are the intermediate values or, if a trial has none, the final values of all.
     """
     name = str(name if name is not None else getattr(study, "study_name", "study"))
     if len(study.directions) != 1:
@@ -161,7 +161,7 @@ def _tasks_of_path(path: Path, direction: str, metric: str | None, what: str) ->
 
 
 def _recorded(path: Path, direction: str, metric: str | None) -> EarlierTask:
-    """The runs in logs as one task. They say themselves which way is good, or the user does for losses."""
+    """The runs in logs as one task. The logs say whether high or low is good, or the user does for losses."""
     curves = curves_of(read_runs(path), metric, None if direction == "maximize" else direction)
     return recorded_task(path.stem, curves)
 

@@ -14,7 +14,7 @@ from risingbandits.allocation.stores.base import Store, hide_password, open_stor
 
 
 def store_task(where: str | Path | Store) -> EarlierTask:
-    """What a store says: the rewards of its arms, their settings where it has them, and which arms were given up.
+    """What a store says: the rewards of its arms, their settings if it has them, and which arms were given up.
 
     Examples
     --------
@@ -38,14 +38,14 @@ def store_task(where: str | Path | Store) -> EarlierTask:
 
 
 def ledger_task(name: str, ledger: Any) -> EarlierTask:
-    """What a run says that this process has open, by its `Ledger`."""
+    """What a run that this process has open says, by its `Ledger`."""
     described = {arm.name: arm.settings for arm in ledger.arms if getattr(arm, "settings", None)}
     return EarlierTask(
         name,
         {arm.name: list(arm.rewards) for arm in ledger.arms},
         {**(getattr(ledger.settings, "arm_settings", None) or {}), **described},
         ledger.settings.direction,
-        # A pull that is told ends the row of failures, so an arm that was retired by request has none, or few.
+        # A told pull resets the failures, so an arm that was retired by request has none, or few.
         frozenset(arm.name for arm in ledger.arms if arm.retired is not None and arm.failures),
     )
 
@@ -60,7 +60,7 @@ def store_exists(where: str) -> bool:
 
 
 def store_identity(where: str | Path | Store) -> str | None:
-    """What a store and its copies have in common and no other store has; None while nothing has happened in it."""
+    """An identity that a store shares only with its copies; None before its first event."""
     store = open_store(where, readonly=True)
     try:
         text = store.settings()
@@ -76,7 +76,7 @@ def _identity(store: Store, settings: str) -> str | None:
 
 
 def first_identity(settings: str, first: Event) -> str:
-    """What a run has in common with copies of it, by its settings as JSON and its first event."""
+    """The identity that a run shares with its copies, from its settings as JSON and its first event."""
     # The event has the time and the process, which no two runs share. A copy of a store may since have grown.
     said = json.dumps([json.loads(settings), list(first)], sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()[:16]

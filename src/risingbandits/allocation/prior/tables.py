@@ -1,4 +1,4 @@
-"""What earlier runs say, as tables and sentences for people."""
+"""What earlier runs say, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST_WEIGHT = 0.1  # of the strongest setting; what matters less is not shown
 
 
 def quantile(belief: Belief) -> float:
-    """Where an arm is expected among all: 0.5 is in the middle, 0.93 above 93 of 100.
+    """The expected position of an arm among all: 0.5 is in the middle, 0.93 above 93 of 100.
 
     >>> round(quantile(Belief(1.5, 0.6, "12 tasks")), 2)
     0.93
@@ -27,28 +27,28 @@ def quantile(belief: Belief) -> float:
 
 
 def best_first(prior: Prior, arms: Sequence[str]) -> list[str]:
-    """The arms in the order in which they are expected to be good; equals as they are listed."""
+    """The arms, the most promising first; equals as listed."""
     return sorted(arms, key=lambda arm: -prior.of(arm).mean)
 
 
 def arms_table(prior: Prior, arms: Sequence[str]) -> TextTable:
-    """The arms, those that are expected to be best first."""
+    """The arms, the most promising first."""
     rows = []
     for place, arm in enumerate(best_first(prior, arms), start=1):
         belief = prior.of(arm)
         rows.append((str(place), arm, f"{quantile(belief):.2f}", f"{belief.deviation:.2f}", belief.source))
-    return TextTable(("", "arm", "prior", "deviation", "from"), rows, frozenset({0, 2, 3}), "What is expected of arms")
+    return TextTable(("", "arm", "prior", "deviation", "from"), rows, frozenset({0, 2, 3}), "What to expect from arms")
 
 
 def tasks_table(found: Findings) -> TextTable:
-    """The earlier tasks, each beside the others."""
+    """The earlier tasks, each compared with the others."""
     rows = [(task.name, str(task.arms), str(task.pulls), _figure(task.agreement)) for task in found.tasks]
     header = ("task", "arms", "pulls", "agreement with the others")
     return TextTable(header, rows, frozenset({1, 2, 3}), "Earlier tasks")
 
 
 def matter_table(found: Findings) -> TextTable:
-    """The settings with which scores change, as shares of the strongest."""
+    """The settings that affect scores, as shares of the strongest."""
     strongest = max(found.matter.values(), default=1.0)
     rows = [
         (name, f"{weight / strongest:.2f}")
@@ -74,7 +74,7 @@ def task_table(task: EarlierTask) -> TextTable:
 
 
 def head_line(found: Findings) -> str:
-    """From what beliefs are, and how far they can be trusted."""
+    """Where beliefs come from, and how far they can be trusted."""
     tasks = len(found.tasks)
     if tasks == 0:
         return "No earlier task has the 3 arms that are needed to say anything."

@@ -1,4 +1,4 @@
-"""Earlier tasks: the learning curves of arms in something that was run before."""
+"""Earlier tasks: the learning curves of arms from earlier runs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class EarlierTask:
     name : str
         What messages and tables call it.
     curves : mapping of arms to rewards
-        In the order of the pulls. Values may be NaN or infinite where training diverged.
+        In the order of the pulls. Values may be NaN or infinite if training diverged.
     settings : mapping of arms to their settings
-        Numbers, words or None by the names of settings, for arms that have any.
+        Numbers, strings or None by setting name, for arms that have any.
     direction : {"maximize", "minimize"}
         Whether high or low values are good.
     failed : set of arms
@@ -77,7 +77,7 @@ class EarlierTask:
         return sum(len(curve) for curve in self._curves.values())
 
     def gains(self) -> list[Floats]:
-        """The curves of `arms` so that high is good; of those that failed NaN."""
+        """The curves of `arms` so that high is good; NaN for those that failed."""
         sign = 1.0 if self.direction == "maximize" else -1.0
         failure = np.array([math.nan])
         return [failure if arm in self.failed else sign * self._curves[arm] for arm in self.arms]
@@ -92,13 +92,13 @@ class EarlierTask:
 
 
 def known_settings(where: str, given: Any) -> dict[str, Value]:
-    """Settings of an arm as numbers, words and None for what is missing.
+    """Settings of an arm as numbers, strings, and None for missing values.
 
     >>> known_settings("a", {"lr": 0.1, "layers": (64, 64), "nesterov": True, "decay": None})
     {'lr': 0.1, 'layers': '(64, 64)', 'nesterov': 'True', 'decay': None}
     """
     if not isinstance(given, Mapping):
-        raise RisingBanditsError(f"{where} must be a mapping of names to numbers or words, got {shown(given)}.")
+        raise RisingBanditsError(f"{where} must be a mapping of names to numbers or strings, got {shown(given)}.")
     return {str(name): _value(value) for name, value in given.items()}
 
 

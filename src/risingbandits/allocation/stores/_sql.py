@@ -28,7 +28,7 @@ _INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for
 
 
 class SqlStore(ABC):
-    """Base of the stores in SQL databases. A subclass begins transactions and has ``_cursor``."""
+    """Base of the stores in SQL databases. A subclass starts transactions and has ``_cursor``."""
 
     shared = True
     name: str
@@ -52,15 +52,15 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _begin(self, patience: float) -> None:
-        """Wait for the turn to write, and begin a transaction."""
+        """Wait for the turn to write, and start a transaction."""
 
     @abstractmethod
     def _complain(self, error: Exception) -> NoReturn:
-        """Say what the database raised in a sentence."""
+        """Turn a database error into a sentence."""
 
     @abstractmethod
     def settings(self) -> str | None:
-        """The settings that the store was made with, as JSON; None if it was not made yet."""
+        """The settings that the store was created with, as JSON; None if it does not exist yet."""
 
     # -- versions of the tables ---------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class SqlStore(ABC):
         return events
 
     def _untouched(self) -> bool:
-        """Whether certainly nobody else has written since the last transaction of this process."""
+        """Whether certainly no other process has written since the last transaction of this one."""
         return False
 
     def _last_of(self, after: int, rows: list[Any]) -> int | None:
@@ -118,10 +118,10 @@ class SqlStore(ABC):
         if after == 0:
             return None
         if not rows or rows[0][0] != after:
-            raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is gone.")
+            raise RisingBanditsError(f"{self.name} is not the same store any more: event {after} is gone.")
         found: int | None = rows[0][-1]
         if self._kept.id == after and self._kept.last != found:
-            raise RisingBanditsError(f"{self.name} is not the store that it was: event {after} is another one.")
+            raise RisingBanditsError(f"{self.name} is not the same store any more: event {after} is different.")
         return found
 
     def _first_link(self) -> int:
@@ -164,11 +164,11 @@ class SqlStore(ABC):
 
     @abstractmethod
     def rollback(self) -> None:
-        """Give up what was begun."""
+        """Roll back the transaction."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -18,11 +18,11 @@ _LONGEST_NAME = 200  # bytes of a file's name: systems allow 255, and what lies 
 
 
 class StoreBusy(NoArmFree):
-    """Another process has kept its turn to write for too long. Nothing was written; it can be tried again."""
+    """Another process has held the turn to write for too long. Nothing was written; you can retry."""
 
 
 class StoreUnreachable(RisingBanditsError):
-    """The server of a store does not answer. Nothing was acknowledged; it can be tried again."""
+    """The server of a store does not answer. Nothing was acknowledged; you can retry."""
 
 
 @runtime_checkable
@@ -30,7 +30,7 @@ class Store(Protocol):
     """An append-only list of events with one writer at a time.
 
     Opening a store only reads. ``begin`` waits for the turn to write and returns the events that are new since then;
-    ``commit`` makes what was appended durable, all or nothing.
+    ``commit`` makes what was appended durable, atomically.
     """
 
     name: str  #: for messages
@@ -46,12 +46,12 @@ class Store(Protocol):
         """The settings as JSON; None while the store does not exist."""
 
     def create(self, settings: str) -> str:
-        """Make the store; the settings that it has, which are another's if that one was first."""
+        """Create the store; returns its settings, which are another process's if that one was first."""
 
     def begin(self, after: int, patience: float = PATIENCE) -> Sequence[Event]:
         """Wait for the turn to write, about ``patience`` seconds at most; the events later than ``after``.
 
-        `StoreBusy` where the turn does not come, `StoreUnreachable` where a server does not answer.
+        `StoreBusy` if the turn does not come, `StoreUnreachable` if a server does not answer.
         """
 
     def append(self, event: Event) -> None:
@@ -79,10 +79,10 @@ class Store(Protocol):
         """The id of the event after which the last snapshot was taken, 0 if there is none."""
 
     def keep_snapshot(self, id: int, data: bytes) -> None:
-        """Keep a snapshot in place of older ones."""
+        """Store a snapshot, replacing older ones."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def open_store(where: str | Path | Store | None, durability: str = "process", readonly: bool = False) -> Store:
@@ -123,7 +123,7 @@ def closed_on_error(store: Store) -> Iterator[None]:
 
 
 def _checked_path(where: str | Path) -> Path:
-    """The path, if a file can have that name."""
+    """The path, if it can name a file."""
     path = Path(where)
     if str(where) == ":memory:":
         raise RisingBanditsError("store must be None for an allocation in memory, got ':memory:'.")

@@ -1,7 +1,7 @@
-"""A checksum for every event that also depends on all events before it, so that no damage goes unseen.
+"""A checksum for every event that also depends on all events before it, so that no damage goes unnoticed.
 
-The chain begins with the settings. What is changed, removed or put in by a fault of the disk or of a copy no longer
-fits what follows. It is no protection against someone who forges events on purpose.
+The chain begins with the settings. Events that are changed, removed or inserted by a faulty disk or copy no longer
+match what follows. It does not protect against forged events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The clock of a store: it tells the time of day, but only ever goes on, at the pace of the machine.
+"""The clock of a store: it tells the time of day, but only moves forward, at the pace of the machine.
 
-Leases and budgets in seconds are differences of its times, so a wall clock that is set right meanwhile, or wrong, must
-not move it.
+Leases and budgets in seconds are differences of its times, so adjusting the wall clock must not move it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def since_boot() -> float:
 
 @lru_cache(maxsize=1)
 def boot_id() -> str:
-    """What tells this start of this machine from all others; where that is not known, what tells the machine."""
+    """An identity of this boot of this machine or, if that is not known, of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -29,7 +28,7 @@ def boot_id() -> str:
 
 
 class Clock:
-    """The time of day when it was made, and what has gone by since.
+    """The time of day when it was created, plus the time passed since.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ def events_json(reader: StoreReader) -> str:
 
 
 def read_back_names(names: Sequence[str]) -> list[str]:
-    """Names for a header: a row of numbers would be taken for values, so then each begins with "arm".
+    """Names for a header: a row of numbers would be read as values, so then each starts with "arm".
 
     >>> read_back_names(["0.1", "0.01"]), read_back_names(["0.1", "best"])
     (['arm 0.1', 'arm 0.01'], ['0.1', 'best'])

@@ -1,4 +1,4 @@
-"""What is whole in a store: its file, its settings, every event, what was acknowledged, and the snapshot."""
+"""What is intact in a store: its file, its settings, every event, what was acknowledged, and the snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from risingbandits.allocation.stores.sqlite import SqliteStore
 
 
 class Finding(NamedTuple):
-    """One part of a store, whether it is whole, and what there is to say about it."""
+    """One part of a store, whether it is intact, and a remark."""
 
     part: str
     whole: bool
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 def inspect_store(where: str | Path) -> list[Finding]:
-    """Look at every part of a store without changing it.
+    """Check every part of a store without changing it.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def inspect_store(where: str | Path) -> list[Finding]:
 
 
 def copy_whole_part(where: str | Path, to: Path) -> int:
-    """Copy a store to a new one, up to the first event that is damaged; how many events that are."""
+    """Copy a store to a new one, up to the first damaged event; returns the number of events copied."""
     if to.exists():
         raise RisingBanditsError(f"the copy must be a file that does not exist, got {str(to)!r}.")
     with closing(_opened(where)) as store, closing(SqliteStore(to)) as copy:

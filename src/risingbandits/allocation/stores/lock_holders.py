@@ -1,4 +1,4 @@
-"""Who holds a lock, for messages: a process that keeps others waiting should be named."""
+"""Which process holds a lock, for messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 80  # characters of a command
 
 
 def holder(files: Sequence[Path]) -> str:
-    """The process that holds a lock on one of the files, as words to end a sentence with; empty if it is not known."""
+    """The process that holds a lock on one of the files, as the end of a sentence; empty if unknown."""
     inodes = set()
     for file in files:
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """The mark beside an SQLite store: which event was acknowledged last.
 
-A write-ahead log that is cut or removed takes the last events with it, and SQLite then opens the store as it was before
-them, as if they had never been told. The mark, kept in the lock file, remembers that they were.
+If a write-ahead log is cut or removed, the last events are lost, and SQLite opens the store as if they had never been
+told. The mark, kept in the lock file, remembers that they were.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Mark(NamedTuple):
 
 
 def write_mark(file: int, id: int, checksum: int, offset: float, boot: bytes) -> None:
-    """Put a `Mark` into an open file, in one piece."""
+    """Write a `Mark` to an open file, atomically."""
     data = _RECORD.pack(_MAGIC, id, checksum, offset, boot)
     try:
         os.pwrite(file, data + _SUM.pack(crc32(data)), 0)
@@ -36,7 +36,7 @@ def write_mark(file: int, id: int, checksum: int, offset: float, boot: bytes) ->
 
 
 def read_mark(path: Path) -> Mark | None:
-    """The mark in a file; None where there is none that can be trusted."""
+    """The mark in a file; None without a trustworthy one."""
     try:
         data = path.read_bytes()[: _RECORD.size + _SUM.size]
         magic, id, checksum, offset, boot = _RECORD.unpack(data[: _RECORD.size])

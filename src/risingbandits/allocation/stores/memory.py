@@ -12,7 +12,7 @@ from risingbandits.allocation.stores.clock import Clock
 
 
 class MemoryStore:
-    """Events as long as the process lives: the last ones as they are, the others packed in columns of numbers.
+    """Events for the lifetime of the process: the last ones as they are, the others packed in columns of numbers.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class MemoryStore:
         """Nothing: memory is never opened again."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class _Block:

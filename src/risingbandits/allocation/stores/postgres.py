@@ -34,7 +34,7 @@ class PostgresStore(SqlStore):
     Parameters
     ----------
     address : str
-        As psycopg takes it, ``postgresql://user@host/database``; with ``?schema=name`` in another schema than
+        As for psycopg, ``postgresql://user@host/database``; with ``?schema=name`` in another schema than
         "risingbandits", so that one database can hold many stores.
     """
 
@@ -152,7 +152,7 @@ class PostgresStore(SqlStore):
 
     def _begin(self, patience: float) -> None:
         if self._readonly:
-            raise RisingBanditsError(f"{self.name} was opened to be read only.")
+            raise RisingBanditsError(f"{self.name} was opened read-only.")
         connection = self._connection()
         if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")  # left open by an interrupt

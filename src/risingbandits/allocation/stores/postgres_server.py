@@ -1,4 +1,4 @@
-"""What a store and a memory in PostgreSQL have in common: the address with its schema, and the connection."""
+"""What stores and memories in PostgreSQL share: the address with its schema, and the connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONNECT_SECONDS = 10
 
 
 def load_psycopg(what: str) -> Any:
-    """The driver, which ``what`` needs."""
+    """The driver that ``what`` needs."""
     try:
         import psycopg
     except ImportError as error:
@@ -25,7 +25,8 @@ def load_psycopg(what: str) -> Any:
 
 
 def split_address(address: str, schema: str) -> tuple[str, str]:
-    """The address without ``?schema=...``, which is ours, and the schema: that one, or the given default.
+    """The address without ``?schema=...``, which only this package knows, and the schema: that one, or the given
+    default.
 
     >>> split_address("postgresql://host/runs?schema=may&user=me", "risingbandits")
     ('postgresql://host/runs?user=me', 'may')
@@ -40,7 +41,7 @@ def split_address(address: str, schema: str) -> tuple[str, str]:
 
 
 def connect(driver: Any, address: str, schema: str, *options: str) -> psycopg.Connection[Any]:
-    """A connection that commits each statement by itself, with the schema as the place of its tables."""
+    """A connection that commits each statement separately, with the schema for its tables."""
     own = driver.conninfo.conninfo_to_dict(address)
     said = [own.get("options"), f'-c search_path="{schema}"', *options]
     connection: psycopg.Connection[Any] = driver.connect(

@@ -15,7 +15,7 @@ from risingbandits.allocation.stores.base import Store, closed_on_error, open_st
 
 
 class StoreReader:
-    """What happened in an allocation. Reads never keep writers waiting.
+    """What happened in an allocation. Reads never block writers.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class StoreReader:
         return self._ledger
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._store.close()
 
     def __enter__(self) -> Self:

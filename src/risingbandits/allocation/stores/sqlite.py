@@ -43,7 +43,7 @@ _LINK_OF_MARK = """SELECT id, checksum FROM events WHERE id =
 class SqliteStore(SqlStore):
     """Events in a SQLite file.
 
-    Until the first write the file is only read, so that a file that turns out to be damaged stays as it is.
+    Until the first write the file is only read, so that a damaged file stays as it is.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class SqliteStore(SqlStore):
     readonly : bool
         Never write.
     clock : callable, optional
-        What tells the time, by default one that agrees with those of other processes of this machine.
+        Tells the time; the default agrees with those of other processes on this machine.
     migrations : sequence
         The steps between versions of the tables.
     damaged : bool
-        Open it even if events are missing that were acknowledged, to look at what is left.
+        Open it even if acknowledged events are missing, to look at what is left.
     """
 
     one_machine = True
@@ -113,7 +113,7 @@ class SqliteStore(SqlStore):
         return rows[0][0]
 
     def create(self, settings: str) -> str:
-        """Make the file under another name and link it, so that it appears whole and only one process makes it."""
+        """Create the file under another name and link it, so that it appears complete and is created only once."""
         if not os.access(self.path.parent, os.W_OK):
             what = "cannot be written to" if self.path.parent.is_dir() else "does not exist"
             raise RisingBanditsError(f"{self.name} cannot be made: the folder {self.path.parent} {what}.")
@@ -159,14 +159,14 @@ class SqliteStore(SqlStore):
                 temporary.rename(self.path)
 
     def _check(self, damaged: bool = False) -> None:
-        """Raise for what is no store, was made by a newer program, or lacks events that were acknowledged."""
+        """Raise an error for a file that is not a store, is from a newer program, or lacks acknowledged events."""
         check_file(self.path)
         self._refuse_newer(self._number("PRAGMA user_version"))
         if not damaged:
             self.check_mark()
 
     def check_mark(self) -> bool:
-        """Raise if events are missing that were acknowledged; whether there is a mark that says what was."""
+        """Raise an error if acknowledged events are missing; returns whether a mark says what was acknowledged."""
         mark = read_mark(self._mark_path)  # before the events, to which others may add
         if self._version < CHECKSUMS_SINCE:
             return False
@@ -195,7 +195,7 @@ class SqliteStore(SqlStore):
         return True
 
     def _connection(self) -> sqlite3.Connection:
-        """The connection to read from: the writer where there is one."""
+        """The connection to read from: the writer if there is one."""
         if os.getpid() != self._pid:
             self._after_fork()
         if self._writer is None and self._reader is None:
@@ -236,7 +236,7 @@ class SqliteStore(SqlStore):
 
     def _write_connection(self) -> sqlite3.Connection:
         if self._readonly:
-            raise RisingBanditsError(f"{self.name} was opened to be read only.")
+            raise RisingBanditsError(f"{self.name} was opened read-only.")
         if self._lost:  # with the machine; only "power" promises that this does not happen
             if self.durability == "power":
                 raise RisingBanditsError(self._lost)
@@ -260,7 +260,7 @@ class SqliteStore(SqlStore):
         return writer
 
     def _migrate(self, writer: sqlite3.Connection) -> None:
-        """Bring old tables up to date, all or nothing."""
+        """Bring old tables up to date, atomically."""
         if writer.execute("PRAGMA user_version").fetchone()[0] == self.version:
             return
         writer.execute("BEGIN IMMEDIATE")
@@ -314,7 +314,7 @@ class SqliteStore(SqlStore):
         self._patiently("BEGIN IMMEDIATE", (), patience)
 
     def _patiently(self, statement: str, values: tuple[Any, ...], patience: float) -> Any:
-        """Execute a statement, and again while another process keeps it from being executed."""
+        """Execute a statement; retry while another process blocks it."""
         pause = end = 0.0
         while True:
             try:
@@ -354,7 +354,7 @@ class SqliteStore(SqlStore):
                 self._writer.execute("ROLLBACK")
 
     def _note_end(self) -> None:
-        """Keep a mark inside, too, for copies without the one beside.
+        """Keep a mark inside, too, for copies without the mark file.
 
         Without it a store with a page that is damaged so that it looks empty would be one with fewer events.
         """

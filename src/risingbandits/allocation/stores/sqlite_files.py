@@ -1,4 +1,4 @@
-"""What can be said about a store's file before it is opened in earnest, and who may make it."""
+"""Checks of a store's file before it is opened, and the lock for creating it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NETWORK = {
 
 
 def check_file(path: Path) -> None:
-    """Raise for a file that is no store, or is cut short; it is only read.
+    """Raise an error for a file that is not a store, or is cut short; it is only read.
 
     Through SQLite, which is told that the file does not change, so that it makes none beside it. An ordinary ``open``
     must not be used: closing the file again would release the locks of every connection that this process has to it
@@ -75,9 +75,9 @@ def check_file(path: Path) -> None:
 
 
 def check_file_system(path: Path, mounts: Path = _MOUNTS) -> None:
-    """Raise where ``path`` lies on a network file system: SQLite's log needs memory shared by all processes.
+    """Raise an error if ``path`` is on a network file system: SQLite's log needs memory shared by all processes.
 
-    Known only where there is a table of mounts, as on Linux.
+    Known only with a table of mounts, as on Linux.
     """
     try:
         lines = mounts.read_text(errors="replace").splitlines()
@@ -146,7 +146,7 @@ class InUse:
                 self._handle = os.open(self._place, _PATH_ONLY | os.O_CLOEXEC)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -158,7 +158,7 @@ class InUse:
             self.log = there.st_dev, there.st_ino
 
     def check(self) -> None:
-        """Raise if a file has been deleted or replaced: what is written to it would be lost."""
+        """Raise an error if a file has been deleted or replaced: what is written to it would be lost."""
         if self._file is None:
             return
         now = time.monotonic()
