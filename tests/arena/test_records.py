@@ -65,7 +65,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no JSON file"),
+        ("{", "is not a JSON file"),
         ("[]", "it is no object"),
         (json.dumps({"format": 1}), "it has no command, date, versions"),
         (json.dumps(changed(format=7)), "format must be 1, is 7"),

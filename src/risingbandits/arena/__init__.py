@@ -1,4 +1,4 @@
-"""The arena: every policy over real learning curves, what is made of them, and simulated problems, judged alike.
+"""The arena: every policy on real learning curves, variants of them, and simulated problems, judged alike.
 
 `Contest` plays, `risingbandits arena` is the command, docs/arena.md says how to read the tables.
 

@@ -70,7 +70,7 @@ def misspecified(problem: RisingBandit, shape: str, horizon: int | None = None) 
 def plateau_instance(
     n_arms: int = 8, horizon: int = 50_000, seed: Seed = 0, noise: Noise = _DEFAULT_NOISE
 ) -> RisingBandit:
-    """Arms c1 (1 - e^(-n/t1)) that rest on a plateau; every second one, on average, rises again by c2 after pull n2.
+    """Arms c1 (1 - e^(-n/t1)) that reach a plateau; every second one, on average, rises again by c2 after pull n2.
 
     The second rise is c2 (1 - e^(-(n - n2)/t2)) for n > n2. Drawn in this order for each arm: c1 in [0.1, 0.5]; t1
     log-uniform in [T/1000, T/50]; a fair coin for the second rise; n2 in [T/50, T/10]; c2 in [0.1, 0.45]; t2

@@ -1,8 +1,8 @@
-"""Cells of the arena: what one entrant got in one row, played once and kept under a hash of its causes.
+"""Cells of the arena: what one entrant got in one row, played once and stored under a hash of its inputs.
 
-The key of a cell covers all that decides its numbers: the policy with its settings and the text of every file it is
-made of, the compiled loop, every problem with its curves, noise, rounds, orders or runs, and seed. A cell that is there
-is never played again, and a cell of other causes is never taken.
+The key of a cell covers everything that determines its numbers: the policy with its settings and source files, the
+compiled loop, every problem with its curves, noise, rounds, orders or runs, and the seed. An existing cell is never
+played again, and a cell of other inputs is never used.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Cells:
         except Exception as error:
             if len(entrants) == 1:
                 return dict.fromkeys(entrants, _failed(error))
-        found: dict[str, Cell] = {}  # find out whose it is, and let the others go on
+        found: dict[str, Cell] = {}  # find out which one it is, and let the others continue
         for key, entrant in entrants.items():
             found |= self._play(row, {key: entrant})
         return found

@@ -1,4 +1,4 @@
-"""One contest: entrants over rows, on a backend, with what was played before found again."""
+"""One contest: entrants over rows, on a backend, reusing what was played before."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from risingbandits.policies.base import OBJECTIVES
 from risingbandits.simulation.backends.base import Backend, backend_for
 
 Bar = Callable[[int], AbstractContextManager[Callable[[str, int], None]]]
-"""A progress bar for so many runs: told the row and how many more runs are done."""
+"""A progress bar for the given number of runs: called with the row and how many more runs are done."""
 
 
 @dataclass(frozen=True)
 class Contest:
-    """What is asked of the arena.
+    """What to play in the arena.
 
     Parameters
     ----------
     policies : dict of label -> policy, sequence of str or str, optional
-        Who enters, as objects or as they are written, with settings: "red-ucb(eps=0.1)"; None stands for the
-        recommended policy. By default the arena's own selection for each objective.
+        The entrants, as objects or as strings with settings: "red-ucb(eps=0.1)"; None is the recommended policy. By
+        default the arena's own selection for each objective.
     tuned : sequence of Tuned
         Labels whose policy is chosen by leaving one family out.
     rows : sequence of str, optional
@@ -41,7 +41,7 @@ class Contest:
     objectives : sequence of str
         "cumulative", "best-arm" or both.
     told : bool
-        Whether everybody plays once more, told the noise and the length of curves.
+        Whether all play once more, told the noise and the length of curves.
     sizes : Sizes
         How much work.
     seed : int
@@ -67,7 +67,7 @@ class Contest:
         address: str | None = None,
         bar: Bar | None = None,
     ) -> tuple[Outcome, int]:
-        """Play what is not in the folder yet; the outcome, and how many runs were played now."""
+        """Play what is not in the folder yet; returns the outcome, and how many runs were played now."""
         for objective in self.objectives:
             check_choice("objective", objective, OBJECTIVES)
         data = os.environ.get("RISINGBANDITS_DATA") if self.data is None else self.data
@@ -89,7 +89,7 @@ class Contest:
         return self._outcome(rows, found, left_out), cells.played
 
     def entrants(self, objective: str, kind: str) -> dict[str, Policy | None]:
-        """Everybody who plays rows of a kind for an objective, candidates of tuned labels too."""
+        """All entrants for rows of a kind and an objective, including candidates of tuned labels."""
         own = self._asked(objective, kind)
         for tuned in self.tuned:
             if tuned.label in own or tuned.label in tuned.candidates:
@@ -125,7 +125,7 @@ class Contest:
         return Outcome(rows, shown, found[False], found.get(True, {}), chosen, left_out, self.parameters())
 
     def parameters(self) -> dict[str, Any]:
-        """What decides the figures beside the policies."""
+        """What determines the figures besides the policies."""
         return {"version": __version__, "seed": self.seed, **vars(self.sizes)}
 
 

@@ -1,7 +1,7 @@
 """Real learning curves as tasks of a bandit: an arm is a training run, and a pull reveals its next value.
 
-After its end an arm goes on paying its final value, the mean of the last 5 % of its curve. Where the arm to keep is
-looked for it cannot be pulled beyond, and only budgets count that do not see every curve to its end.
+After its end an arm keeps paying its final value, the mean of the last 5 % of its curve. To find the arm to keep, it
+cannot be pulled beyond its end, and only budgets that do not see every curve to its end count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BUDGETS = (2, 5, 10, 20, 50)  # pulls for each arm
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 
 Features = Mapping[str, npt.NDArray[Any]]
-"""What is known of the arms before they are pulled: by name a value for each arm."""
+"""What is known about the arms before they are pulled: by name, a value for each arm."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class CurveTask:
     name : str
         Unique within its family.
     source : str
-        The family whose curves these are, also where the task was made from them.
+        The family whose curves these are, even if the task was made from them.
     observed, truth : (K, L + 1) arrays
         The values that are seen and those that count; the last column is that of all later pulls.
     sigma : float
-        The noise of a value, by an oracle: only policies that are told get it.
+        The noise of a value, from an oracle: only policies that are told get it.
     features : dict of (K,) arrays
-        What is known of the arms before they are pulled.
+        What is known about the arms before they are pulled.
     seconds : (K, L) array or None
-        What each pull took, where it was recorded; missing after the end of a run.
+        What each pull took, if recorded; missing after the end of a run.
     shuffled : bool
-        Whether the arms are played in random orders; where they are not, their order is the point.
+        Whether the arms are played in random orders; if not, their order is the point.
     """
 
     name: str
@@ -75,7 +75,7 @@ class CurveTask:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what decides how it is played."""
+        """A hash of what determines how it is played."""
         found = hashlib.sha256(repr((self.name, self.source, self.sigma, self.shuffled)).encode())
         for values in (self.observed, self.truth):
             found.update(repr(values.shape).encode())

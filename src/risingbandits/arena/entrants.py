@@ -1,7 +1,7 @@
-"""Who enters the arena: policies by name with settings or from a file of one's own, told nothing or told.
+"""The entrants of the arena: policies by name with settings or from your own file, told nothing or told.
 
-Told nothing means that a policy knows the number of arms and of rounds and what its settings say. Told, it also gets
-the noise level where its ``sigma`` is None, and the length of the curves where its ``max_pulls`` is.
+Told nothing, a policy knows the numbers of arms and rounds and its settings. Told, it also gets the noise level if its
+``sigma`` is None, and the length of the curves if its ``max_pulls`` is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECOMMENDED = "recommended"
 ORACLE = "oracle"  # a yardstick: it is always told, and has no rank
 
 YARDSTICK = "few-arms-ucb"
-"""The entrant that policies for small budgets are measured by, `FewArmsGaussianUCB`."""
+"""The yardstick for small budgets, `FewArmsGaussianUCB`."""
 
 DEFAULTS = {
     "cumulative": f"{RECOMMENDED}, {YARDSTICK}, open-arms, commit-ucb, kl-ucb, successive-halving",
@@ -50,13 +50,13 @@ class Entrant:
     told: bool = False
 
     def plays(self, row: Row) -> bool:
-        """Policies that look for the arm to keep are not played for the sum of the rewards but on real curves."""
+        """Policies that look for the arm to keep play for the sum of the rewards only on real curves."""
         if self.policy is None or row.objective == "best-arm" or row.kind in ("real", "made"):
             return True
         return self.policy.objective == "cumulative"
 
     def policy_for(self, row: Row, problem: Problem) -> Policy | None:
-        """The policy as it plays a problem of the row; None where the row is not for it."""
+        """The policy as it plays a problem of the row; None if the row is not for it."""
         policy = self.policy
         if policy is None:
             policy = recommended_policy(row.objective, problem.n_arms, problem.horizon)
@@ -84,7 +84,7 @@ class Tuned:
 
 
 def parse_entrants(text: str) -> dict[str, Policy | None]:
-    """Policies from text as on the command line, also ``FILE.py:CLASS(...)``, and the words of the arena.
+    """Policies from a string as on the command line, also ``FILE.py:CLASS(...)``, and the arena's own names.
 
     These are ``recommended``, ``few-arms-ucb``, and ``all`` for every registered policy.
 
@@ -104,7 +104,7 @@ def parse_entrants(text: str) -> dict[str, Policy | None]:
 
 
 def given_entrants(policies: str | Sequence[str] | Mapping[str, str | Policy | None]) -> dict[str, Policy | None]:
-    """Policies by label, from any way of giving them.
+    """Policies by label, from any accepted form.
 
     >>> given_entrants(["kl-ucb", "recommended"]), given_entrants({"mine": "kl-ucb(ties='random')", "best": None})
     ({'recommended': None, 'kl-ucb': KLUCB()}, {'mine': KLUCB(ties='random'), 'best': None})
@@ -127,7 +127,7 @@ def parse_tuned(text: str) -> Tuned:
 
 
 def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
-    """Who is compared in rows of a kind where nothing is said."""
+    """The default entrants for rows of a kind."""
     text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
     if objective == "cumulative" and kind in ("synthetic", "misjudged") and not quick:
         text = f"{text}, {_LONG_RUNS}"
@@ -136,9 +136,9 @@ def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str
 
 @cache
 def _own_class(path: Path, name: str) -> str:
-    """Load a policy from a file and give the name by which it is known from then on."""
+    """Load a policy from a file; returns the name under which it is now registered."""
     if not path.is_file():
-        raise RisingBanditsError(f"policies: {path} must be a Python file with a class {name}, and is not there.")
+        raise RisingBanditsError(f"policies: {path} must be a Python file with a class {name}, but does not exist.")
     module_name = f"arena_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path.resolve())
     assert spec is not None

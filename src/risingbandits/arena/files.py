@@ -19,7 +19,7 @@ from risingbandits.arena.outcome import Outcome, task_values
 from risingbandits.arena.scores import Board, Figure, Stats
 
 Boards = Mapping[str, tuple[Board, Board | None]]
-"""By objective the figures of those who were told nothing, and of those who were told."""
+"""By objective, the figures told nothing and told."""
 
 
 def boards_of(outcome: Outcome) -> Boards:
@@ -50,7 +50,7 @@ def notes(outcome: Outcome, boards: Boards) -> list[str]:
 
 
 def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
-    """The whole report as text."""
+    """The whole report as a string."""
     given = ", ".join(f"{name} {value}" for name, value in outcome.parameters.items())
     parts = ["# Arena\n", f"`{command}` ({given}).\n", f"{tables.HOW_TO_READ}\n"]
     parts += [f"{sentence}\n" for sentence in notes(outcome, boards)]

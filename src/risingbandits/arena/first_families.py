@@ -84,7 +84,7 @@ def _atari(path: Path, rng: np.random.Generator) -> list[CurveTask]:
 
 
 def _lcdb(path: Path, rng: np.random.Generator) -> Iterator[CurveTask]:
-    """Data sets with enough sizes, enough learners without a gap and a split without missing validation values."""
+    """Data sets with enough sizes, enough learners without gaps, and a split without missing validation values."""
     used = 0
     with np.load(path, allow_pickle=False) as file:
         for name in (key.removesuffix("__valid") for key in file.files if key.endswith("__valid")):

@@ -1,6 +1,6 @@
-"""Intervals that resample tasks and the runs of each task, orders of the arms above all.
+"""Intervals that resample tasks and the runs of each task, above all orders of the arms.
 
-An interval over tasks alone takes the few orders that were played for the truth; differences of 0.03 are then noise.
+An interval over tasks alone ignores that few orders were played; differences of 0.03 are then noise.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ _LEVEL = 0.95
 
 
 def resampled_means(tasks: Sequence[Floats], key: Sequence[int], draws: int = _DRAWS) -> Floats:
-    """Means of means of resampled tasks: tasks are drawn with replacement, and of each task runs with replacement.
+    """Means over resampled tasks: tasks are drawn with replacement, and within each task runs with replacement.
 
-    ``key`` seeds the draws, so that equal values have equal intervals. Where there is only one task its runs alone
-    are drawn.
+    ``key`` seeds the draws, so that equal values have equal intervals. With only one task, only its runs are drawn.
 
     >>> draws = resampled_means([np.array([1.0, 3.0]), np.array([5.0, 7.0])], [0])
     >>> sorted({value.item() for value in draws})[:3]

@@ -1,4 +1,4 @@
-"""Leave one family out: what is chosen among candidates is chosen on the other families, and reported on this one."""
+"""Leave one family out: choose among candidates on the other families, and report on this one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from risingbandits._core.errors import RisingBanditsError
 
 
 def best_without(scores: Mapping[str, Mapping[str, float]], left_out: str) -> str:
-    """The candidate with the lowest mean over all families but one, which is not looked at; the first where equal.
+    """The candidate with the lowest mean over all families except one; the first among equals.
 
-    ``scores`` has by candidate, then by family, what was lost. Families weigh alike. A family that is not among them
-    leaves none out.
+    ``scores`` has the losses by candidate, then by family. All families have the same weight. An unknown family leaves
+    none out.
 
     >>> scores = {"quick": {"a": 0.1, "b": 0.9, "c": 0.8}, "slow": {"a": 0.9, "b": 0.2, "c": 0.7}}
     >>> best_without(scores, "a"), best_without(scores, "b"), best_without(scores, "no family")

@@ -1,7 +1,7 @@
 """Families made from real curves: flat starts, late bloomers, sorted grids, many arms.
 
-They are regimes of their own, but no new data: each task keeps the family its curves are from, so that nothing is
-chosen on curves that it is reported on.
+They are separate regimes, but not new data: each task keeps the family of its curves, so that nothing is chosen on
+curves that it is reported on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FLAT_TASKS, _SORTED_TASKS = 8, 3  # taken from each family
 
 
 def made_families(families: Mapping[str, Sequence[CurveTask]], many: Sequence[CurveTask]) -> dict[str, list[CurveTask]]:
-    """The regimes made from families; those that no task is fit for are left out."""
+    """The regimes made from families; those without a suitable task are left out."""
     every = [task for tasks in families.values() for task in tasks]
     some = [task for tasks in families.values() for task in tasks[:_SORTED_TASKS]]
     made = {
@@ -58,7 +58,7 @@ def blooms_late(task: CurveTask) -> bool:
 
 
 def _grid(task: CurveTask) -> Iterator[Ints]:
-    """The arms by their settings, the first setting first, as somebody lists them who tries a grid."""
+    """The arms sorted by their settings, the first setting first, as in a grid search."""
     names = [name for name, values in task.features.items() if values.dtype.kind in "if" and name != "seed"]
     names.sort(key=lambda name: name != "learning_rate")  # what one would sort by
     if names:

@@ -1,4 +1,4 @@
-"""All that was played in the arena, and what is chosen among candidates of one label, each family left out in turn."""
+"""Everything played in the arena, and the choice among candidates of one label, with each family left out in turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CellsOfRow = Mapping[str, Cell]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The cells of all rows for those who were told nothing and, where asked for, for the same ones told.
+    """The cells of all rows, told nothing and, if asked for, told.
 
     ``settings`` says what each label stands for, ``chosen`` which candidate a tuned label is for each objective and
     family left out.
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def task_values(row: Row, runs: Sequence[Played]) -> dict[str, Floats]:
-    """By task the measure of each of its runs (orders), which is the mean over budgets."""
+    """By task, the measure of each of its runs (orders), the mean over budgets."""
     found: dict[str, dict[int, list[float]]] = {}
     for run in runs:
         found.setdefault(run.task, {}).setdefault(run.run, []).append(value_of(row, run))
@@ -67,8 +67,8 @@ def tune(
 ) -> tuple[dict[Row, Cell], dict[str, dict[str, str]]]:
     """The cells of a tuned label, and which candidate it is, by objective and family left out.
 
-    A run is that of the candidate that is best on all families of real curves but the one its curves are from. Rows of
-    simulated problems are no families: their candidate is the best on all.
+    A run is that of the candidate that is best on all families of real curves but the one its curves are from.
+    Simulated rows are not families: their candidate is the best on all.
     """
     made: dict[Row, Cell] = {}
     chosen: dict[str, dict[str, str]] = {}

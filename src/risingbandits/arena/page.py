@@ -1,4 +1,4 @@
-"""A contest as one HTML page: pictures of the families and of the other rows, and all tables."""
+"""A contest as one HTML page: figures of the families and of the other rows, and all tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEASURED = "0 is always the best arm, 1 a random one. Lines are 95 % intervals 
 
 
 def write_page(outcome: Outcome, boards: Boards, path: Path, command: str) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, atomically."""
     write_whole(path, page_of(outcome, boards, command).html().encode())
 
 
@@ -47,7 +47,7 @@ def page_of(outcome: Outcome, boards: Boards, command: str) -> Page:
 
 
 def _lead(board: Board) -> str:
-    """Who is first, in a sentence that says no more than the intervals allow."""
+    """The winner, in a sentence that claims no more than the intervals allow."""
     ranked = [(line.label, line.real) for line in board.lines if line.real is not None]
     if not ranked:
         return ""

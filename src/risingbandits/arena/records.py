@@ -1,4 +1,4 @@
-"""Records: what a contest found about each policy, as small JSON files that others can add theirs to.
+"""Records: what a contest found about each policy, as small JSON files to which others can add.
 
 A record holds the figures of all policies of one contest, the command and the versions that made them. A leaderboard is
 read from a folder of records; it compares only records that were made with the same sizes.
@@ -61,7 +61,7 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
 
 
 def write_record(record: Mapping[str, Any], path: Path) -> None:
-    """Write a record; one that is there is not written over."""
+    """Write a record; an existing one is not overwritten."""
     if path.exists():
         raise RisingBanditsError(f"record must be a new file, but {path} already exists.")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,21 +73,21 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text())
     except (ValueError, RecursionError) as error:
-        raise RisingBanditsError(f"{path} is no JSON file ({error}).") from error
-    with readable(path, "is no record of the arena"):
+        raise RisingBanditsError(f"{path} is not a JSON file ({error}).") from error
+    with readable(path, "is not a record of the arena"):
         wrong = _wrong(record)
     if wrong:
-        raise RisingBanditsError(f"{path} is no record of the arena: {wrong}.")
+        raise RisingBanditsError(f"{path} is not a record of the arena: {wrong}.")
     return dict(record)
 
 
 def _wrong(record: Any) -> str:
-    """What is wrong with a record; nothing if it is one."""
+    """What is wrong with a record; empty if nothing is."""
     if not isinstance(record, dict):
         return "it is no object"
     missing = [key for key in _KEYS if key not in record]
     if missing:
-        return f"it has no {', '.join(missing)}"
+        return f"it lacks {', '.join(missing)}"
     if record["format"] != FORMAT:
         return f"format must be {FORMAT}, is {shown(record['format'])}"
     if any(name not in record["versions"] for name in _VERSIONS):

@@ -26,15 +26,15 @@ KINDS = ("real", "made", "synthetic", "misjudged")
 MEASURES = ("share", "percent")  # of what a random arm loses; of J*, what the best constant arm earns
 
 Change = Callable[[Policy, RisingBandit], Policy | None]
-"""A policy as a row wants it, or None where the row is not for this policy."""
+"""A policy as a row needs it, or None if the row is not for this policy."""
 
 
 class Played(NamedTuple):
     """One run.
 
     ``regret`` is what was lost: over the rounds, or in the end by keeping the recommended arm. ``random`` is what a
-    random arm would have lost, ``best`` what there was to have (J*, or the value of the best arm in the end).
-    ``source`` is the family whose curves these are, ``side`` the member of a pair.
+    random arm would have lost, ``best`` the most that was possible (J*, or the final value of the best arm). ``source``
+    is the family whose curves these are, ``side`` the member of a pair.
     """
 
     task: str
@@ -63,15 +63,15 @@ class Problem(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A hash of all that decides what is played."""
+        """A hash of everything that determines what is played."""
 
     @abstractmethod
     def told(self) -> RisingBandit:
-        """The problem as policies are told of it: noise and the length of curves."""
+        """The problem as policies are told: noise and the length of curves."""
 
     @abstractmethod
     def player(self, policy: Policy) -> Callable[[int], Played]:
-        """What plays a run by its number; with buffers of its own, for one thread."""
+        """A function that plays a run by its number, with its own buffers, for one thread."""
 
 
 @dataclass(eq=False)
@@ -220,7 +220,7 @@ class Row:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the runs of each problem begin, and at last their number."""
+        """Where the runs of each problem start, and finally their number."""
         return np.cumsum([0, *(problem.runs for problem in self.problems)])
 
     @property
@@ -234,5 +234,5 @@ class Row:
 
 
 def seed_of(seed: int, name: str, number: int = 0) -> int:
-    """A seed of its own for each problem, decided by the arena's seed and the names alone."""
+    """A separate seed for each problem, from the arena's seed and the names alone."""
     return int(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()), number)).generate_state(1)[0])

@@ -21,7 +21,7 @@ from risingbandits.arena.rows import Played, Row
 BASELINE = "kl-ucb"  # of the paired comparison
 LARGE = 0.25  # of J*
 _LEVEL = 0.95
-_LEAST = {"share": 0.05, "percent": 0.5}  # below, figures count as this in ratios: nobody would mind
+_LEAST = {"share": 0.05, "percent": 0.5}  # smaller figures count as this in ratios: such differences do not matter
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Line:
 
 
 class Board:
-    """The figures of one objective, for those who were told nothing or for those who were told, computed once."""
+    """The figures of one objective, told nothing or told, computed once."""
 
     def __init__(self, outcome: Outcome, objective: str, told: bool = False) -> None:
         cells = outcome.told if told else outcome.cells
@@ -139,7 +139,7 @@ class Board:
         return min((one.mean for label, one in self.figures[regime].items() if label != ORACLE), default=math.nan)
 
     def ratio(self, regime: str, label: str) -> float:
-        """To the best entrant of the regime; what is as good as perfect counts as 0.05, or 0.5 % of J*."""
+        """To the best entrant of the regime; anything nearly perfect counts as 0.05, or 0.5 % of J*."""
         least = _LEAST[self.measure(regime)]
         return max(self.figures[regime][label].mean, least) / max(self.best(regime), least)
 
@@ -175,7 +175,7 @@ class Board:
         return Figure.mean_of([figures[regime] for regime in regimes])
 
     def _ranks(self) -> dict[str, float]:
-        """Mean rank over the families of real curves, or over all regimes where there are none; equals share a rank."""
+        """Mean rank over the families of real curves, or over all regimes if there are none; equals share a rank."""
         real = [regime for regime in self.regimes if self.kind(regime) == "real"]
         regimes = real or [regime for regime in self.regimes if self.kind(regime) != "misjudged"]
         labels = [label for label in self.labels if label != ORACLE]
@@ -190,13 +190,13 @@ class Board:
 
 
 def _order(line: Line) -> tuple[float, float, str]:
-    """By the mean over families; where there is none by the rank."""
+    """By the mean over families; if there is none, by rank."""
     real = math.inf if line.real is None else line.real.mean
     return real, math.inf if math.isnan(line.rank) else line.rank, line.label
 
 
 def _paired(rows: Sequence[Row], cells: Mapping[Row, CellsOfRow], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Every entrant against the baseline on the random instances, both on the same instances and seeds."""
+    """Every entrant against the baseline on the random instances, on the same instances and seeds."""
     found = []
     for row in rows:
         if row.regime != "random" or BASELINE not in cells[row] or not cells[row][BASELINE].runs:

@@ -24,7 +24,7 @@ _TASKSET_GROUPS = 6
 _MANY = (200, 1_000)  # arms of the large tasks of TaskSet
 _LEAST_EVALUATIONS = 5
 _LEAST_RUNS = 10  # a group of fewer arms is left out
-_HEADROOM = 1.5  # rewards reach 2/3: nobody knows how high a score can be
+_HEADROOM = 1.5  # rewards reach 2/3: the highest possible score is unknown
 
 _Arrays = dict[str, npt.NDArray[Any]]
 
@@ -50,7 +50,7 @@ def second_families(folder: Path) -> tuple[dict[str, list[CurveTask]], list[Curv
 def _taskset(
     arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]], many: list[CurveTask]
 ) -> None:
-    """Losses as rewards, 0 where a run diverged; a loss of 2 ln 2 is worth nothing, none 1."""
+    """Losses as rewards: 0 if a run diverged or for a loss of 2 ln 2, and 1 for no loss."""
     names = [str(name) for name in arrays["hyper_names"]]
     for task, losses, settings in zip(arrays["task"], arrays["valid_loss"], arrays["hyper"], strict=True):
         losses = losses.astype(np.float64)

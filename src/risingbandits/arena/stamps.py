@@ -1,4 +1,4 @@
-"""Hashes of the code that decides how a policy plays, so that results of other code are never taken for its own."""
+"""Hashes of the code that determines how a policy plays, so that results of other code are never used for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLICIES = "risingbandits.policies."
 
 
 class Stamps:
-    """Stamps of policies, each made once: files that are edited while the arena is open do not count."""
+    """Stamps of policies, each made once: edits while the arena runs do not count."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[type[Policy], Kernels], str] = {}
@@ -31,7 +31,7 @@ class Stamps:
 
 
 def stamp_of(policy: Policy, n_arms: int, horizon: int | None = None) -> str:
-    """A hash of the code that decides how the policy plays: compiled kernels and Python files."""
+    """A hash of the code that determines how the policy plays: compiled kernels and Python files."""
     digest = hashlib.sha256(f"{type(policy).__module__}.{type(policy).__qualname__};".encode())
     for kernel in (*policy.kernels_for(n_arms, horizon), engine.loop, _sums.fill_sums):
         digest.update(f"{source_stamp(kernel)};".encode())

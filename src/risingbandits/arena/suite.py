@@ -1,4 +1,4 @@
-"""Which rows are played: all of the arena, or those of some regimes or kinds."""
+"""Which rows are played: all, or those of some regimes or kinds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from risingbandits.arena.synthetic import Sizes
 from risingbandits.policies.base import OBJECTIVES
 
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
-_MANY_ARMS, _MANY_BUDGETS = 200, BUDGETS[:3]  # from so many arms on, fewer pulls for each
+_MANY_ARMS, _MANY_BUDGETS = 200, BUDGETS[:3]  # from this many arms on, fewer pulls for each
 
 _OF_DATA = (  # rows that need files; known also where these are missing
     *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
@@ -46,7 +46,7 @@ _SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
 def suite(
     names: Sequence[str] | None, objectives: Sequence[str], seed: int, sizes: Sizes, data: str | None
 ) -> tuple[list[Row], list[str]]:
-    """All rows of the regimes or kinds that are named, in a fixed order, and sentences on what was left out.
+    """All rows of the named regimes or kinds, in a fixed order, and sentences on what was left out.
 
     ``data`` is the folder that holds ``curves/``; without it, or where files are missing, the others are played.
     """
@@ -91,7 +91,7 @@ def replayed_row(family: str, kind: str, objective: str, tasks: Sequence[CurveTa
 
 
 def load_tasks(data: str | None) -> tuple[dict[str, list[CurveTask]], dict[str, list[CurveTask]]]:
-    """The families of real curves and those made from them; an error in one sentence where there are no data."""
+    """The families of real curves and those made from them; an error in one sentence if there are no data."""
     if not data:
         raise RisingBanditsError("set RISINGBANDITS_DATA to the folder that holds curves/.")
     folder = Path(data) / "curves"

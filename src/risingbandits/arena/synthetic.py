@@ -66,7 +66,7 @@ class Sizes:
         return max(min(3, self.runs), min(self.runs, self.runs * _FULL_RUNS // horizon))
 
     def horizon(self, full: int) -> int:
-        """Rounds of a row; far fewer when it need only be seen to work."""
+        """Rounds of a row; far fewer for a quick check."""
         return max(300, full // 200) if self.quick else full
 
 
@@ -234,7 +234,7 @@ def _side(side: str, beta: float | None, horizon: int, noise: Noise) -> RisingBa
 
 
 def misjudge(setting: str, factor: float, policy: Policy, problem: RisingBandit) -> Policy | None:
-    """The policy with sigma or cap off by a factor, None where it has none or finds it out by itself."""
+    """The policy with sigma or cap off by a factor; None if it has no such setting or estimates it."""
     params = policy.get_params()
     if setting not in params:
         return None

@@ -19,12 +19,13 @@ as a share of what a random constant arm loses; after its end an arm goes on pay
 less the recommended arm is worth in the end than the best one, as a share of what a random one is; an arm cannot be
 pulled beyond its end, and only budgets that do not see every curve count. Other rows are in % of J*, what the best
 constant arm earns, where the table says so. Every task is played with 2, 5, 10, 20 and 50 pulls for each arm and in
-several orders of its arms; budgets are averaged within a task, tasks within a family, and families weigh alike.
-Policies are told nothing but the number of arms and of rounds; where there is a column "told", they are also told the
-noise and the length of the curves. Intervals are 95 %, by resampling tasks and, within each, orders (or runs): they say
-how sure a figure is for these families, not for others. Rank: mean over the families of real curves. Worst ratio: in
-which row the policy is furthest from the best policy of that row, and how many times its regret it has (0.05, or 0.5 %
-of J*, counts as the least). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the best arm
+several orders of its arms; budgets are averaged within a task, tasks within a family, and all families have the same
+weight. Policies are told nothing but the number of arms and of rounds; where there is a column "told", they are also
+told the noise and the length of the curves. Intervals are 95 %, by resampling tasks and, within each, orders (or runs):
+they say how sure a figure is for these families, not for others. Rank: mean over the families of real curves. Worst
+ratio: in which row the policy is furthest from the best policy of that row, and how many times its regret it has (0.05,
+or 0.5 % of J*, counts as the least). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the best
+arm
 earns."""
 
 
@@ -61,7 +62,7 @@ def overall_table(board: Board, told: Board | None = None) -> TextTable:
 
 
 def regimes_table(board: Board, kinds: tuple[str, ...], name: str, intervals: bool = True) -> TextTable:
-    """Regimes in rows, policies in columns, the best ones first; where all are wanted they need a wide page."""
+    """Regimes in rows, policies in columns, the best ones first; all of them need a wide page."""
     regimes = [regime for regime in board.figures if board.kind(regime) in kinds]
     labels = _played(board, [board.figures[regime] for regime in regimes])
     form = figure if intervals else _mean
@@ -138,7 +139,7 @@ def _mean(value: Figure, digits: int) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """A number, a dash where there is none, and no minus before zero."""
+    """A number, a dash if there is none, and no minus before zero."""
     return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 

@@ -1,4 +1,4 @@
-"""What policies for small budgets are measured by: Gaussian UCB on a few arms drawn at random, told nothing."""
+"""The yardstick for small budgets: Gaussian UCB on a few random arms, told nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from risingbandits.policies.few_arms import FewArms
 
 
 class FewArmsGaussianUCB(FewArms):
-    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, whatever their number; the noise is estimated.
+    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, for any number of arms; the noise is estimated.
 
     >>> FewArmsGaussianUCB().new_state(50, 900, 900).inner_pulls.size
     10

@@ -31,10 +31,10 @@ class Decision(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """What a policy expects of an arm from now on, in the units of the rewards.
+    """What a policy expects from an arm from now on, in the units of the rewards.
 
-    The optimistic line begins at ``high`` and moves by ``slope`` with every pull, not beyond ``cap``; the pessimistic
-    one stays at ``low``. NaN where there is none.
+    The optimistic line starts at ``high`` and moves by ``slope`` with every pull, not beyond ``cap``; the pessimistic
+    one stays at ``low``. NaN if there is none.
     """
 
     high: float
@@ -43,7 +43,7 @@ class Outlook(NamedTuple):
     low: float
 
     def optimistic(self, pulls: float) -> list[tuple[float, float]]:
-        """The corners of the optimistic line over so many further pulls: (further pulls, reward).
+        """The corners of the optimistic line over ``pulls`` further pulls: (further pulls, reward).
 
         >>> Outlook(high=0.5, slope=0.25, cap=1.0, low=0.25).optimistic(10.0)
         [(0.0, 0.5), (2.0, 1.0), (10.0, 1.0)]
@@ -55,7 +55,7 @@ class Outlook(NamedTuple):
 
 
 class AllocationLog:
-    """The fold of an allocation's events for readers, from the settings that it was made with."""
+    """The fold of an allocation's events for readers, from the settings that it was created with."""
 
     def __init__(self, settings: Settings) -> None:
         self.ledger = Ledger(settings)
@@ -77,8 +77,8 @@ class AllocationLog:
     def take(self, events: Iterable[Event]) -> int:
         """Take in the next events; return how many.
 
-        What is kept of a told pull is its arm, cost and time. Only the last decision among the events is explained, by
-        the policy as it was just before it.
+        For a told pull, its arm, cost and time are kept. Only the last decision among the events is explained, by the
+        policy as it was just before.
         """
         batch = list(events)
         asked = max((at for at, event in enumerate(batch) if event.kind == "ask"), default=-1)
@@ -109,7 +109,7 @@ class AllocationLog:
 
     @property
     def settings(self) -> Settings:
-        """Those that hold now."""
+        """The present ones."""
         return self.ledger.settings
 
     @property
@@ -133,7 +133,7 @@ class AllocationLog:
         return arms, amounts, np.array(self._times)
 
     def spent_by_arm(self) -> Floats:
-        """What each arm has had of the budget."""
+        """What each arm has received from the budget."""
         if self.unit == "pulls":
             return np.array([len(arm.rewards) - arm.warm for arm in self.arms], dtype=float)
         return np.array([arm.cost for arm in self.arms], dtype=float)
@@ -145,7 +145,7 @@ class AllocationLog:
         return table._replace(rows=[table.rows[arm] for arm in order if arm < len(table.rows)][:most])
 
     def outlooks(self) -> dict[str, Outlook]:
-        """What the policy expects of each opened arm, where it expects anything."""
+        """What the policy expects from each opened arm, if anything."""
         ledger = self.ledger
         if not ledger.opened or not ledger.told:
             return {}

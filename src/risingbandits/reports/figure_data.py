@@ -1,4 +1,4 @@
-"""The data of each picture of a study, for any library that draws: `figures` (Matplotlib) and `pages` (Plotly)."""
+"""The data of each figure of a study, for any plotting library: `figures` (Matplotlib) and `pages` (Plotly)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """A row of dots, one for each name of the vertical axis, with intervals; NaN where there is none."""
+    """A row of dots, one for each name of the vertical axis, with intervals; NaN if there is none."""
 
     name: str
     place: int  # in the palette
@@ -73,7 +73,7 @@ class Curves(NamedTuple):
 
 
 def regret_lines(result: Result, policies: Sequence[str] | None = None, level: float | None = 0.95) -> list[Line]:
-    """Mean policy regret over the rounds, from 0 on, with bands of confidence where there are several runs.
+    """Mean policy regret over the rounds, from 0 on, with confidence bands if there are several runs.
 
     Of these policies, each with its place in the palette among all; ``level`` None is without bands.
     """

@@ -1,4 +1,4 @@
-"""Names of lines at their ends instead of in a legend, moved apart where they would lie on one another."""
+"""Names of lines at their ends instead of in a legend, moved apart if they would overlap."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def whole_figure(ax: Axes) -> Figure:
 def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
     """Write the label of each line right of its end, in its colour.
 
-    Names keep the order of the ends and move no further than they must. What they take is measured in the figure as
-    it is, so draw, title and scale the axes before, and change the size of the figure no more.
+    Names keep the order of the ends and move no further than they must. Their size is measured in the present figure,
+    so draw, title and scale the axes first, and do not resize the figure afterwards.
     """
     lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
     if not lines:
@@ -67,7 +67,7 @@ def label_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
 
 
 def spread(places: Floats, gap: float) -> Floats:
-    """Rising places moved as little as can be (least squares) until neighbours are a gap apart; within 0 and 1 if
+    """Rising places moved as little as possible (least squares) until neighbours are a gap apart; within 0 and 1 if
     there is room.
 
     >>> spread(np.array([0.5, 0.5, 0.9]), 0.1).round(2).tolist()

@@ -22,23 +22,25 @@ _HOW_TO_READ = {
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Make the folder, or say why it cannot be made, before work is spent on what should go there."""
+    """Create the folder, or say why it cannot be created, before any work is done."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RisingBanditsError(f"out must be a folder that can be made, got {folder} ({error.strerror}).") from error
+        raise RisingBanditsError(
+            f"out must be a folder that can be created, got {folder} ({error.strerror})."
+        ) from error
     return folder
 
 
 def write_report(studies: Sequence[Study], folder: str | Path, command: str, objective: str = "cumulative") -> Path:
     """Write results, ``study.json`` for `risingbandits report`, figures and ``report.md``; return the page's path.
 
-    With one study its files lie in ``folder``, with several each has a folder of its own below. Equal studies give
+    With one study its files are in ``folder``; with several, each has a folder of its own below. Equal studies give
     equal bytes.
 
-    The folder is made if needed, and files of an earlier report with the same names are replaced. ``command`` says how
-    to get the same report again, for the reader; ``objective`` what the tables show: regret ("cumulative"), or simple
-    regret and wrong recommendations ("best-arm").
+    The folder is created if needed, and files of an earlier report with the same names are replaced. ``command`` says
+    how to get the same report again, for the reader; ``objective`` what the tables show: regret ("cumulative"), or
+    simple regret and wrong recommendations ("best-arm").
     """
     folder = prepare_folder(Path(folder))
     parts = [

@@ -1,6 +1,6 @@
 """Figures with Matplotlib: regret over time, pulls of the arms, learning curves.
 
-Every function draws on the ``ax`` it gets, in whatever style that has, or on a new figure in the style of the package.
+Every function draws on the given ``ax``, in its own style, or on a new figure in the style of the package.
 None of them uses pyplot or changes Matplotlib's settings.
 """
 
@@ -69,7 +69,7 @@ def plot_regret(
     height: float | None = None,
     path: str | Path | None = None,
 ) -> Axes:
-    """Mean policy regret at each record point, with bands of confidence of the mean (Student t).
+    """Mean policy regret at each record point, with confidence bands of the mean (Student t).
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def plot_regret(
         Which axes are logarithmic.
     legend : {"right", "below", "labels", "none"} or a place inside, optional
         "labels" writes each name at the end of its line; a place inside is one of Matplotlib's, such as "upper left" or
-        "best". By default right of the axes, and below them where the figure is narrow.
+        "best". By default right of the axes, or below them if the figure is narrow.
     title : str, optional
-        By default what was simulated; "" for none, as where a caption says it.
+        By default what was simulated; "" for none, as with a caption.
     width, height : float, optional
         Of a new figure, in inches. "column" and "page" are the widths of a column and of a page of a paper in two
         columns; by default 4.2.
@@ -213,7 +213,7 @@ def draw_curves(ax: Axes, lines: Sequence[Line], log: str = "") -> list[Line2D]:
     handles = {}
     least = _DECADES * max(float(line.y.max()) for line in lines)
     if "y" in log and least <= 0.0:
-        raise RisingBanditsError("log must leave y linear where no value is above 0.")
+        raise RisingBanditsError("log must leave y linear if no value is above 0.")
     for line in lines:
         shape = look(line.place)
         there = slice(int(bool(log) and line.x[0] == 0.0), None)  # 0 is nowhere on a logarithmic axis
@@ -240,7 +240,7 @@ def draw_curves(ax: Axes, lines: Sequence[Line], log: str = "") -> list[Line2D]:
 
 
 def place_legend(ax: Axes, lines: Sequence[Line2D], legend: str) -> None:
-    """A legend of the lines where `plot_regret` says."""
+    """A legend of the lines, placed as `plot_regret` says."""
     if legend == "labels":
         label_lines(ax, lines)
     elif legend == "right":
@@ -265,7 +265,7 @@ def _legend_columns(names: Sequence[str], width: float) -> int:
 
 
 def draw_shares(ax: Axes, shares: Shares) -> None:
-    """Draw a table of shades; the shade is the square root of the share, so that small ones are seen."""
+    """Draw a table of shades; the shade is the square root of the share, so that small ones are visible."""
     rows, columns = shares.values.shape
     ax.imshow(shares.values, cmap="Blues", norm=PowerNorm(0.5, 0, 100), aspect="auto")
     texts = shares.texts()
@@ -285,7 +285,7 @@ def save_figure(figure: Figure | Axes, folder: str | Path, stem: str) -> list[Pa
     """Write ``stem.png`` (200 dpi) and ``stem.svg`` into ``folder``; return their paths.
 
     ``figure`` may be axes, which stand for the figure they are in. Equal figures give equal bytes: the files hold no
-    time and no version. Each appears whole or not at all.
+    time and no version. Each is written atomically.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

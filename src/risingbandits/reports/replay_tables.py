@@ -108,7 +108,7 @@ def replay_csv(outcome: Replay) -> str:
 
 
 def _recommended(outcome: Replay, label: str) -> str:
-    """The arm that is recommended most often, and how often, where it is not always."""
+    """The arm that is recommended most often, and how often, if not always."""
     arm, times = _most_recommended(outcome, label)
     return outcome.arms[arm] + ("" if times == outcome.orders else f" ({100 * times / outcome.orders:.0f} %)")
 

@@ -1,4 +1,4 @@
-"""Follows a store while others write to it: reads what is new, and waits where the store cannot be read now."""
+"""Follows a store while others write to it: reads what is new, and waits while the store cannot be read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MOST_AT_ONCE = 20_000  # events read in one go, so that a live view of a long h
 class Follower:
     """A log of an allocation that is brought up to date by `poll`.
 
-    The store, an SQLite file or a ``postgresql://`` address, must exist and be readable now; later troubles are
-    endured: ``trouble`` says why it could not be read at the last `poll`, and is empty if it could. ``shown_store`` is
-    its name without a password, ``log`` what was read so far.
+    The store, an SQLite file or a ``postgresql://`` address, must exist and be readable now; later problems are
+    tolerated: ``trouble`` says why it could not be read at the last `poll`, and is empty if it could. ``shown_store``
+    is its name without a password, ``log`` what was read so far.
     """
 
     def __init__(self, store: str | Path) -> None:
@@ -43,7 +43,7 @@ class Follower:
         return taken
 
     def read_all(self) -> None:
-        """Read all events that there are; raises what `poll` endures."""
+        """Read all events; raises what `poll` tolerates."""
         assert self._reader is not None
         while self._read(self._reader):
             pass

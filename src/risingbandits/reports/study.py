@@ -31,7 +31,7 @@ class Study(NamedTuple):
 
 
 class SavedStudy(NamedTuple):
-    """A study in a folder; ``notes`` is None where only the result was saved."""
+    """A study in a folder; ``notes`` is None if only the result was saved."""
 
     title: str
     result: Result
@@ -81,7 +81,7 @@ class StudyNotes(NamedTuple):
 
     @staticmethod
     def load(folder: Path) -> StudyNotes | None:
-        """Read what `save` wrote; None where there is no such file."""
+        """Read what `save` wrote; None if there is no such file."""
         path = folder / _FILE
         if not path.exists():
             return None

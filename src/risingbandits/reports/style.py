@@ -1,7 +1,7 @@
 """One look for all figures: readable at the width of a paper's column, in grey and by colour-blind readers.
 
-Colours are those of Okabe and Ito without yellow, which is too light for lines. When they run out the line style
-changes, so that 28 lines can be told apart. Matplotlib's own settings are never changed: use `styled`.
+Colours are those of Okabe and Ito without yellow, which is too light for lines. When they run out, the line style
+changes, so 28 lines can be distinguished. Matplotlib's own settings are never changed: use `styled`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def styled() -> Iterator[None]:
 
 
 def new_axes(width: float = 4.2, height: float = 2.5, entries: int = 0) -> Axes:
-    """Axes of a new figure, which belongs to no window and no global list.
+    """Axes of a new figure, without a window or global state.
 
     Sizes are in inches; the height is at least what a legend with that many ``entries`` takes.
     """

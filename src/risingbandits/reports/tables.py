@@ -38,7 +38,7 @@ def parameters_table(policy: type[Policy]) -> TextTable:
 
 
 def _json_value(default: Any) -> Any:
-    """A default as it is, or as it is written where JSON has nothing like it."""
+    """A default as it is, or as written if JSON has nothing like it."""
     return default if default is None or isinstance(default, bool | int | float | str) else repr(default)
 
 
@@ -75,7 +75,7 @@ def _first_sentence(policy: type[Policy]) -> str:
 
 
 def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
-    """Type and meaning of each parameter in the "Parameters" sections of a policy and of those it is made from."""
+    """Type and meaning of each parameter in the "Parameters" sections of a policy and of its base classes."""
     found: dict[str, tuple[str, list[str]]] = {}
     current: list[str] = []
     for line in chain.from_iterable(_sections(kind).get("Parameters", ()) for kind in reversed(policy.__mro__)):

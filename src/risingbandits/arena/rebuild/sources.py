@@ -1,7 +1,7 @@
 """The files of the folder ``curves``: where each is from, its checksum, and how it is made again.
 
-Nothing is downloaded here: what is not in a package a user fetches from the repository that is named. A checksum is
-over the names, types, shapes and values of a file's arrays, so that it does not depend on how they were compressed.
+Nothing is downloaded here: what is not in a package must be fetched from the named repository by the user. A checksum
+is over the names, types, shapes and values of a file's arrays, so that it does not depend on how they were compressed.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _state(path: Path) -> str:
 
 
 def rebuild(family: str, folder: Path, source: Path | None = None) -> dict[str, str]:
-    """Make the files of a family in a folder; their names, and whether they are as published.
+    """Make the files of a family in a folder; returns their names, and whether they are as published.
 
     ``source`` is the file or folder that a converter reads; lcdb finds the one of the installed package itself.
     """

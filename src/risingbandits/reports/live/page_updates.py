@@ -1,7 +1,7 @@
 """Updates of a store's page for any number of readers: the newest state, never a backlog.
 
 One thread reads the store, folds what is new and makes the blocks of the page, counts and failures at most five times a
-second and everything else once a second, however many pulls are told. A reader that is slow skips states.
+second and everything else once a second, however many pulls are told. A slow reader skips states.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from risingbandits.reports.store_follower import Follower
 
 _POLL = 0.2
 _WHOLE = 1.0
-_WHILE_RUNNING = 10.0  # the time left goes by also while nothing is told
-_QUIET = 15.0  # a comment after so long a silence keeps the connection open
-_GLANCE = 0.25  # how often a waiting reader looks whether the server ends
+_WHILE_RUNNING = 10.0  # time passes even while nothing is told
+_QUIET = 15.0  # seconds of silence after which a comment keeps the connection open
+_GLANCE = 0.25  # how often a waiting reader checks whether the server ends
 _RETRY_MS = 1000
 
 
@@ -85,7 +85,7 @@ class PageUpdates:
         return self._next(whole=due)
 
     def _next(self, whole: bool) -> State:
-        """The state of now; what is not made anew stays as it was."""
+        """The present state; parts that are not rebuilt stay as they were."""
         self._made_at = time.monotonic()
         page = self._page(brief=not whole)
         html, figures = {**self.state.html, "lead": name(page.lead)}, dict(self.state.figures)
@@ -110,7 +110,7 @@ class PageUpdates:
         return await loop.run_in_executor(self._thread, lambda: self._page().html())
 
     async def messages(self, seen: int | None, ended: Callable[[], bool]) -> AsyncIterator[str]:
-        """Server-sent events for one reader, who has seen the whole state of event number ``seen``, until ``ended``.
+        """Server-sent events for one reader, which has seen the whole state of event number ``seen``, until ``ended``.
 
         Only what changed since the last message is sent. The first message has everything, unless the reader has seen
         just this state.
@@ -134,6 +134,6 @@ class PageUpdates:
                 yield ": still here\n\n"
 
     def close(self) -> None:
-        """Let go of the store and end the thread."""
+        """Close the store and end the thread."""
         self._thread.submit(self._follower.close).result()
         self._thread.shutdown()

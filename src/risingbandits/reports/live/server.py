@@ -1,8 +1,8 @@
 """The page of an allocation, live on this machine: a small server that only reads, for this machine's browsers only.
 
 A name that resolves to 127.0.0.1 is enough for any web site to make a browser ask this server (DNS rebinding), so a
-request must name this machine in its Host header, and in its Origin header if it has one. There is nothing to write to:
-all requests but GET and HEAD are refused.
+request must name this machine in its Host header, and in its Origin header if it has one. Nothing can be written: all
+requests but GET and HEAD are refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def make_app(updates: PageUpdates, port: int, ended: Callable[[], bool] = lambda
 
 
 class _OnlyThisMachine:
-    """Refuses requests that name another host than this machine, or come from another site's page."""
+    """Refuses requests that name a host other than this machine, or come from another site's page."""
 
     def __init__(self, app: Callable[..., Any], port: int) -> None:
         self._app = app
@@ -102,7 +102,7 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
         ) from None
 
     class Announced(uvicorn.Server):
-        """Is ready when it hears signals: Ctrl-C before would stop it in the middle of its start."""
+        """Ready once it handles signals: an earlier Ctrl-C would stop it in the middle of its start."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)

@@ -40,7 +40,7 @@ def watch_terminal(store: str | Path, console: Console) -> None:
 
 
 def _how_far(log: AllocationLog) -> str:
-    """How far it is; how long it will take and how fast it is only while pulls run."""
+    """How far it is, and, while pulls run, how long it will take and how fast it is."""
     progress = log.progress(time.time())
     return str(progress) if log.ledger.in_flight else progress.percent()
 

@@ -1,4 +1,4 @@
-"""The page of a check of measured curves: one verdict for each question, each with its picture."""
+"""The page of a check of measured curves: one verdict for each question, each with its figure."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _curves(curves: Mapping[str, Floats], metric: str, sign: float) -> Figure:
 
 
 def _gains(table: Floats) -> Figure:
-    """How much of its whole gain a curve makes in each tenth: falling bars are what concave curves have."""
+    """How much of its total gain a curve makes in each tenth: concave curves have falling bars."""
     gains = np.diff(_at_tenths(table), axis=1)
     whole = gains.sum(axis=1, keepdims=True)
     shares = (

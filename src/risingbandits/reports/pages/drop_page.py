@@ -1,6 +1,6 @@
-"""A page that takes files of curves that are dropped on it: read and drawn in the browser, nothing is sent anywhere.
+"""A page for files of curves that are dropped on it: they are read and drawn in the browser, and sent nowhere.
 
-It knows the words of the readers, such as the names of columns that count, from these; what it shows is what they find.
+It takes the vocabulary of the readers, such as the names of step columns, from them, so it shows what they find.
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ def drop_page() -> str:
 
 
 def write_drop_page(path: Path) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, atomically."""
     write_whole(path, drop_page().encode())

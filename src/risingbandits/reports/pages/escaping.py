@@ -1,7 +1,7 @@
-"""Texts of users on a page, escaped for HTML, for JSON inside a script, and for the labels of Plotly.
+"""User strings on a page, escaped for HTML, for JSON inside a script, and for Plotly's labels.
 
-Names of arms, policies and commands are whatever somebody typed. Each of the three places has its own language in
-which a text could say something; here they become plain texts.
+Names of arms, policies and commands may be anything. Each of the three places has its own markup; here they become
+plain strings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def label(text: str, longest: int = 28) -> str:
 
 
 def json_for_script(value: Any) -> str:
-    """``value`` as JSON that can stand inside a script element: no text in it can end or begin one.
+    """``value`` as JSON that can stand inside a script element: no string in it can end or start one.
 
     >>> json_for_script({"arm": "</script>"})
     '{"arm":"\\\\u003c/script\\\\u003e"}'
@@ -41,7 +41,7 @@ def json_for_script(value: Any) -> str:
 
 
 def number(value: float, digits: int = 6) -> float | None:
-    """A number with as many digits as a picture shows; None where there is none.
+    """A number with as many digits as a figure shows; None if there is none.
 
     >>> number(0.123456789), number(20_000.0), number(float("nan"))
     (0.123457, 20000, None)

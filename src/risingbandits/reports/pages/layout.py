@@ -1,7 +1,7 @@
-"""A page as one HTML file: sections of texts, facts, tables and figures, style, and the scripts that draw them.
+"""A page as one HTML file: sections of text, facts, tables and figures, style, and the scripts that draw them.
 
-The page forbids itself by a Content-Security-Policy to load anything and to run any script but its own two, which it
-names by their hashes. Equal contents give equal bytes. Every figure has its numbers in a table too.
+By its Content-Security-Policy the page loads nothing and runs only its own two scripts, which it names by their hashes.
+Equal contents give equal bytes. Every figure has its numbers in a table too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from risingbandits.reports.pages.escaping import escape, json_for_script, name
 
 
 class Text(NamedTuple):
-    """A paragraph of plain text. As of all blocks, ``key`` is its id in the page, and ``html`` stands inside of it."""
+    """A paragraph of plain text. As for all blocks, ``key`` is its id in the page, and ``html`` its content."""
 
     key: str
     text: str
@@ -30,7 +30,7 @@ class Text(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A command or a text that must be shown as it is."""
+    """A command or a string that must be shown as it is."""
 
     key: str
     title: str
@@ -54,7 +54,7 @@ class Facts(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table with a heading; ``empty`` is said where it has no rows."""
+    """A table with a heading; ``empty`` is shown if it has no rows."""
 
     key: str
     table: TextTable
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A picture, what it shows, and its numbers."""
+    """A figure, what it shows, and its numbers."""
 
     key: str
     title: str
@@ -171,7 +171,7 @@ class Page(NamedTuple):
 
 @cache
 def plotly_script() -> str:
-    """Plotly's script, as its Python package brings it along, made fit to stand in a page.
+    """Plotly's script from its Python package, made fit for a page.
 
     The end of a script element inside would end ours too; a carriage return would change the hash in a browser.
     """
@@ -184,10 +184,10 @@ def plotly_script() -> str:
 
 
 def _compiled_at_once(script: str) -> str:
-    """Plotly's script with its main function in parentheses, where it has the form we know.
+    """Plotly's script with its main function in parentheses, if it has the known form.
 
-    Browsers take parentheses as a sign that a function is called at once and do not read its 4 MB twice, which is a
-    seventh of the time that Plotly takes to load.
+    Browsers take parentheses as a sign that a function is called at once, and do not parse its 4 MB twice. That saves a
+    seventh of Plotly's loading time.
     """
     head, tail = "this, () => {\n", "}));"
     if script.count(head) != 1 or not script.endswith(tail):

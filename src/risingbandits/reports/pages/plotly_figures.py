@@ -1,7 +1,7 @@
-"""Draws the data of pictures with Plotly, without colours: ``look`` names a place in the page's palette.
+"""Draws the data of figures with Plotly, without colours: ``look`` names a place in the page's palette.
 
-The page's script turns a place into a colour, and into a dash or a pattern where the colours begin again, in light and
-dark alike. ``legendgroup`` ties what belongs to one arm or policy, so that the page's legend shows and hides it.
+The page's script turns a place into a colour, and into a dash or a pattern if the colours run out, in light and dark
+alike. ``legendgroup`` ties what belongs to one arm or policy, so that the page's legend shows and hides it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def lines_figure(
     height: int = 400,
     hovermode: str = "x unified",
 ) -> Figure:
-    """A figure of lines, or of what else ``draw`` makes of them, with ``further`` traces that the legend leaves out."""
+    """A figure of lines, or of what ``draw`` makes of them, with ``further`` traces that the legend omits."""
     drawn = [draw(data) for data in lines]
     kind = drawn[0]["look"]["kind"] if drawn else "line"
     bands = [band(data) for data in lines if data.half is not None]
@@ -146,7 +146,7 @@ def dots_figure(
 
 
 def heat_figure(key: str, title: str, caption: str, shares: Shares) -> Figure:
-    """A table of shades. The shade is the square root of the share, so that small ones are seen."""
+    """A table of shades. The shade is the square root of the share, so that small ones are visible."""
     rows, columns, texts = shares.rows, shares.columns, shares.texts()
     trace = {
         "type": "heatmap",

@@ -1,4 +1,4 @@
-"""The page of a replay: the advice, and the race as it would have gone: who was fed when, and who was ahead."""
+"""The page of a replay: the advice, and the race as it would have gone: which arm was fed when, and which was ahead."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HOW_TO_READ = (
 
 
 def write_page(outcome: Replay, advice: Advice, path: Path, *, metric: str = "value", command: str = "") -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, atomically."""
     write_whole(path, replay_page(outcome, advice, metric=metric, command=command).html().encode())
 
 
@@ -117,7 +117,7 @@ def _fed(outcome: Replay, course: Course, arms: Sequence[int]) -> Figure:
 
 
 def _race(outcome: Replay, course: Course, arms: Sequence[int], metric: str) -> Figure:
-    """Of each arm what it had shown by then, and in bold what the arm is worth in the end that would be kept then."""
+    """What each arm had shown by then and, in bold, the final worth of the arm that would be kept then."""
     lines = []
     for place, arm in zip(_PLACES, arms, strict=False):
         at = np.flatnonzero(course.pulled == arm)

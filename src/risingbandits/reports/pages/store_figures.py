@@ -1,4 +1,4 @@
-"""Pictures of an allocation: who got the budget and when, and the arms' rewards with what the policy expects."""
+"""Figures of an allocation: which arms got the budget and when, and their rewards with what the policy expects."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _UNITS = (
 
 
 def shown_arms(log: AllocationLog) -> list[int]:
-    """Numbers of the arms that pictures show one by one: those that got most, in the order of the arms."""
+    """Numbers of the arms that figures show one by one: those that got most, in the order of the arms."""
     order = np.argsort(-log.spent_by_arm(), kind="stable")[:_MOST_ARMS]
     return sorted(int(arm) for arm in order)
 
 
 def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
-    """A stack of areas: what each arm has had of the budget by each moment."""
+    """A stack of areas: what each arm has received from the budget by each moment."""
     of, amounts, times = log.tells()
     start = log.first_time or 0.0
     length = max(float(times.max()) - start, 1e-3) if times.size else 1.0

@@ -1,4 +1,4 @@
-"""The page of an allocation: who got the budget and when, learning curves with their lines, the last decision."""
+"""The page of an allocation: which arms got the budget when, learning curves with lines, the last decision."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def store_page(store: str | Path) -> Page:
 def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: bool = False) -> Page:
     """The page of what ``log`` has taken in from the store ``shown``.
 
-    Its blocks are the same at any time, only their contents change. A ``brief`` one has only those that cost nothing to
-    make, for a live view between two whole pages.
+    Its blocks are always the same, only their contents change. A ``brief`` one has only the cheap ones, for a live view
+    between two whole pages.
     """
     summary = Section("summary", "At a glance", [Facts("tiles", _tiles(log, live), "tiles")])
     failures = Section("failures", "Failures", [_failures(log)])

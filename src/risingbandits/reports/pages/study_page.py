@@ -40,7 +40,7 @@ def folder_page(folder: Path) -> Page:
 
 
 def _places(folder: Path) -> list[Path]:
-    """Folders with a result, those of a folder before those below it, by name."""
+    """Folders with a result, parents before children, by name."""
     found = [path.relative_to(folder).parent for path in folder.rglob(_RESULT)]
     shown = [place for place in found if len(place.parts) <= _DEEPEST and not any(p[0] == "." for p in place.parts)]
     return [folder / place for place in sorted(shown, key=lambda place: place.parts)]
@@ -54,12 +54,12 @@ def _summary(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text())
     except ValueError as error:
-        raise RisingBanditsError(f"{path} is no JSON file.") from error
+        raise RisingBanditsError(f"{path} is not a JSON file.") from error
     return content if isinstance(content, dict) else {}
 
 
 def _tables(summary: dict[str, Any]) -> Sequence[TextTable]:
-    """Tables that no result holds: of experiments without panels, and the account of the paper's claims."""
+    """Tables that are not in a result: experiments without panels, and the account of the paper's claims."""
     tables = []
     for name, content in summary.get("experiments", {}).items():
         if "final" in content:  # a regret study, whose panels have sections of their own
@@ -90,7 +90,7 @@ def _page(studies: Sequence[SavedStudy], command: str | None, tables: Sequence[T
 
 
 def _verdict(study: SavedStudy) -> str:
-    """The winner, in a sentence that says no more than the intervals allow."""
+    """The winner, in a sentence that claims no more than the intervals allow."""
     result = study.result
     ranked = result.summary()
     first = ranked[0]
