@@ -123,7 +123,7 @@ def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert path in files_below(type(mine).__module__)
     for text, message in (
         (f"{path}:Other", "must have a class Other that is a Policy"),
-        (f"{tmp_path}/none.py:Mine", "is not there"),
+        (f"{tmp_path}/none.py:Mine", "does not exist"),
     ):
         with pytest.raises(RisingBanditsError, match=message):
             parse_entrants(text)

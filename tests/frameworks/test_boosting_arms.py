@@ -144,7 +144,7 @@ def test_checkpoint_is_the_librarys_own_file(kind: Any, tmp_path: Path) -> None:
     assert np.array_equal(predicted(kind, model), predicted(kind, arm.model))
     for other in set(ALL) - {kind}:
         with pytest.raises(
-            RisingBanditsError, match=f"kept.* does not exist|is no checkpoint of this {other.__name__}"
+            RisingBanditsError, match=f"kept.* does not exist|is not a checkpoint of this {other.__name__}"
         ):
             make(kind=other).load(tmp_path / "kept")
 

@@ -74,7 +74,7 @@ def test_checkpoint_holds_no_code_and_fits_only_its_model(tmp_path: Path) -> Non
         assert {file[name].dtype.kind for name in file.files} <= set("biufU")
     other = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10)])
     other.compile("adam", "mse")
-    with pytest.raises(RisingBanditsError, match=r"is no checkpoint of this KerasArm \(ValueError: its variables"):
+    with pytest.raises(RisingBanditsError, match=r"is not a checkpoint of this KerasArm \(ValueError: its variables"):
         KerasArm(other, IMAGES, LABELS, monitor="loss").load(tmp_path / "saved")
 
 
@@ -108,5 +108,5 @@ def test_bad_arguments() -> None:
         KerasArm(keras.Sequential([keras.layers.Dense(3)]), IMAGES, LABELS, monitor="loss")
     with pytest.raises(RisingBanditsError, match="mode must be one of max, min; got 'auto'"):
         make(mode="auto")
-    with pytest.raises(RisingBanditsError, match="cost must be 'seconds' or 'steps' where x is no array"):
+    with pytest.raises(RisingBanditsError, match="cost must be 'seconds' or 'steps' if x is not an array"):
         KerasArm(model(), [1, 2], monitor="loss", cost="samples")

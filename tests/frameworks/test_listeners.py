@@ -106,7 +106,7 @@ def test_wandb(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run() -> None:
-    with pytest.raises(RisingBanditsError, match=r"run must be what wandb.init\(\) gives, got 'offline'"):
+    with pytest.raises(RisingBanditsError, match=r"run must be what wandb.init\(\) returns, got 'offline'"):
         WandbListener("offline")
 
 

@@ -305,9 +305,9 @@ def test_bad_arguments() -> None:
 def test_checkpoints_of_others(tmp_path: Path) -> None:
     arm = make(schedule="steps")
     arm.save(tmp_path / "checkpoint")
-    with pytest.raises(RisingBanditsError, match=r"is no checkpoint of this TorchArm \(ValueError: scheduler"):
+    with pytest.raises(RisingBanditsError, match=r"is not a checkpoint of this TorchArm \(ValueError: scheduler"):
         make().load(tmp_path / "checkpoint")
     wide = network(width=20)
     other = TorchArm(wide, torch.optim.SGD(wide.parameters(), lr=0.1), list, loss_of, accuracy)
-    with pytest.raises(RisingBanditsError, match=r"is no checkpoint of this TorchArm \(RuntimeError"):
+    with pytest.raises(RisingBanditsError, match=r"is not a checkpoint of this TorchArm \(RuntimeError"):
         other.load(tmp_path / "checkpoint")

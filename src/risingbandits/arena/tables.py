@@ -14,19 +14,18 @@ _COLUMNS = 9  # policies side by side
 _OBJECTIVES = {"cumulative": "Earn while learning (cumulative)", "best-arm": "Find the arm to keep (best-arm)"}
 
 HOW_TO_READ = f"""\
-Lower is better. Real curves: 0 is always the best arm, 1 a random one. Cumulative: regret against the best constant arm
-as a share of what a random constant arm loses; after its end an arm goes on paying its final value. Best-arm: how much
-less the recommended arm is worth in the end than the best one, as a share of what a random one is; an arm cannot be
-pulled beyond its end, and only budgets that do not see every curve count. Other rows are in % of J*, what the best
-constant arm earns, where the table says so. Every task is played with 2, 5, 10, 20 and 50 pulls for each arm and in
-several orders of its arms; budgets are averaged within a task, tasks within a family, and all families have the same
-weight. Policies are told nothing but the number of arms and of rounds; where there is a column "told", they are also
-told the noise and the length of the curves. Intervals are 95 %, by resampling tasks and, within each, orders (or runs):
-they say how sure a figure is for these families, not for others. Rank: mean over the families of real curves. Worst
-ratio: in which row the policy is furthest from the best policy of that row, and how many times its regret it has (0.05,
-or 0.5 % of J*, counts as the least). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the best
-arm
-earns."""
+Lower is better. On real curves, 0 is always the best arm and 1 a random one. Cumulative: regret against the best
+constant arm, relative to that of a random constant arm; after its end an arm keeps paying its final value. Best-arm:
+how much less the recommended arm is worth in the end than the best one, relative to a random one; an arm cannot be
+pulled beyond its end, and only budgets that do not see every curve to its end count. Other rows are in % of J*, what
+the best constant arm earns, where the table says so. Every task is played with 2, 5, 10, 20 and 50 pulls per arm and
+in several orders of its arms; budgets are averaged within a task, tasks within a family, and all families have the
+same weight. Policies are told nothing but the numbers of arms and rounds; in a column "told", they are also told the
+noise and the length of the curves. Intervals are 95 %, from resampling tasks and, within each, orders (or runs): they
+say how certain a figure is for these families, not for others. Rank: mean over the families of real curves. Worst
+ratio: the row in which the policy is furthest from the best policy of that row, as a ratio of their figures (0.05, or
+0.5 % of J*, is the least that counts). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the
+best arm earns."""
 
 
 def title(objective: str) -> str:

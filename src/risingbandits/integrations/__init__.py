@@ -1,4 +1,4 @@
-"""Learners of other libraries as arms, and policies inside other libraries.
+"""Learners of other libraries as arms, and our policies inside other libraries.
 
 Each library is loaded when one of its names is first used; see docs/adapters.md.
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's learners need to be arms: batches that are a function of their number, and scores in [0, 1]."""
+"""What scikit-learn's learners need to be arms: batches that depend only on their number, and scores in [0, 1]."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from risingbandits._core.types import Floats, Ints
 
 
 class BatchOrder:
-    """Rows of batch 0, 1, 2, ...: passes over the data, each in an order of its own that depends on the seed alone.
+    """Rows of batch 0, 1, 2, ...: passes over the data, each in its own order, which depends only on the seed.
 
-    Batches go on over the end of a pass, so that all have the same size and no row is left out.
+    Batches continue across the end of a pass, so that all have the same size and no row is left out.
 
     >>> order = BatchOrder(n_rows=5, batch=2, seed=0)
     >>> sorted(np.concatenate([order.rows(number) for number in range(5)]).tolist())
@@ -43,7 +43,7 @@ class BatchOrder:
 
 
 class RunningVariance:
-    """Mean square distance from the mean of all numbers so far (Welford's method, batch by batch).
+    """Mean squared distance from the mean of all numbers so far (Welford's method, batch by batch).
 
     >>> variance = RunningVariance()
     >>> variance.add(np.array([1.0, 2.0])); variance.add(np.array([6.0]))
@@ -68,7 +68,7 @@ class RunningVariance:
 
 
 def batch_score(y: Any, y_pred: Any, variance: float | None) -> float:
-    """The share of correct labels if ``variance`` is None, else 1 / (1 + mean squared error / variance).
+    """The share of correct labels if ``variance`` is None, otherwise 1 / (1 + mean squared error / variance).
 
     So predicting the mean of the targets scores 1/2, and no score is below 0.
 

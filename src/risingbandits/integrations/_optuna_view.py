@@ -1,4 +1,4 @@
-"""A study as samplers see it while trials are paused: what they have shown counts, though they may yet go on."""
+"""A study as samplers see it while trials are paused: their values so far count, although they may continue."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from risingbandits.allocation.prior.scores import wins
 def shown_to_samplers(study: Study, mark: str) -> Study:
     """The study, in which RUNNING trials with the attribute ``mark`` and a value look COMPLETE.
 
-    Samplers learn from trials that are COMPLETE or PRUNED, and Optuna has no state for one that is paused: a trial that
-    is told to be PRUNED can report no further value. So nothing is told, and only the sampler is shown it so.
+    Samplers learn from trials that are COMPLETE or PRUNED, and Optuna has no state for a paused one: a trial told as
+    PRUNED can report nothing more. So nothing is told, and only the sampler sees it as COMPLETE.
 
-    Last values of trials that were trained for one step and for fifty say little of which settings are better, and
-    those that are PRUNED count for more the older they are. So every two paused trials are compared at the age of the
-    younger one, and who wins most comparisons is shown the best of their last values, the next one the second best.
+    Last values after one step and after fifty say little about which settings are better, and PRUNED trials count for
+    more the older they are. So every two paused trials are compared at the age of the younger one. The trial that wins
+    most is shown with the best of their last values, the next with the second best, and so on.
     """
     storage = cast(BaseStorage, _PausedAreComplete(study._storage, mark, study.direction == StudyDirection.MAXIMIZE))
     return Study(study.study_name, storage, sampler=study.sampler, pruner=study.pruner)
 
 
 class _PausedAreComplete:
-    """A storage as it is, but for the state and the value of paused trials in lists of trials."""
+    """A storage, unchanged except for the state and the value of paused trials in lists of trials."""
 
     def __init__(self, storage: BaseStorage, mark: str, higher: bool) -> None:
         self._storage, self._mark, self._higher = storage, mark, higher
@@ -62,9 +62,9 @@ class _PausedAreComplete:
 
 
 def _comparable(trials: dict[int, FrozenTrial], higher: bool) -> dict[int, float]:
-    """By the number of each trial: the one of all last values that has the rank which the trial has at equal age.
+    """By the number of each trial: the last value whose rank is that of the trial at equal age.
 
-    Trials that are level share the mean of their places.
+    Trials that tie share the mean of their places.
     """
     sign = 1.0 if higher else -1.0
     curves = [

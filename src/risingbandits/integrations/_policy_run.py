@@ -1,4 +1,4 @@
-"""A policy in the middle of a run that can be pickled and copied, as learners of other libraries must be."""
+"""A policy in the middle of a run that can be pickled and copied, as other libraries require of learners."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def begin(
     seed: Any = None,
     objective: str = "cumulative",
 ) -> Policy:
-    """A run of a policy of one's own with the given settings, for rewards in [0, 1]; policies as for `Allocator`.
+    """A run of a policy with the given settings, for rewards in [0, 1]; policies as for `Allocator`.
 
     >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
     (Auto(), RoundRobin())
@@ -30,7 +30,7 @@ def begin(
 
 
 class PolicyRun:
-    """A run of a policy over numbered arms; ``arm`` is the one to pull next, however often it is read.
+    """A run of a policy over numbered arms; ``arm`` is the one to pull next, and reading it changes nothing.
 
     >>> run = PolicyRun("round-robin", n_arms=2)
     >>> run.arm
@@ -59,11 +59,11 @@ class PolicyRun:
         return self._arm
 
     def tell(self, reward: float) -> None:
-        """Report what the pull of ``arm`` earned and decide on the next one."""
+        """Report the reward of a pull of ``arm`` and decide on the next one."""
         self.policy.tell(self.arm, reward)
         self._arm = self.policy.ask()
 
-    # Compiled kernels do not belong into a pickle: it holds settings and numbers, and finds the kernels by the class.
+    # Compiled kernels do not belong in a pickle: it holds settings and numbers, and finds the kernels by the class.
 
     def __getstate__(self) -> dict[str, Any]:
         policy = self.policy

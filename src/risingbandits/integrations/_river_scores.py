@@ -11,10 +11,10 @@ from risingbandits._core.errors import check_finite
 
 
 class SampleScore:
-    """A number in [0, 1] for each prediction, higher is better whatever the direction of the metric.
+    """A number in [0, 1] for each prediction; higher is better, whatever the direction of the metric.
 
-    River's metrics are running values; a bandit needs the worth of one pull. So every prediction is valued by a fresh
-    metric. Where high values are good the value itself counts, cut to [0, 1]. A loss l counts as 1 / (1 + l / scale):
+    River's metrics are running values; a bandit needs the worth of one pull. So every prediction is scored by a fresh
+    metric. If high values are good, the value itself counts, clipped to [0, 1]. A loss l counts as 1 / (1 + l / scale):
     1 for a perfect prediction, 1/2 for a loss of ``scale``, never below 0 however far off.
 
     Parameters
@@ -22,8 +22,8 @@ class SampleScore:
     metric : river metric
         A metric that means something for a single prediction, such as Accuracy, LogLoss, MAE or MSE.
     scale : float, optional
-        The loss that counts as 1/2. None: for regression, the mean loss so far of who always predicts the mean of the
-        targets so far, so that units do not matter; for classification 1.
+        The loss that counts as 1/2. None: for regression, the average loss so far of predicting the mean of the targets
+        so far, so that units do not matter; for classification 1.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class SampleScore:
         return not getattr(self.metric, "requires_labels", True)
 
     def __call__(self, y: Any, y_pred: Any) -> float:
-        """The worth of predicting ``y_pred`` where ``y`` is true; no prediction (None, no probabilities) is worth 0."""
+        """The worth of predicting ``y_pred`` if ``y`` is true; no prediction (None, no probabilities) is worth 0."""
         if self._learns_scale:
             self._learn_scale(y)
         if y_pred is None or y_pred == {}:

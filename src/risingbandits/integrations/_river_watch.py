@@ -11,7 +11,7 @@ from river import drift
 
 _MESSAGE = (
     "{name} (model {number}) is in charge and has got worse, from {before:.2f} to {after:.2f}: the stream may have "
-    "changed, and policies expect models that rise; models that begin anew by themselves help, such as "
+    "changed, and policies expect models that rise; models that restart by themselves help, such as "
     "river.drift.DriftRetrainingClassifier(model)."
 )
 _WORSE = 0.05  # of the range of rewards: a fall that is worth a warning
@@ -28,18 +28,18 @@ class InCharge(NamedTuple):
 
 
 class Watch:
-    """Follows the rewards of each model: with ADWIN, which forgets what is no longer so, and notices that it is not."""
+    """Follows the rewards of each model with ADWIN, which detects changes and forgets what is outdated."""
 
     def __init__(self, n_models: int) -> None:
         self._recent: list[Any] = [drift.ADWIN() for _ in range(n_models)]
         self._best = [0.0] * n_models  # the highest score that each has had
-        self._last = -1  # who was in charge at the last sample
+        self._last = -1  # the model in charge at the last sample
         self._since = 1
         self._samples = 0
         self._warned = False
 
     def see(self, number: int, model: Any, reward: float) -> None:
-        """A sample for model ``number``: what it was worth. Warns once, when the model falls."""
+        """A sample for model ``number`` and its worth. Warns once, when the model gets worse."""
         self._samples += 1
         if number != self._last:
             self._last, self._since = number, self._samples
@@ -54,7 +54,7 @@ class Watch:
             warnings.warn(_MESSAGE.format(**told), stacklevel=4)
 
     def in_charge(self, number: int, model: Any) -> InCharge:
-        """What is known of the model that is to be pulled next."""
+        """What is known about the model that is to be pulled next."""
         since = self._since if number == self._last else self._samples + 1
         return InCharge(number, name_of(model), since, float(self._recent[number].estimation))
 

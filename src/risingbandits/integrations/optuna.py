@@ -1,6 +1,6 @@
 """Optuna (https://optuna.org): trials that are paused and resumed instead of killed, and whole studies as arms.
 
-Optuna chooses settings and keeps the results, the allocator decides which trial trains on. Each pull reports a value to
+Optuna chooses settings and keeps the results; the allocator decides which trial continues. Each pull reports a value to
 the study, so Optuna's dashboard shows the curves while they grow.
 """
 
@@ -33,9 +33,9 @@ Objective = Callable[..., Iterator[float]]
 class TrialArm:
     """A trial as an arm: a pull is one step of its training, reported to the study as step ``pull.n``.
 
-    The trial is asked from the study in the first pull. Where the training is not where the pull needs it, because the
-    process was restarted or the last pull failed, it begins again: at step ``pull.n`` if the objective has a parameter
-    ``start``, otherwise at step 1, and the values of steps that were told before are passed over.
+    The study is asked for the trial in the first pull. If the training is not where the pull needs it, because the
+    process was restarted or the last pull failed, it starts again: at step ``pull.n`` if the objective has a parameter
+    ``start``, otherwise at step 1, skipping the values of steps that were told before.
     """
 
     restores_itself = True
@@ -51,7 +51,7 @@ class TrialArm:
 
     @property
     def trial(self) -> Trial:
-        """The trial, which is asked for if there is none yet."""
+        """The trial; the study is asked for it if there is none yet."""
         if self._trial is None:
             self._trial = self._make(self.name)
         return self._trial
@@ -100,7 +100,7 @@ class TrialArm:
         return RisingBanditsError(f"{self.name} has no step {n}: its objective ended after step {last}.")
 
     def close(self) -> None:
-        """End the training, as for a trial that is not needed now; a later pull begins it again."""
+        """End the training of a trial that is not needed now; a later pull starts it again."""
         close = getattr(self._steps, "close", None)
         if close is not None:
             close()
@@ -110,22 +110,21 @@ class TrialArm:
 class OptunaArms(Mapping[str, TrialArm]):
     """Trials of a study as arms of an allocator: "trial 0", "trial 1", ... in the order of their first pulls.
 
-    A trial is asked from the study when its arm is first pulled, so that the sampler has seen what the trials before it
-    gave: while they are paused they look COMPLETE to it, ranked by comparisons at equal age. They stay RUNNING until
-    `finish`, or until the objective comes to its end. Trials that an earlier process made so and did not finish are
-    taken up again, with the settings that they had. An arm is called after the number that its trial has in the study,
-    unless others ask the same study for trials meanwhile.
+    The study is asked for a trial when its arm is first pulled, so that the sampler has seen the results of earlier
+    trials: while they are paused they look COMPLETE to it, ranked by comparisons at equal age. They stay RUNNING until
+    `finish`, or until the objective ends. Unfinished trials of an earlier process are continued with their settings. An
+    arm is named after the number of its trial in the study, unless others ask the same study for trials meanwhile.
 
     Parameters
     ----------
     study : optuna.Study
         With one objective, in any storage.
     objective : callable ``objective(trial)`` or ``objective(trial, start)``, a generator
-        Asks ``trial`` for its settings, trains, and yields a value after each step. ``start`` is the first step that is
-        wanted (counted from 1), for objectives that keep checkpoints of their own.
+        Asks ``trial`` for its settings, trains, and yields a value after each step. ``start`` is the first step wanted
+        (counted from 1), for objectives with their own checkpoints.
     n_trials : int or None
-        How many arms at most; those that are RUNNING already count. None: as many as the budget of the allocator opens,
-        and no more than 1,000.
+        The largest number of arms, including those already RUNNING. None: as many as the allocator's budget opens, at
+        most 1,000.
 
     Examples
     --------
@@ -164,7 +163,7 @@ class OptunaArms(Mapping[str, TrialArm]):
         self._grow(max(begun["count"], (n_trials or 0) - len(older)))
 
     def supply(self, pulls: int | None) -> None:
-        """Names for as many arms as a budget of so many pulls can open, where their number was left open."""
+        """Names for as many arms as a budget of ``pulls`` pulls can open, if their number was left open."""
         if self._endless:
             self._endless = False
             self._grow(_MOST_ARMS if pulls is None else min(pulls, _MOST_ARMS))
@@ -185,10 +184,10 @@ class OptunaArms(Mapping[str, TrialArm]):
         return name, self._arms[name]
 
     def finish(self, keep: str | Iterable[str]) -> None:
-        """Tell the study the end: trials in ``keep`` are COMPLETE with their last value, the others PRUNED.
+        """Finish the study: trials in ``keep`` become COMPLETE with their last value, the others PRUNED.
 
-        A trial whose objective came to its end is COMPLETE too. Arms that were never pulled are no trials. Calling it
-        again changes nothing.
+        A trial whose objective ended is COMPLETE too. Arms that were never pulled have no trial. Calling it again
+        changes nothing.
         """
         kept = {keep} if isinstance(keep, str) else set(keep)
         trials = self.study.get_trials(deepcopy=False)
@@ -208,7 +207,7 @@ class OptunaArms(Mapping[str, TrialArm]):
         self.study.set_user_attr(_MARK, None)
 
     def _grow(self, count: int) -> None:
-        """Have so many names from the first on, and note that in the study, for whoever takes the trials up again."""
+        """Use the first ``count`` names, and record that in the study for a process that continues the trials."""
         if count > self._count:
             for number in range(self._first + self._count, self._first + count):
                 self._arms[f"trial {number}"] = TrialArm(f"trial {number}", self._trial, self.objective)
@@ -242,7 +241,7 @@ class StudyArm:
     study : optuna.Study
         With one objective, in any storage.
     objective : callable ``objective(trial) -> float``
-        As for `Study.optimize`. An exception makes the trial FAIL and the pull fail; `TrialPruned` is no failure.
+        As for `Study.optimize`. An exception makes the trial FAIL and the pull fail; `TrialPruned` is not a failure.
     reward : {"best", "trial"}
         The best value so far, or the trial's own.
 
@@ -270,7 +269,7 @@ class StudyArm:
         self.direction = _direction(study)
 
     def pull(self, pull: Pull) -> float:
-        """Run one trial, or take the one that a process ran for this pull before it died."""
+        """Run one trial, or use the one that a process ran for this pull before it died."""
         trials = self.study.get_trials(deepcopy=False)
         done = [trial for trial in trials if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)]
         if not any(trial.user_attrs.get(_MARK) == pull.n for trial in done):

@@ -1,8 +1,8 @@
-"""A scheduler for Ray Tune: a trial is an arm, an iteration a pull; all trials but those at work are paused.
+"""A scheduler for Ray Tune: a trial is an arm, an iteration a pull; all trials that do not run are paused.
 
-Tune runs trials, `Allocator` says which. The event log of the allocator is all the state there is: an experiment that
-is restored goes on from it. To switch from one trial to another Tune saves a checkpoint, ends a process, starts another
-and loads a checkpoint, which takes seconds; see docs/cluster.md for the cost and for when to prefer `RayArms`.
+Tune runs trials, `Allocator` says which. The allocator's event log is the only state: a restored experiment continues
+from it. To switch from one trial to another Tune saves a checkpoint, ends a process, starts another and loads a
+checkpoint, which takes seconds; see docs/cluster.md for the cost and for when to prefer `RayArms`.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ _BY_TRIAL = ("arm_settings", "max_pulls", "memory", "prior", "warm_start")  # se
 class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
     """Spend a budget of iterations on the trials of a Tune experiment.
 
-    No trial runs unless it is asked for. When the next iteration is of the same trial it just goes on. When the budget
-    is spent, all trials end.
+    A trial runs only when it is asked for. If the next iteration is of the same trial, it just continues. When the
+    budget is spent, all trials end.
 
     Parameters
     ----------
     budget : int or Budget
-        Iterations in all trials together, or ``Budget(seconds=...)`` or ``Budget(cost=...)``.
+        Iterations of all trials together, or ``Budget(seconds=...)`` or ``Budget(cost=...)``.
     store : path or "postgresql://..."
-        Where the events are kept; one for each experiment. With ``Tuner.restore`` the scheduler goes on from it.
+        Where the events are kept; one for each experiment. With ``Tuner.restore`` the scheduler continues from it.
     metric, mode : str, optional
         The result to improve and "max" or "min"; by default those of ``TuneConfig``.
     jobs : int
-        The most trials at work at once.
+        The largest number of trials that run at a time.
     cost : str, optional
         The result that says what an iteration has cost, for ``Budget(cost=...)``.
     **settings
-        Further settings of `Allocator`: objective ("best-arm" by default, as one tunes to keep the best), policy (by
+        Further settings of `Allocator`: objective ("best-arm" by default, because tuning keeps the best), policy (by
         default `Auto` for the objective), reward_range (None by default; to earn on the way, and with policies that
         need to know it, it must be given), sigma, max_arms, retries, seed.
 
     Notes
     -----
-    Trials must make checkpoints: a class with ``save_checkpoint`` and ``load_checkpoint``, or a function that gives
+    Trials must make checkpoints: a class with ``save_checkpoint`` and ``load_checkpoint``, or a function that passes
     one with every report. Iterations that a trial repeats because its last checkpoint is older do not count again.
 
     Examples
@@ -134,7 +134,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
             trial.set_status(Trial.PAUSED)  # Tune starts whatever is pending; this one is to wait for its turn
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """A pull is made: tell its reward and decide who is next."""
+        """A pull is done: tell its reward and decide which trial is next."""
         self._tell(trial, result)
         self._ask()
         if self._over:
@@ -143,7 +143,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         return str(TrialScheduler.CONTINUE if trial.trial_id in self._held else TrialScheduler.PAUSE)
 
     def on_trial_complete(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> None:
-        """A trial that has ended by itself: its arm can take no more pulls."""
+        """A trial has ended by itself: its arm can take no more pulls."""
         self._tell(trial, result)
         self._retire(trial, "complete")
 
@@ -160,7 +160,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
             self._retire(trial, "the trial has failed")
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """A trial whose pull was asked for and that is not at work yet."""
+        """A trial whose pull was asked for and that does not run yet."""
         trials = {trial.trial_id: trial for trial in tune_controller.get_trials()}
         if len(trials) != self._seen:  # more may come with the next step; the policy is to see them all
             self._seen = len(trials)
@@ -180,7 +180,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
     def debug_string(self) -> str:
         """One line for Tune's status."""
         if self._allocator is None:
-            return "RisingScheduler: nothing is spent yet."
+            return "RisingScheduler: nothing spent yet."
         spent, best = self._allocator.spent, self._allocator.recommend() if self._allocator.spent else "-"
         return f"RisingScheduler: {spent:g} of {self.budget.amount:g} {self.budget.unit} spent, best {best}."
 
@@ -207,7 +207,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         return self._allocator
 
     def _ask(self) -> None:
-        """Hold as many pulls as trials may be at work."""
+        """Hold as many pulls as trials may run."""
         allocator = self._open()
         while len(self._held) < self.jobs:
             try:
@@ -224,7 +224,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
                 allocator.tell(pull, *early)
 
     def _tell(self, trial: Any, result: dict[str, Any]) -> None:
-        """Tell what an iteration gave, if it is the one that was asked for."""
+        """Tell the result of an iteration, if it is the one that was asked for."""
         if self._metric not in result:
             return
         reward, n = float(result[self._metric]), int(result[_ITERATION])

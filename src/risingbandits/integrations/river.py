@@ -27,7 +27,7 @@ Features = dict[Any, Any]
 
 
 class _Rising:
-    """What the two model selectors share: one run of a policy over the models, made when it is first needed."""
+    """What the two model selectors share: one run of a policy over the models, created when first needed."""
 
     models: list[Any]
     default_metric: type[Any]
@@ -75,12 +75,12 @@ class _Rising:
 
     @property
     def in_charge(self) -> InCharge:
-        """Which model that is (``number``, ``name``), from which sample on (``since``), and its recent ``score``."""
+        """That model (``number``, ``name``), from which sample on (``since``), and its recent ``score``."""
         number = self._started().arm
         return self._watch.in_charge(number, self.models[number])
 
     def summary(self) -> str:
-        """A table of the models: samples learnt, recent score, and who is in charge since when."""
+        """A table of the models: samples learnt, recent score, and which is in charge since when."""
         now = self.in_charge
         rows = []
         for number, (model, learnt) in enumerate(zip(self.models, self.pulls, strict=True)):
@@ -117,19 +117,19 @@ class _Rising:
         return super().clone(params, include_attributes)  # type: ignore[misc]
 
     def _unit_test_skips(self) -> set[str]:
-        # Where models tie, the order decides who is tried first, and with that who learns more.
+        # If models tie, the order decides which is tried first, and so which learns more.
         return {"check_model_selection_order_does_not_matter"}
 
 
 class RisingClassifier(_Rising, ModelSelectionClassifier):
     """Choose among classifiers that learn from a stream; each sample trains one of them.
 
-    The model that the policy wants to train next also predicts: `predict_one` and `predict_proba_one` use it and change
-    nothing, `learn_one` lets it predict the sample once more, tells the policy what that was worth (0 to 1), trains it,
-    and picks the next. Predicting any number of times before learning, or not at all, makes no difference to what is
+    The model that is to be trained next also predicts. `predict_one` and `predict_proba_one` use it and change nothing;
+    `learn_one` lets it predict the sample once more, tells the policy what that was worth (0 to 1), trains it, and
+    picks the next. Predicting any number of times before learning, or not at all, makes no difference to what is
     learnt. Only one model is trained per sample, so the cost is that of a single model, however many there are.
-    `in_charge` says which one it is now, and since when. When it gets worse, as in a stream that drifts, that is said
-    once, in a warning; policies for rising models do not expect it (docs/adapters.md).
+    `in_charge` says which one it is now, and since when. If it gets worse, as in a stream that drifts, there is one
+    warning; policies for rising models do not expect it (docs/adapters.md).
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
         A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`, which plans for models that
         get better the more they learn.
     metric : river metric, optional
-        Values single predictions, see `SampleScore`; None is Accuracy.
+        Scores single predictions, see `SampleScore`; None is Accuracy.
     scale : float, optional
-        For metrics where low is good: the loss that counts as 1/2; None is 1.
+        For metrics that are losses: the loss that counts as 1/2; None is 1.
     horizon : int, optional
         The length of the stream, if it is known. Some policies need it.
     seed : int, optional
@@ -200,7 +200,7 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     models : list of river regressors
         At least two.
     metric : river metric, optional
-        Values single predictions; None is MAE.
+        Scores single predictions; None is MAE.
     scale : float, optional
         The loss that counts as 1/2; None learns it from the targets.
     policy, horizon, seed
@@ -235,11 +235,12 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
 class RiverPolicy(bandit.base.Policy):
     """Any policy of this package as a bandit policy of River.
 
-    For `river.bandit.evaluate`, `evaluate_offline`, `BanditClassifier` and all that takes River's policies. Arms may
-    appear at any time; when a new one does, the policy begins anew with one arm more and is told all rewards again.
+    For `river.bandit.evaluate`, `evaluate_offline`, `BanditClassifier` and everything else that takes River's policies.
+    Arms may appear at any time; when a new one does, the policy restarts with one more arm and is told all rewards
+    again.
 
     Rewards should lie in [0, 1], which most of the policies assume; River's ``reward_scaler`` can bring them there.
-    Where the reward object is a metric, as in River's model selection, each prediction is valued by `SampleScore`.
+    If the reward object is a metric, as in River's model selection, each prediction is scored by `SampleScore`.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ class RiverPolicy(bandit.base.Policy):
         self._told.append((self._numbers[arm_id], reward))
 
     def _run_over(self, arm_ids: Sequence[Any]) -> PolicyRun:
-        """The run, begun anew with more arms if some are unknown."""
+        """The run, restarted with more arms if some are unknown."""
         known = len(self._numbers)
         for arm_id in arm_ids:
             self._numbers.setdefault(arm_id, len(self._numbers))

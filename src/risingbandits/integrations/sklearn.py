@@ -1,8 +1,8 @@
 """scikit-learn's learners as arms: `PartialFitArm` for those with partial_fit, `WarmStartArm` for warm_start.
 
-Both arms are functions of the pull's number: pull n finds its learner as n - 1 pulls leave it. Where that is not so,
-because a process died between learning and telling or no checkpoint was kept, the learner is trained again from the
-start, without scores, before it goes on.
+Both arms depend only on the pull's number: pull n finds its learner as n - 1 pulls leave it. If that is not so, because
+a process died between learning and telling or no checkpoint was kept, the learner is first trained again from the
+start, without scores.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _SklearnArm(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the arm is: the name of the model, and its parameters as far as they are not the usual ones."""
+        """What the arm is: the name of the model, and its parameters that differ from the defaults."""
         return settings_of(self.estimator)
 
     def _start(self) -> None:
@@ -61,7 +61,7 @@ class _SklearnArm(ABC):
         """Train ``learner`` on piece number ``piece``, counted from 0."""
 
     def _bring_to(self, pieces: int) -> None:
-        """Have exactly so many pieces learnt."""
+        """Bring the learner to exactly ``pieces`` pieces of training."""
         if self.trained > pieces:
             self._start()
         try:
@@ -69,11 +69,11 @@ class _SklearnArm(ABC):
                 self._learn(self.trained)
                 self.trained += 1
         except BaseException:
-            self._start()  # half a lesson cannot be taken back
+            self._start()  # a half-learnt piece cannot be undone
             raise
 
     def save(self, path: Path) -> None:
-        """Write the learner to ``path`` as a joblib file, all or nothing.
+        """Write the learner to ``path`` as a joblib file, atomically.
 
         A joblib file is a pickle, scikit-learn's own way to keep learners: load only files that you trust.
         """
@@ -81,7 +81,7 @@ class _SklearnArm(ABC):
             joblib.dump({"format": _FORMAT, "trained": self.trained, "learner": self.learner}, temporary)
 
     def load(self, path: Path) -> None:
-        """Read what `save` wrote. The file can run any code: see there."""
+        """Read what `save` wrote. The file can run any code: see `save`."""
         saved = joblib.load(path)
         if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
             raise RisingBanditsError(f"{path} is not the checkpoint of a scikit-learn arm.")
@@ -96,24 +96,23 @@ class _SklearnArm(ABC):
 class PartialFitArm(_SklearnArm):
     """A learner with ``partial_fit``; a pull is one mini-batch, which it first predicts and then learns.
 
-    Batch n of passes over the shuffled data is scored by what the learner knows from the batches before (a
-    *prequential* score: every row is a test before it is a lesson). So the first pull learns two batches, the first
-    without a score.
+    Batch n of passes over the shuffled data is scored before it is learnt (a *prequential* score: every row is tested
+    on before it is trained on). So the first pull learns two batches, the first without a score.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        With ``partial_fit``; a clone of it learns. Where its ``random_state`` is None, ``seed`` is put there.
+        With ``partial_fit``; a clone of it learns. If its ``random_state`` is None, it becomes ``seed``.
     X, y : arrays, data frames or sparse matrices with as many rows
         The data.
     batch : int
         Rows of a pull; default 32.
     score : "prequential", the name of a scorer, or callable ``score(estimator, X, y)``
-        What is measured on a batch before it is learnt. "prequential" is the share of right labels for classifiers
-        and 1 / (1 + mean square error / variance of y) for regressors, both in [0, 1]. Others may have another range
-        or direction, which the allocator must then be told.
+        What is measured on a batch before it is learnt. "prequential" is the share of correct labels for classifiers
+        and 1 / (1 + mean squared error / variance of y) for regressors, both in [0, 1]. Others may have another range
+        or direction; tell the allocator.
     classes : array, optional
-        All labels; None takes those of ``y``.
+        All labels; None means those of ``y``.
     cost : None, "rows" or "seconds"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
@@ -181,20 +180,20 @@ class WarmStartArm(_SklearnArm):
     Parameters
     ----------
     estimator : scikit-learn estimator
-        With ``warm_start`` and ``parameter``. Where its ``random_state`` is None, ``seed`` is put there.
+        With ``warm_start`` and ``parameter``. If its ``random_state`` is None, it becomes ``seed``.
     X, y : arrays, data frames or sparse matrices with as many rows
         The data to learn from.
     X_valid, y_valid
         The data to be scored on.
     parameter : str
-        What grows: "n_estimators" for ensembles, "max_iter" for learners that go on with each fit.
+        What grows: "n_estimators" for ensembles, "max_iter" for learners that continue with each fit.
     step : int
         By how much it grows with each pull; default 1.
     total : bool, optional
         Whether the parameter counts all training (trees of a forest) or what each fit adds (epochs of a network).
         None: all training for "n_estimators" and histogram gradient boosting, which is how scikit-learn reads them.
     score : None, the name of a scorer, or callable ``score(estimator, X, y)``
-        None is the share of right labels, or 1 / (1 + mean square error / variance of y_valid).
+        None is the share of correct labels, or 1 / (1 + mean squared error / variance of y_valid).
     cost : None, "rows" or "seconds"
         What a pull reports as its cost; "rows" are rows times steps.
     seed : int
@@ -254,7 +253,7 @@ class WarmStartArm(_SklearnArm):
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
-    """The name of a model, and its parameters in numbers and words as far as they are not its defaults.
+    """The name of a model, and its parameters, as numbers and strings, that differ from the defaults.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> settings_of(SGDClassifier(alpha=0.01, random_state=3))
@@ -273,7 +272,7 @@ def settings_of(estimator: Any) -> dict[str, Any]:
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """``estimator`` with ``seed`` wherever it or a part of it has a random_state that is None."""
+    """``estimator`` with ``seed`` for every random_state that is None, also in its parts."""
     unset = {k: seed for k, v in estimator.get_params().items() if k.split("__")[-1] == "random_state" and v is None}
     return estimator.set_params(**unset)
 
@@ -290,7 +289,7 @@ def _scorer(score: Any) -> Any:
 
 
 def _data(X: Any, y: Any) -> tuple[Any, Any]:
-    """Both ready to be indexed by rows, if they have as many."""
+    """Both as indexable by rows, if they have the same number of rows."""
     try:
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), np.asarray(y))
     except (TypeError, ValueError) as error:

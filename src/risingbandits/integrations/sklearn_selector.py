@@ -1,4 +1,4 @@
-"""`RisingSelector`: a scikit-learn estimator that spends a training budget over candidates and keeps the best."""
+"""`RisingSelector`: a scikit-learn estimator that splits a training budget among candidates and keeps the best."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     """Train one of several estimators with ``partial_fit``, without knowing beforehand which.
 
     `fit` splits a budget of mini-batches among the candidates: each batch is predicted and then learnt by one of them,
-    the policy is told the score, and the estimator that it recommends at the end predicts from then on. It has had a
-    third of the batches or so; with few of them it may be a quick starter rather than the one that would be best in the
-    end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, a piece being one batch. The
-    first batch of each candidate has no score, since it knows nothing before.
+    the policy is told the score, and the estimator that it recommends at the end predicts from then on. It has had
+    about a third of the batches; with few of them it may be a quick starter rather than the one that would be best in
+    the end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, one batch each. The first
+    batch of each candidate has no score, since it knows nothing yet.
 
-    All candidates are classifiers, scored by the share of right labels, or all are regressors, scored by
-    1 / (1 + mean square error / variance of the targets so far).
+    All candidates are classifiers, scored by the share of correct labels, or all are regressors, scored by 1 / (1 +
+    mean squared error / variance of the targets so far).
 
     Parameters
     ----------
     estimators : list of (name, estimator)
         The candidates, at least one.
     budget : int, optional
-        Batches in all; None is what ten passes over the data take.
+        Total number of batches; None is what ten passes over the data take.
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
         A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
     objective : {"best-arm", "cumulative"}
-        What counts: the estimator that is kept, or the predictions of all batches on the way.
+        What counts: the estimator that is kept, or the predictions on the way.
     random_state : int, RandomState or None
         Decides the order of rows, policies that draw, and candidates whose own random_state is None.
 
@@ -70,7 +70,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batches_ : dict of name -> int
         How many batches each candidate has learnt.
     scores_ : dict of name -> list of float
-        The scores of its batches, each before it was learnt: learning curves.
+        The scores of its batches, each taken before it was learnt: learning curves.
     best_name_, best_estimator_
         The candidate that predicts.
     classes_ : array
@@ -168,7 +168,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         return X, y
 
     def _begin(self, y: Any, classes: Any, horizon: int | None) -> int:
-        """Fresh learners and a fresh run; returns a seed for the order of the rows."""
+        """Create new learners and a new run; returns a seed for the order of the rows."""
         kinds = {get_tags(estimator).estimator_type for _, estimator in self.estimators}
         if len(kinds) != 1 or not kinds <= {"classifier", "regressor"}:
             raise RisingBanditsError(f"estimators must be all classifiers or all regressors, got {self.estimators!r}.")
@@ -181,7 +181,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         order_seed, policy_seed, learner_seed = (int(rng.randint(2**31 - 1)) for _ in range(3))
         if is_classifier(self):
             self.classes_ = np.unique(y if classes is None else classes)
-        # Candidates learn their first batch without a score, so the policy has so many rounds less.
+        # Candidates learn their first batch without a score, so the policy has that many fewer rounds.
         rounds = None if horizon is None else max(horizon - len(names), 1)
         self._run = PolicyRun(self.policy, len(names), rounds, policy_seed, self.objective)
         self.learners_ = [seeded(clone(estimator), learner_seed) for _, estimator in self.estimators]
@@ -191,7 +191,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         return order_seed
 
     def _take_in(self, X: Any, y: Any) -> None:
-        """One batch: predicted, then learnt, by the candidate whose turn it is."""
+        """One batch: predicted, then learnt, by the candidate that the policy chose."""
         if self._variance is not None:
             self._variance.add(np.asarray(y, dtype=float))
         names = list(self.batches_)

@@ -1,8 +1,8 @@
-"""What the arms of XGBoost, LightGBM and CatBoost share: a pull is some rounds of boosting more.
+"""What the arms of XGBoost, LightGBM and CatBoost share: a pull is some more rounds of boosting.
 
-Between two pulls such an arm is the model as its library writes it, and nothing else. Every pull reads it, trains with
-a seed of its own and writes it again, also where the arm stays in memory. So pull n is the same whether it was
-interrupted or not, although none of the libraries keeps the state of its random numbers in a model.
+Between two pulls such an arm is only the model as its library writes it. Every pull reads it, trains with its own seed
+and writes it again, even if the arm stays in memory. So pull n is the same whether or not the run was interrupted,
+although none of the libraries keeps the state of its random numbers in a model.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BoostingArm(TrainingArm):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the arm is: its parameters in numbers and words, without those that change nothing."""
+        """What the arm is: its parameters as numbers and strings, without those that do not affect the model."""
         plain = {name: value for name, value in self.params.items() if isinstance(value, bool | int | float | str)}
         return {name: value for name, value in plain.items() if not any(part in name for part in _NO_SETTINGS)}
 
@@ -70,7 +70,7 @@ class BoostingArm(TrainingArm):
         return self._read(self._model) if self._model else None
 
     def pull(self, pull: Pull) -> Outcome:
-        """Some rounds more; what was lost is trained again before, at no cost."""
+        """Train some more rounds; lost ones are first trained again, at no cost."""
         if self._trained > pull.n - 1:
             self._model, self._trained = b"", 0
         for n in range(self._trained + 1, pull.n):
@@ -86,7 +86,7 @@ class BoostingArm(TrainingArm):
 
     def _further(self, n: int, evaluate: bool = False) -> tuple[bytes, Any]:
         """The model after the rounds of pull ``n``, and what its evaluation gives."""
-        seed = (1000003 * self.seed + n) % 2**31  # another one for each pull, or each would draw the same rows again
+        seed = (1000003 * self.seed + n) % 2**31  # different for each pull, or each would draw the same rows again
         try:
             with lock_of(self.train):
                 model, results = self._boosted(self._read(self._model) if self._model else None, seed, evaluate)
@@ -102,7 +102,7 @@ class BoostingArm(TrainingArm):
         return f" about metric {self.metric!r}" if self.metric and "metric" in str(error).lower() else ""
 
     def save(self, path: Path) -> None:
-        """Write a folder with the model in the library's own format, all or nothing."""
+        """Write a folder with the model in the library's own format, atomically."""
         with whole(path) as temporary:
             temporary.mkdir()
             (temporary / self.model_file).write_bytes(self._model)
@@ -125,7 +125,7 @@ class BoostingArm(TrainingArm):
 
     @abstractmethod
     def _check_data(self) -> None:
-        """Complain about data that the library does not know."""
+        """Raise an error for data that the library does not know."""
 
     @abstractmethod
     def _rows(self) -> int:
@@ -137,7 +137,7 @@ class BoostingArm(TrainingArm):
 
     @abstractmethod
     def _boosted(self, model: Any, seed: int, evaluate: bool) -> tuple[Any, Any]:
-        """``model``, or a new one, after ``rounds`` more, and metrics by their names where they are wanted."""
+        """``model``, or a new one, after ``rounds`` more, and metrics by name if they are wanted."""
 
     @abstractmethod
     def _written(self, model: Any) -> bytes:
@@ -155,7 +155,7 @@ def lock_of(data: Any) -> threading.Lock:
 
 
 def first_sentence(error: Exception) -> str:
-    """What a library says, without the place in its source and the trace that some add."""
+    """The message of a library, without the source location and trace that some add."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = next((line for line in lines if not line.startswith("Stack trace")), type(error).__name__)
     if text.startswith("[") and "]" in text:  # the time

@@ -1,4 +1,4 @@
-"""Arms whose frameworks resume from checkpoints of their own: the last one is kept, and goes along in a folder."""
+"""Arms whose frameworks resume from their own checkpoints: the last one is kept, and moves along in a folder."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class FolderArm(TrainingArm):
         """The PyTorch module that learns."""
 
     def _keep_last(self, path: Path) -> None:
-        """``path`` is the checkpoint to go on from; the one before is not needed any more."""
+        """``path`` is the checkpoint to continue from; the one before is no longer needed."""
         before, self.last = self.last, path
         if before is not None and before != path:
             remove(before)
 
     def save(self, path: Path) -> None:
-        """Write the folder ``path``, all or nothing."""
-        import torch  # here, so that whoever lacks Lightning or Transformers hears of those
+        """Write the folder ``path``, atomically."""
+        import torch  # here, so that a missing Lightning or Transformers is reported first
 
         with whole(Path(path)) as temporary:
             temporary.mkdir()
@@ -81,7 +81,7 @@ class FolderArm(TrainingArm):
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file or a folder, by links where that is possible: such files are replaced, never changed."""
+    """Copy a file or a folder, by links if possible: such files are replaced, never changed."""
     if source.is_dir():
         shutil.copytree(source, target, copy_function=_link)
     elif source.exists():
@@ -98,7 +98,7 @@ def _link(source: Any, target: Any) -> None:
 
 
 def run_piece(train: Callable[[], Any], arm: str) -> Any:
-    """Train; what a framework says about a checkpoint that it cannot take is told in one sentence."""
+    """Train; if a framework cannot use a checkpoint, the error is one sentence."""
     try:
         return train()
     except (KeyError, RuntimeError, ValueError, OSError) as error:

@@ -13,16 +13,16 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def plain(state: Any, where: str) -> Any:
-    """``state`` with arrays as tensors, if all else in it are numbers, texts and tensors.
+    """``state`` with arrays as tensors, if everything else in it is a number, a string or a tensor.
 
     >>> plain({"rate": np.float64(0.5), "steps": [1, 2]}, "state")
     {'rate': 0.5, 'steps': [1, 2]}
     >>> plain({"rates": [abs]}, "state")
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: state.rates[0] must be of numbers, texts and tensors to be saved, got ...
+    risingbandits.RisingBanditsError: state.rates[0] must be made of numbers, strings and tensors to be saved, got ...
     """
-    import torch  # here, so that whoever lacks it hears from the arm what it is needed for
+    import torch  # here, so that the arm says what a missing library is needed for
 
     if isinstance(state, np.ndarray):
         return torch.from_numpy(np.array(state))
@@ -34,4 +34,4 @@ def plain(state: Any, where: str) -> Any:
         return type(state)(plain(part, f"{where}[{i}]") for i, part in enumerate(state))
     if isinstance(state, (*_PLAIN, torch.Tensor, torch.Size, torch.dtype, torch.device)):
         return state
-    raise RisingBanditsError(f"{where} must be of numbers, texts and tensors to be saved, got {shown(state)}.")
+    raise RisingBanditsError(f"{where} must be made of numbers, strings and tensors to be saved, got {shown(state)}.")

@@ -1,8 +1,8 @@
-"""The random numbers of an arm: what Python, NumPy and PyTorch draw in its pulls depends on nothing but its pulls.
+"""The random numbers of an arm: what Python, NumPy and PyTorch draw in its pulls depends only on its pulls.
 
-Training loops draw from generators that the whole process shares. An arm therefore brings its own states of them along,
-sets them for the time of a pull and puts those of the others back: what else draws in between, other arms above all,
-makes no difference, and a checkpoint that holds the states goes on as if nothing had happened.
+Training loops draw from generators that the whole process shares. So an arm has its own states of them, sets them for
+the duration of a pull and then restores the previous ones. Whatever else draws in between, above all other arms, makes
+no difference, and a checkpoint that holds the states continues seamlessly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ States = dict[str, Any]  # plain numbers and arrays of them, by the name of the 
 
 
 def _torch() -> Any:
-    """PyTorch where it is loaded: without, nobody draws from it."""
+    """PyTorch, if it is loaded: otherwise nothing draws from it."""
     return sys.modules.get("torch")
 
 
@@ -80,7 +80,7 @@ class Randomness:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Everything inside draws the arm's numbers; outside nobody notices.
+        """Everything inside draws the arm's numbers; the outside is not affected.
 
         >>> import random
         >>> mine, before = Randomness(1), random.getstate()

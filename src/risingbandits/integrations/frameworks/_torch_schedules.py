@@ -13,8 +13,8 @@ _LAMBDA_KEYWORDS = ("num_training_steps", "num_decay_steps")
 def planned_schedule(scheduler: Any) -> str | None:
     """The schedule that ends at a planned step, as ``Name(setting=value)``; None if there is none.
 
-    Warm-ups end, too, but leave the rate where it is then, and steps such as those of StepLR come at their time
-    whenever training ends.
+    Warm-ups also end, but leave the rate constant afterwards, and steps such as those of StepLR do not depend on when
+    training ends.
     """
     name = type(scheduler).__name__
     for part in getattr(scheduler, "_schedulers", ()):  # SequentialLR, ChainedScheduler

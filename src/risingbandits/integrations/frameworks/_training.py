@@ -1,4 +1,4 @@
-"""What the arms of all frameworks share: a pull, its metric, its cost, and a word about schedules."""
+"""What the arms of all frameworks share: a pull, its metric, its cost, and a warning about schedules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIRECTIONS = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's w
 
 
 class TrainingArm(ABC):
-    """A training loop of which a pull is a piece. Subclasses train, and say what that gave."""
+    """A training loop; a pull is a piece of it. Subclasses train and return the result."""
 
     def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
         self.metric = metric
@@ -46,11 +46,11 @@ class TrainingArm(ABC):
 
     @abstractmethod
     def _trained_further(self, pull: Pull) -> Any:
-        """Train; then a number, or numbers by their names."""
+        """Train; returns a number, or numbers by name."""
 
 
 def reward_of(results: Any, metric: str | None, arm: str) -> float:
-    """The number among ``results`` that ``metric`` names, if it is a finite one.
+    """The number among ``results`` that ``metric`` names, if it is finite.
 
     >>> reward_of({"loss": 0.5, "accuracy": 0.75}, "accuracy", "a")
     0.75
@@ -61,7 +61,7 @@ def reward_of(results: Any, metric: str | None, arm: str) -> float:
     """
     if isinstance(results, Mapping):
         if not results:
-            raise RisingBanditsError(f"metric {metric!r} of arm {arm!r} is not there: its evaluation gave nothing.")
+            raise RisingBanditsError(f"metric {metric!r} of arm {arm!r} is missing: its evaluation returned nothing.")
         if metric is None and len(results) == 1:
             metric = next(iter(results))
         value = results[check_choice("metric", metric, results)]
@@ -82,7 +82,7 @@ def reward_of(results: Any, metric: str | None, arm: str) -> float:
 
 
 def check_loss(loss: float, arm: str) -> None:
-    """Complain about a training loss that is no finite number."""
+    """Raise an error for a training loss that is not finite."""
     if not math.isfinite(loss):
         raise RisingBanditsError(
             f"the training loss of arm {arm!r} is {loss}, so this pull does not count: try a smaller learning rate, "
@@ -98,7 +98,7 @@ def rows_of(batch: Any) -> int:
 
 
 def warn_of_schedule(schedule: str) -> None:
-    """Say that a schedule knows where training is to end."""
+    """Warn that a schedule depends on the planned end of training."""
     warnings.warn(
         f"{schedule} is bound to a planned length, so that the rewards of this arm depend on where its plan ends and "
         "not on its pulls alone: use a constant rate, one that stays constant after its warm-up, or a schedule-free "
@@ -109,8 +109,8 @@ def warn_of_schedule(schedule: str) -> None:
 
 
 def not_a_checkpoint(path: Any, arm: str, error: Exception) -> RisingBanditsError:
-    """The complaint about a checkpoint that cannot be read."""
+    """The error for a checkpoint that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return RisingBanditsError(f"{path} does not exist.")
     said = str(error).strip().splitlines() or [""]
-    return RisingBanditsError(f"{path} is no checkpoint of this {arm} ({type(error).__name__}: {said[0][:200]}).")
+    return RisingBanditsError(f"{path} is not a checkpoint of this {arm} ({type(error).__name__}: {said[0][:200]}).")

@@ -17,21 +17,21 @@ except ImportError:
 
 
 class CatBoostArm(BoostingArm):
-    """``CatBoost.fit`` in pieces: a pull is ``rounds`` iterations more, evaluated on ``valid`` when they are done.
+    """``CatBoost.fit`` in pieces: a pull is ``rounds`` more iterations, then an evaluation on ``valid``.
 
-    Only with ``bootstrap_type="No"`` and ``random_strength=0`` the model after n pulls is that of one fit with as many
+    Only with ``bootstrap_type="No"`` and ``random_strength=0`` is the model after n pulls that of one fit with as many
     iterations: CatBoost draws by default, and models do not hold the state of random numbers. But pull n is always the
-    same, interrupted or not. Without ``learning_rate`` CatBoost chooses it by the number of iterations, and would do so
-    for those of one pull: set it.
+    same, interrupted or not. Without ``learning_rate``, CatBoost chooses it by the number of iterations, here those of
+    one pull: set it.
 
     Parameters
     ----------
     params : mapping
         As for ``catboost.CatBoost``; its ``random_seed`` and ``iterations`` are not used.
     train, valid : catboost.Pool
-        To learn from, and to be judged by. Arms that share ``train`` in threads take turns.
+        To train on, and to evaluate on. Arms that share ``train`` in threads take turns.
     rounds, score, direction, cost, seed
-        As for `XGBoostArm`, with the model in place of the booster.
+        As for `XGBoostArm`, with the model instead of the booster.
     metric : str, optional
         A metric of CatBoost, "Accuracy"; None is the ``eval_metric`` of ``params``, or the loss.
 

@@ -30,24 +30,24 @@ _PLANNED = ("CosineDecay", "PolynomialDecay")  # the schedules of Keras that end
 
 
 class KerasArm(TrainingArm):
-    """A compiled model of Keras 3; a pull is ``model.fit`` for some more epochs.
+    """A compiled Keras 3 model; a pull is ``model.fit`` for some more epochs.
 
     A checkpoint holds the weights, the state of the optimiser and the random states, as plain arrays in an npz file.
     Whether a resumed pull is equal bit for bit is tested with PyTorch as the backend; TensorFlow and JAX may shuffle
-    with generators of their own.
+    with their own generators.
 
     Parameters
     ----------
     model : keras.Model
-        Compiled, with known shapes of its inputs.
+        Compiled, with known input shapes.
     x, y
         What ``model.fit`` takes: arrays, or a data set as ``x``.
     validation_data
-        What ``model.fit`` takes; without it only metrics of the training data are there.
+        What ``model.fit`` takes; without it there are only metrics of the training data.
     monitor : str
         The name of the metric, "val_accuracy".
     mode : {"max", "min"}
-        Whether more or less of it is better.
+        Whether higher or lower is better.
     epochs : int
         Of a pull.
     cost : None, "seconds", "samples" or "steps"
@@ -55,7 +55,7 @@ class KerasArm(TrainingArm):
     seed : int
         Of the random numbers in training; call ``keras.utils.set_random_seed`` before you make the model.
     **fit
-        What else ``model.fit`` is to get, ``batch_size=32``. Callbacks begin anew with each pull.
+        Other arguments of ``model.fit``, such as ``batch_size=32``. Callbacks restart with each pull.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class KerasArm(TrainingArm):
         if not isinstance(model, keras.Model) or not model.built or getattr(model, "optimizer", None) is None:
             raise RisingBanditsError(f"model must be a compiled keras.Model with known inputs, got {shown(model)}.")
         if cost == "samples" and not hasattr(x, "shape"):
-            raise RisingBanditsError("cost must be 'seconds' or 'steps' where x is no array, got 'samples'.")
+            raise RisingBanditsError("cost must be 'seconds' or 'steps' if x is not an array, got 'samples'.")
         self.model = model
         self.data = {"x": x, "y": y, "validation_data": validation_data, "verbose": 0, **fit}
         self.epochs = check_positive_int("epochs", epochs)
@@ -102,7 +102,7 @@ class KerasArm(TrainingArm):
         return {name: values[-1] for name, values in history.items()}
 
     def _fit_once(self) -> None:
-        """Have had a first fit in this process: it looks at the data to build metrics, and draws random numbers for it.
+        """Do a first fit in this process, which looks at the data to build metrics and draws random numbers for it.
 
         What it changes is overwritten. It is one step; a pull after it draws the same numbers as in the process before.
         """
@@ -113,13 +113,13 @@ class KerasArm(TrainingArm):
             restore(outside)
 
     def _variables(self) -> list[Any]:
-        """All that learning changes: weights, states of dropout and such, the optimiser."""
+        """Everything that training changes: weights, states such as dropout's, the optimiser."""
         metrics = {id(variable) for variable in self.model.metrics_variables}
         learnt = [variable for variable in self.model.variables if id(variable) not in metrics]
         return [*learnt, *self.model.optimizer.variables]
 
     def save(self, path: Path) -> None:
-        """Write the whole state to ``path``, all or nothing, as an npz file."""
+        """Write the whole state to ``path``, atomically, as an npz file."""
         arrays = {f"variable-{i}": _array(variable) for i, variable in enumerate(self._variables())}
         text = json.dumps({"format": _FORMAT, "pulls": self.pulls, "random": _listed(self._randomness.states)})
         with whole(Path(path)) as temporary, temporary.open("wb") as file:
@@ -134,7 +134,7 @@ class KerasArm(TrainingArm):
             variables = self._variables()
             shapes = [tuple(variable.shape) for variable in variables]
             if state["format"] != _FORMAT or shapes != [array.shape for array in arrays]:
-                raise ValueError("its variables are others")
+                raise ValueError("its variables differ")
         except Exception as error:  # whatever NumPy makes of a file that is none of its own
             raise not_a_checkpoint(path, "KerasArm", error) from None
         self._fit_once()

@@ -17,20 +17,20 @@ _COPIED = ("label", "weight", "group", "init_score", "feature_name", "categorica
 
 
 class LightGBMArm(BoostingArm):
-    """``lightgbm.train`` in pieces: a pull is ``rounds`` more, evaluated on ``valid``.
+    """``lightgbm.train`` in pieces: a pull is ``rounds`` more rounds, evaluated on ``valid``.
 
-    Without sampling the model after n pulls predicts, bit for bit, as that of one call of ``lightgbm.train`` with as
-    many rounds. With bagging, ``feature_fraction``, GOSS or DART it draws otherwise than one call would, because models
-    do not hold the state of random numbers; but pull n is always the same, interrupted or not (with several threads, if
-    ``deterministic`` is set). Random forests, ``boosting="rf"``, cannot be continued.
+    Without sampling, the model after n pulls predicts bit for bit like that of one call of ``lightgbm.train`` with as
+    many rounds. With bagging, ``feature_fraction``, GOSS or DART, it draws differently than one call would, because
+    models do not hold the state of random numbers; but pull n is always the same, interrupted or not (with several
+    threads, if ``deterministic`` is set). Random forests, ``boosting="rf"``, cannot be continued.
 
     Parameters
     ----------
     params : mapping
         As for ``lightgbm.train``; its ``seed`` is not used.
     train, valid : lightgbm.Dataset
-        To learn from, and to be judged by, both before LightGBM has constructed them: each arm makes its own of the
-        same raw data.
+        To train on, and to evaluate on, both before LightGBM has constructed them: each arm makes its own from the same
+        raw data.
     rounds, score, direction, cost, seed
         As for `XGBoostArm`; ``score(booster, valid)`` is given ``valid`` as it was made.
     metric : str, optional

@@ -27,15 +27,15 @@ class LightningArm(FolderArm):
     module : LightningModule
         What learns.
     trainer : function
-        Makes a Trainer; called in each pull as ``trainer(max_epochs=...)``, with ``accelerator`` and ``devices``, too,
-        where the slot of the pull is the name of a device, "cuda:1". ``functools.partial(lightning.Trainer, ...)`` is
-        one; with ``logger=False, enable_checkpointing=False`` if nothing else is to be written.
+        Makes a Trainer; called in each pull as ``trainer(max_epochs=...)``, also with ``accelerator`` and ``devices``
+        if the slot of the pull names a device, such as "cuda:1". ``functools.partial(lightning.Trainer, ...)`` will do;
+        add ``logger=False, enable_checkpointing=False`` if nothing else should be written.
     train_dataloaders, val_dataloaders, datamodule
         What ``Trainer.fit`` takes.
     monitor : str
         The name of the metric that the module logs, "val_acc".
     mode : {"max", "min"}
-        Whether more or less of it is better.
+        Whether higher or lower is better.
     epochs : int
         Of a pull.
     cost : None, "seconds", "samples" or "steps"
@@ -45,7 +45,7 @@ class LightningArm(FolderArm):
 
     Notes
     -----
-    A new Trainer is made for each pull, so its callbacks must be made anew, too, or keep their state in checkpoints as
+    A new Trainer is made for each pull, so its callbacks must be new too, or keep their state in checkpoints as
     Lightning's own do.
     """
 
@@ -96,7 +96,7 @@ class LightningArm(FolderArm):
 
 
 class _Watch(Callback):
-    """Sums the losses and what was trained on, and looks at the schedules before the first step."""
+    """Sums the losses and the training samples, and checks the schedules before the first step."""
 
     def __init__(self, arm: LightningArm) -> None:
         self.arm = arm

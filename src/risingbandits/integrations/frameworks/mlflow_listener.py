@@ -1,4 +1,4 @@
-"""MLflow hears of every pull that counts; see docs/adapters.md."""
+"""Logs every pull that counts to MLflow; see docs/adapters.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ImportError:
 class MlflowListener:
     """Logs ``reward`` and ``cost`` by the number of the pull to ``experiment``, a run for each arm with its settings.
 
-    A later process with the same ``group`` goes on with the runs of this one.
+    A later process with the same ``group`` continues the runs of this one.
     """
 
     def __init__(self, experiment: str, group: str = "", tracking_uri: str | None = None) -> None:

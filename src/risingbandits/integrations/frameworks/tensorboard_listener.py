@@ -1,4 +1,4 @@
-"""TensorBoard hears of every pull that counts; see docs/adapters.md."""
+"""Logs every pull that counts to TensorBoard; see docs/adapters.md."""
 
 from __future__ import annotations
 

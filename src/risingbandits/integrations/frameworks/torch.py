@@ -31,8 +31,8 @@ _FORMAT = 1
 class TorchArm(TrainingArm):
     """A model, its optimiser and the body of its loop; a pull is an epoch, or a number of steps.
 
-    Pull n is the same, bit for bit on a CPU, whether all pulls before it were made in one go, with other arms between
-    them or by processes that have ended since: a checkpoint holds the model, the optimiser, the schedule, the scaler,
+    Pull n is the same, bit for bit on a CPU, whether the pulls before it were made in one go, between those of other
+    arms or by processes that have ended since: a checkpoint holds the model, the optimiser, the schedule, the scaler,
     the states of all random generators and the place in the data.
 
     Parameters
@@ -42,12 +42,12 @@ class TorchArm(TrainingArm):
     optimizer : torch.optim.Optimizer
         Of the parameters of ``model``.
     loader : function without arguments, or iterable of batches
-        Makes the data loader, or is it; each pass over it begins with ``iter``.
+        Makes the data loader, or is one; each pass over it starts with ``iter``.
     train_step : callable ``train_step(model, batch)``
-        The body of the loop. If it gives a loss with a gradient, the arm does the rest: ``zero_grad``, ``backward``,
-        the step of the optimiser, and that of the schedule. If it does all of that itself, it gives None or a number.
+        The body of the loop. If it returns a loss with a gradient, the arm does the rest: ``zero_grad``, ``backward``,
+        and the steps of the optimiser and the schedule. If it does all of that itself, it returns None or a number.
     evaluate : callable ``evaluate(model)``
-        The number to judge by, or several by their names; called without gradients and in evaluation mode.
+        Returns the metric, or several by name; called without gradients and in evaluation mode.
     scheduler : learning-rate scheduler of PyTorch, optional
         Stepped after each epoch or step, see ``schedule``; a ReduceLROnPlateau after each pull, with the metric.
     scaler : torch.amp.GradScaler, optional
@@ -57,16 +57,16 @@ class TorchArm(TrainingArm):
     schedule : {"epoch", "step"}
         After what the scheduler is stepped.
     metric : str, optional
-        Which of the numbers of ``evaluate`` is the reward, where it gives several.
+        Which of the numbers of ``evaluate`` is the reward, if it returns several.
     direction : {"maximize", "minimize"}
-        Whether more is better. An allocator with another direction refuses the arm.
+        Whether higher is better. An allocator with the other direction refuses the arm.
     cost : None, "seconds", "samples", "steps", or callable ``cost(batch)``
         What a pull reports as its cost, such as tokens; None leaves it to the allocator's budget.
     seed : int
-        Of the random numbers in training. Those that the model begins with are drawn before: call
-        ``torch.manual_seed`` first.
+        Of the random numbers in training. The initial weights are drawn before that: call ``torch.manual_seed`` first.
     device : device, callable ``device(slot)``, or None
-        Where to train; None: on the slot of the pull where that names a device, "cuda:1", else where the model is.
+        Where to train; None: on the slot of the pull if that names a device, such as "cuda:1", otherwise where the
+        model is.
     park : bool
         Whether to move the model and the optimiser to the CPU after each pull, so that idle arms leave the device free.
 
@@ -239,7 +239,7 @@ class TorchArm(TrainingArm):
         return iter(self._loader)
 
     def _found_again(self) -> Iterator[Any]:
-        """The present epoch from the place where it was left: the order is drawn as it was when the epoch began."""
+        """The present epoch from where it was left: the order is drawn as at the start of the epoch."""
         now = self._all_states()
         self._set_states(self._epoch_began)
         batches = self._iterated()
@@ -284,7 +284,7 @@ class TorchArm(TrainingArm):
     # -- checkpoints --------------------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write the whole state to ``path``, all or nothing, as a file that ``torch.load(weights_only=True)`` reads."""
+        """Write the whole state to ``path``, atomically, as a file that ``torch.load(weights_only=True)`` reads."""
         model = self.model.state_dict()  # as it is: it knows the versions of its modules
         plain(model, "model")
         state = {

@@ -24,8 +24,8 @@ _OPEN_ENDED = ("constant", "constant_with_warmup", "inverse_sqrt", "reduce_lr_on
 class TrainerArm(FolderArm):
     """A Trainer; a pull is some more steps, with ``max_steps`` raised and ``resume_from_checkpoint``.
 
-    The arm decides when to evaluate and to save: at the end of each pull, in a folder of its own; strategies of the
-    arguments for that are turned off. Other callbacks, loggers among them, go on as they do.
+    The arm evaluates and saves at the end of each pull, in its own folder; the strategies in the arguments are turned
+    off. Other callbacks, including loggers, work as usual.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TrainerArm(FolderArm):
         What the evaluation gives, "eval_loss" or "accuracy" for "eval_accuracy"; None is ``metric_for_best_model`` of
         the arguments, else "eval_loss".
     greater_is_better : bool, optional
-        None is that of the arguments, else true but for losses, as in Transformers.
+        None: that of the arguments, otherwise true except for losses, as in Transformers.
     steps : int, optional
         Steps of the optimiser in a pull; None is an epoch.
     cost : None, "seconds", "samples", "steps" or "tokens"
@@ -78,7 +78,7 @@ class TrainerArm(FolderArm):
         return math.ceil(batches / int(self.trainer.args.gradient_accumulation_steps))
 
     def _take_over(self, arguments: Any) -> None:
-        """The arm evaluates and saves, and wants to know of losses that are no numbers."""
+        """The arm evaluates and saves, and must see losses that are not finite."""
         arguments.output_dir = str(self.work)
         for name in ("eval_strategy", "save_strategy"):
             setattr(arguments, name, type(getattr(arguments, name))("no"))
@@ -113,7 +113,7 @@ class TrainerArm(FolderArm):
 
 
 class _Piece(TrainerCallback):
-    """Has the Trainer evaluate and save at the end of a pull, and takes down what the evaluation gave."""
+    """Makes the Trainer evaluate and save at the end of a pull, and records the result."""
 
     def __init__(self, arm: TrainerArm) -> None:
         self.arm = arm

@@ -1,4 +1,4 @@
-"""Weights & Biases hears of every pull that counts, online or offline; see docs/adapters.md."""
+"""Logs every pull that counts to Weights & Biases, online or offline; see docs/adapters.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class WandbListener:
 
     def __init__(self, run: Any) -> None:
         if not all(callable(getattr(run, verb, None)) for verb in ("log", "define_metric")):
-            raise RisingBanditsError(f"run must be what wandb.init() gives, got {shown(run)}.")
+            raise RisingBanditsError(f"run must be what wandb.init() returns, got {shown(run)}.")
         self.run = run
         self._known: set[str] = set()
 

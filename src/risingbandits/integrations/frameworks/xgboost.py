@@ -16,18 +16,18 @@ _MAXIMISED = ("auc", "aucpr", "map", "ndcg", "pre")
 
 
 class XGBoostArm(BoostingArm):
-    """``xgboost.train`` in pieces: a pull is ``rounds`` more, evaluated on ``valid`` when they are done.
+    """``xgboost.train`` in pieces: a pull is ``rounds`` more rounds, then an evaluation on ``valid``.
 
-    Without sampling the model after n pulls is, bit for bit, that of one call of ``xgboost.train`` with as many rounds.
-    With ``subsample``, ``colsample_*`` or DART it draws otherwise than one call would, because models do not hold the
-    state of random numbers; but pull n is always the same, interrupted or not, with as many threads.
+    Without sampling, the model after n pulls is bit for bit that of one call of ``xgboost.train`` with as many rounds.
+    With ``subsample``, ``colsample_*`` or DART, it draws differently than one call would, because models do not hold
+    the state of random numbers; but pull n is always the same, interrupted or not, with as many threads.
 
     Parameters
     ----------
     params : mapping
         As for ``xgboost.train``; its ``seed`` is not used.
     train, valid : xgboost.DMatrix
-        To learn from, and to be judged by. Arms that share ``train`` in threads take turns.
+        To train on, and to evaluate on. Arms that share ``train`` in threads take turns.
     rounds : int
         Of boosting in a pull.
     metric : str, optional
@@ -35,11 +35,11 @@ class XGBoostArm(BoostingArm):
     score : callable ``score(booster, valid)``, optional
         Instead of a metric.
     direction : {"maximize", "minimize"}, optional
-        None goes by the metric; a score is maximised.
+        None: by the metric; a score is maximised.
     cost : None, "seconds", "samples" or "rounds"
         What a pull reports as its cost; samples are rows times rounds. None leaves it to the allocator's budget.
     seed : int
-        Of all that is drawn.
+        Seed of all randomness.
 
     Examples
     --------
