@@ -67,7 +67,7 @@ def changed(**changes: Any) -> dict[str, Any]:
     [
         ("{", "is not a JSON file"),
         ("[]", "it is no object"),
-        (json.dumps({"format": 1}), "it has no command, date, versions"),
+        (json.dumps({"format": 1}), "it lacks command, date, versions"),
         (json.dumps(changed(format=7)), "format must be 1, is 7"),
         (json.dumps(changed(versions={})), "versions must name risingbandits"),
         (json.dumps(changed(objectives={"speed": {}})), "objectives must be some of cumulative, best-arm"),
