@@ -64,7 +64,7 @@ class _Asking:
         self._pull: Pull | None = None
 
     def ask(self) -> Pull | None:
-        if self._cancelled.is_set():  # before the thread had begun
+        if self._cancelled.is_set():  # before the thread had started
             return None
         pull = self._allocator.ask()
         with self._lock:

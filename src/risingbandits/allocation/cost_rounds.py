@@ -160,7 +160,7 @@ class CostRounds:
         return bool(now.max() > 1.0 + _TOLERANCE or now.min() < 1.0 / (1.0 + _TOLERANCE))
 
     def rounds(self, warm: Sequence[int]) -> tuple[int, float]:
-        """Rounds of earlier runs, with so many pulls of each arm, and of this one."""
+        """Rounds of earlier runs, with ``warm`` pulls of each arm, and of this one."""
         return int(np.asarray(warm, dtype=np.float64) @ self.taken), float(self.pulls @ self.taken)
 
     # -- snapshots ----------------------------------------------------------------------------------------------

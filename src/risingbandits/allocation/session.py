@@ -71,7 +71,7 @@ class Session:
         self._pid, self._worker = os.getpid(), worker_name()
         self._ledger: Ledger | None = load_ledger(store, settings, ledger)
         self._kept = store.snapshot_id()
-        self._next_snapshot = _next_snapshot(self._kept)  # when events and what was told again are so many
+        self._next_snapshot = _next_snapshot(self._kept)  # in events and retold pulls
         follow_forks(self)
 
     def begin_as_child(self, whole: bool) -> None:

@@ -218,7 +218,7 @@ class Settings:
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls), extends=True)
     parallel: str = _choice_or_none("joint", "fill", "wait", extends=True)
     costs: str = _choice_or_none("compare", "ignore")
-    # A plan has another default than `Allocator`, and either may go on with what the other has begun.
+    # A plan has another default than `Allocator`, and either may continue what the other has started.
     lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True, extends=True)
     retries: int = setting(3, check_positive_int, extends=True)
     reclaim: bool = setting(True, check_flag, in_plan=False, extends=True)  # a run of a plan asks and tells itself

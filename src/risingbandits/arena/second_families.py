@@ -146,7 +146,7 @@ def _runs_by_task(arrays: _Arrays, chosen: npt.NDArray[np.bool_]) -> list[tuple[
 
 
 def _resampled(arrays: _Arrays, runs: Ints, number: int) -> Floats:
-    """So many equal steps up to the end of the shortest run, between recorded values by straight lines."""
+    """Values at equal steps up to the end of the shortest run, interpolated linearly."""
     offset, step, value = arrays["offset"], arrays["step"], arrays["value"]
     end = min(step[offset[run + 1] - 1] for run in runs)
     grid = np.linspace(0, end, number + 1)[1:]

@@ -23,7 +23,8 @@ try:
 except ImportError:
     raise missing("Optuna", "OptunaArms and StudyArm", "optuna") from None
 
-# Attribute of trials that are arms: the name of the arm, or the number of the pull; of a study: which arms were begun.
+# Attribute of trials that are arms: the name of the arm, or the number of the pull; of a study: which arms were
+# started.
 _MARK = "risingbandits"
 _MOST_ARMS = 1000  # where their number is left open
 
@@ -153,7 +154,7 @@ class OptunaArms(Mapping[str, TrialArm]):
         if n_trials is not None:
             check_positive_int("n_trials", n_trials)
         trials = study.get_trials(deepcopy=False)
-        # What was begun and not finished, and trials of before this was noted in the study.
+        # Unfinished arms, and trials from before the study recorded them.
         begun = study.user_attrs.get(_MARK) or {"first": len(trials), "count": 0}
         self._first: int = begun["first"]
         self._count = 0

@@ -27,7 +27,7 @@ _LINES = {
 
 
 def paper_bound(problem: RisingBandit, horizon: int) -> float:
-    """The paper's bound on R-ed-UCB with its settings chosen in its favour."""
+    """The paper's bound on R-ed-UCB, with settings chosen in its favour."""
     return min(stochastic_bound(problem, horizon, eps, alpha).value for eps in _EPS for alpha in _ALPHA)
 
 
@@ -52,7 +52,7 @@ def bound_rows(problem: RisingBandit, horizons: Sequence[int] = HORIZONS) -> lis
 
 
 def bounds_over_horizons(rows: Rows) -> TextTable:
-    """The bounds in rounds, and as a share of the horizon: from 1 on they say nothing."""
+    """The bounds in rounds, and as a share of the horizon: 1 or more says nothing."""
     table = []
     for row in rows:
         horizon = int(row["horizon"])

@@ -2,7 +2,7 @@
 
 Every sentence is judged twice: on policies as their papers define them, with Gaussian noise, and on the published
 program, played as it is. So it is attributed to the definitions, to the program, or to neither. Findings and verdicts
-are computed: they say what the tables say.
+are computed from the tables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INDEX_1 = "red-ucb, index 1"
 
 
 class View(NamedTuple):
-    """One panel of a study: who plays, and what came of it."""
+    """One panel of a study: the policies and their results."""
 
     data: RegretData
     panel: str
@@ -59,7 +59,7 @@ class View(NamedTuple):
         return float(row["half_width"] or "nan")
 
     def commit_ucb(self) -> str:
-        """What CommitUCB has, where it plays."""
+        """What CommitUCB has, if it plays."""
         final = self.final
         return f"; CommitUCB, not in the paper, {_amount(final['commit-ucb'])}" if "commit-ucb" in final else ""
 
@@ -103,7 +103,7 @@ def judged(folder: Path) -> list[Judgement]:
 
 
 def attributed(by_definition: str, by_program: str) -> str:
-    """To what a sentence is due: the definitions where it follows from them, else the program, else neither.
+    """What a sentence is due to: the definitions if it follows from them, otherwise the program, otherwise neither.
 
     >>> attributed("holds", "holds"), attributed("holds in part", "holds"), attributed("does not hold", "does not hold")
     ('definition', 'program', 'neither')

@@ -18,7 +18,7 @@ from risingbandits.reports.style import styled
 def figure_with_axes(
     columns: int, width: float, height: float, rows: int = 1, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure that belongs to no window, and its axes row by row."""
+    """A figure without a window, and its axes row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, np.atleast_1d(figure.subplots(rows, columns, sharey=share_y)).ravel().tolist()
 

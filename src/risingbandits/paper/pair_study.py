@@ -1,4 +1,4 @@
-"""Policies on the pairs of the lower bounds: the worse of two regrets beside what no policy can beat.
+"""Policies on the pairs of the lower bounds: the worse of two regrets, and the bound that no policy can beat.
 
 Played, as rows for a CSV file, and as the table and the figure that are made of them.
 """
@@ -60,13 +60,13 @@ class PairStudy:
         return max(found, key=lambda worse: worse.regret)
 
     def holds(self, label: str, errors: float = 4.0) -> bool:
-        """Whether the worse regret plus so many standard errors reaches the sharp bound, and so the proved one."""
+        """Whether the worse regret plus some standard errors reaches the sharp bound, and so the proved one."""
         worse = self.worse(label)
         return worse.regret + errors * worse.error >= self.bound.sharp * (1.0 - 1e-9)
 
 
 def learning_policies() -> list[str]:
-    """Registered policies that seek a small cumulative regret and are not told the problem.
+    """Registered policies for a small cumulative regret that are not told the problem.
 
     Examples
     --------

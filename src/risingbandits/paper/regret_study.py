@@ -79,7 +79,7 @@ class Size:
 
 
 class Experiment(Protocol):
-    """A part of the reproduction: what is played, what is written, what is drawn from the written."""
+    """A part of the reproduction: what is played, what is written, and what is drawn from that."""
 
     @property
     def name(self) -> str: ...

@@ -36,7 +36,7 @@ def reproduce(
 ) -> int:
     """Play the named experiments and write tables, figures and the summary to ``folder``.
 
-    Panels that an earlier call with the same settings finished, wherever it was stopped, are not played again. Equal
+    Panels that an earlier call with the same settings has finished are not played again. Equal
     settings give equal bytes.
 
     ``names`` are keys of ``EXPERIMENTS`` and ``command`` says how to get the same files again, for the reader;

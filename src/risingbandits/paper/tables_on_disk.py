@@ -1,4 +1,4 @@
-"""Small tables in CSV files: all that the figures and the account of the claims are made from."""
+"""Small tables in CSV files: everything behind the figures and the account of the claims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     half: Floats
 
     def at(self, t: float) -> float:
-        """Mean regret at round t, between the recorded rounds on a straight line."""
+        """Mean regret at round t, interpolated linearly between the recorded rounds."""
         return float(np.interp(t, np.append(0.0, self.rounds), np.append(0.0, self.mean)))
 
     def slope(self, first: float, last: float) -> float:
@@ -91,7 +91,7 @@ def write_regret(folder: Path, name: str, results: Mapping[str, Result], curves:
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV file whole or not at all."""
+    """Write a CSV file atomically."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -128,7 +128,7 @@ def _read(text: str) -> str | int | float | bool | None:
 
 
 def _number(value: float, digits: int = 6) -> str:
-    """Enough digits for a figure and a table; nothing for NaN; rounding errors of sums as 0."""
+    """Enough digits for a figure and a table; empty for NaN; rounding errors of sums as 0."""
     if np.isnan(value):
         return ""
     return "0" if abs(value) < 1e-6 else f"{value:.{digits}g}"

@@ -44,7 +44,7 @@ def state_dict(policy: Policy) -> dict[str, Any]:
 
 def restore(policy: Policy, run: dict[str, Any]) -> None:
     """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
-    if len(run["pulls"]) != run["n_arms"]:  # before anything is made for so many arms
+    if len(run["pulls"]) != run["n_arms"]:  # before anything is allocated for these arms
         raise ValueError("pulls")
     begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(map(int, run["pulls"])))
     expected = state_dict(begun)

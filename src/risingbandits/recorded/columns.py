@@ -19,7 +19,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Floats, Ints
 
-_CELLS, _ROWS = 1_000, 20  # of a block, at least so many rows: few objects at a time are read the quickest
+_CELLS, _ROWS = 1_000, 20  # cells of a block, and its least number of rows: small blocks are read fastest
 
 Cells = Sequence[Any]
 Bools = npt.NDArray[np.bool_]

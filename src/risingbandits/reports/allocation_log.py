@@ -139,7 +139,7 @@ class AllocationLog:
         return np.array([arm.cost for arm in self.arms], dtype=float)
 
     def arms_table(self, most: int, known: TextTable | None = None) -> TextTable:
-        """What is ``known`` about the arms, by default now: those that got most first, and at most so many."""
+        """What is ``known`` about the arms, by default now: the ``most`` arms that got most, in that order."""
         table = arms_table(self.ledger) if known is None else known
         order = np.argsort(-self.spent_by_arm(), kind="stable")
         return table._replace(rows=[table.rows[arm] for arm in order if arm < len(table.rows)][:most])

@@ -34,13 +34,13 @@ class Switching:
         self._said = False
 
     def pulled(self, waited: float, seconds: float) -> None:
-        """A pull took so long, after waiting so long for its process."""
+        """A pull took ``seconds``, after waiting ``waited`` seconds for its process."""
         with self._lock:
             self._waited += waited
             self._seconds += seconds
 
     def made_room(self, arms: int, there: int) -> None:
-        """The process of an arm went, of so many ``arms`` that pulls were asked of; ``there`` have one now."""
+        """The process of an arm left; of the ``arms`` that were pulled, ``there`` have one now."""
         with self._lock:
             self._went += 1
             if self._said or self._went < _LEAST or self._waited <= self._seconds:

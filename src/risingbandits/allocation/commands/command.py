@@ -189,7 +189,7 @@ class Command:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             for stream in streams:
                 stream.close()
-            if self._process is not None:  # nobody would wait for it
+            if self._process is not None:  # nothing would wait for it
                 self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid))
             raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
         finally:

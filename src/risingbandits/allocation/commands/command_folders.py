@@ -71,7 +71,7 @@ class ArmFolder(Checkpoints):
             # The run may have been killed before it could write down whom it had started.
             group = int(note.get("group", 0))
             group = 0 if is_gone(str(note.get("command", ""))) else group
-            # A mark that is empty, as in the notes of version 0.1.0, is nobody's.
+            # An empty mark, as in the notes of version 0.1.0, belongs to no command.
             return str(note["run"]), Trace(str(note.get("mark", "")) or "none", self.lock_file, group)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "", Trace("none", self.lock_file)

@@ -187,7 +187,7 @@ class SqlStore(ABC):
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
         chain: Chain | None = None
-        # In batches: while a statement reads, SQLite cannot begin its log anew, and it would grow.
+        # In batches: while a statement reads, SQLite cannot restart its log, and it would grow.
         while limit is None or limit > 0:
             size = self.batch if limit is None else min(self.batch, limit)
             # With the event before, to which the checksum of the first belongs.

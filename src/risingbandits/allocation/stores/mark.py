@@ -22,7 +22,7 @@ class Mark(NamedTuple):
 
     id: int
     checksum: int
-    offset: float  #: of the store's clock, good for as long as the machine is not started anew
+    offset: float  #: of the store's clock, valid until the machine is rebooted
     boot: str  #: of the machine
 
 

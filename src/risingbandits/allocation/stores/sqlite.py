@@ -25,14 +25,14 @@ from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, InUse, 
 
 log = logging.getLogger("risingbandits")
 
-_LOG_BYTES = 64 * 2**20  # to which a log that has grown is cut when it begins anew
+_LOG_BYTES = 64 * 2**20  # to which a large log is cut when it restarts
 # Seconds between looks whether the turn to write has come. SQLite's own pauses grow to a tenth of a second, in which
 # some processes wait for long while others go ahead.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 1e-4, 2e-3
-_READ_PATIENCE = 10.0  # seconds: while another process repairs the log after a kill, nobody can read
+_READ_PATIENCE = 10.0  # seconds: while another process repairs the log after a kill, it cannot be read
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)  # the second where a damaged name is part of the message
 _PAGE = 2048  # bytes: every commit writes a page to the log, and an event takes some 100
-_CHECKPOINT_PAGES = 8000  # the log is written back to the file when it has so many
+_CHECKPOINT_PAGES = 8000  # pages in the log from which on it is written back to the file
 
 
 _KEEP_MARK = "INSERT OR REPLACE INTO settings VALUES ('mark', ?)"
@@ -95,7 +95,7 @@ class SqliteStore(SqlStore):
         self._marked = True  # whether the mark stands where it should
         self._boot = boot_id().encode()
         self._copy: tempfile.TemporaryDirectory[str] | None = None  # of files that cannot be read where they are
-        self._lost = ""  # what is missing since the machine was started anew
+        self._lost = ""  # what is missing since the last boot
         self._left: list[Any] = []  # connections of the process that this one was forked from: not to be closed here
         super().__init__()
         check_file_system(self.path)

@@ -1,10 +1,10 @@
 """The program that was published with the 2022 version of the paper, as an executable reference; no default uses it.
 
-Its seven policies deviate from the definitions in their papers, and its arms start at n = 0 with Beta noise. Where the
-paper's sentences do not follow from the definitions, playing the program shows whether they follow from it. What it
-does was read from the authors' public repository (albertometelli/stochastic-rising-bandits); nothing is copied.
+Its seven policies deviate from the definitions in their papers, and its arms start at n = 0 with Beta noise. If a
+sentence of the paper does not follow from the definitions, playing the program shows whether it follows from that. What
+it does was read from the authors' public repository (albertometelli/stochastic-rising-bandits); nothing is copied.
 
-`one_by_one` has single deviations of R-ed-UCB as options, so that one can see which of them matters.
+`one_by_one` has single deviations of R-ed-UCB as options, to show which of them matters.
 """
 
 from risingbandits.paper.published.environment import starting_at_zero
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def program_policies() -> dict[str, Policy]:
-    """The seven policies of the program, by the names that the paper's have here."""
+    """The seven policies of the program, by the names of their counterparts here."""
     return {
         "red-ucb": ProgramREdUCB(),
         "kl-ucb": ProgramKLUCB(),

@@ -1,4 +1,4 @@
-"""What several policies of the published program do alike."""
+"""What several policies of the published program share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def in_turn(t: int, n_arms: int, available: Mask) -> int:
 
 @kernel
 def highest_at_random(values: Floats, available: Mask, rng: Any) -> int:
-    """The available arm with the highest value, one at random where several have it."""
+    """The available arm with the highest value, a random one among equals."""
     best = -math.inf
     chosen = argmax.first(available)
     ties = 0
