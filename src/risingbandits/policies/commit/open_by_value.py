@@ -125,7 +125,7 @@ class OpenByValue(Policy):
     """
 
     name = "open-by-value"
-    summary = "try the arm, open or new, whose trial is worth most more than it costs (small budgets)"
+    summary = "try the arm, open or new, whose trial gains most over its cost (small budgets)"
     randomised = True
     believes = True
     shares = True
