@@ -35,8 +35,7 @@ _NUMBERS = ("unit", "cheapest")
 
 
 def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
-    """What a pull of each arm costs: its own mean, shrunk towards that of the others by as much as pulls of one arm
-    differ.
+    """What a pull of each arm costs: its mean, shrunk to that of the others by as much as pulls of one arm differ.
 
     An unopened arm has the mean of the others; if arms differ only by chance, so have all.
 

@@ -282,8 +282,7 @@ class RisingBandit:
         return find(self, self._horizon(horizon))
 
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
-        """Sums of the means that the best policy for ``horizon`` rounds has earned after each of ``checkpoints``
-        rounds.
+        """Sums of the means that the best policy for ``horizon`` rounds has earned after ``checkpoints`` rounds each.
 
         With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
         highest next mean, with restless ones the best arm of each round. Where the best policy is not known (see

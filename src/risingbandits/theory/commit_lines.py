@@ -72,8 +72,7 @@ def commit_confidence(n_arms: int, horizon: int, delta: float, levels: bool = Fa
 
 
 def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False, growth: float = GROWTH) -> float:
-    """An upper bound on the probability that some line that a theorem needs fails, with widths of ``z`` standard
-    errors.
+    """An upper bound on the probability that a line fails that a theorem needs, with widths of ``z`` standard errors.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""An arm whose pull n always starts where pull n - 1 ended, in whichever process, and the one layout of its
-checkpoints.
+"""An arm whose pull n always starts where pull n - 1 ended, in any process, and the layout of its checkpoints.
 
 Only the store says which pulls count. If pull n is asked for, n - 1 has been told, and n has not. So the learner that
 makes pull n is the one in memory if it has had n - 1 pulls. Otherwise it comes from the last checkpoint up to n - 1,

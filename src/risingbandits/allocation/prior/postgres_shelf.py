@@ -20,8 +20,7 @@ _LOCKS = 0x5243  # for those who make the table
 
 
 class PostgresShelf:
-    """A table of entries. It is opened and closed for each request: a run makes one when it starts and one when it
-    ends.
+    """A table of entries, opened and closed for each request: one when a run starts, and one when it ends.
 
     Parameters
     ----------

@@ -25,8 +25,7 @@ def load_psycopg(what: str) -> Any:
 
 
 def split_address(address: str, schema: str) -> tuple[str, str]:
-    """The address without ``?schema=...``, which only this package knows, and the schema: that one, or the given
-    default.
+    """The address without ``?schema=...``, which only this package knows, and that schema, or the given default.
 
     >>> split_address("postgresql://host/runs?schema=may&user=me", "risingbandits")
     ('postgresql://host/runs?user=me', 'may')

@@ -136,8 +136,7 @@ def affordable(state: Any, scouts: int, age: int, pulls: int) -> int:
 
 @rare_kernel
 def screening_age(state: Any, scouts: int, depth: int, pulls: int, share: float) -> int:
-    """The age at which new arms are first compared: it maximises how far levels carry times what the best arm stands
-    out.
+    """The age at which new arms are first compared: how far levels carry times how far the best stands out is highest.
 
     What levels say at an age is the least agreement from there on, at least 0: what is lost later was luck. The best of
     M arms stands out by about sqrt(2 log M) spreads.

@@ -222,8 +222,7 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
 
 @register
 class ScoutedHalving(recent_means.RecentPolicy):
-    r"""A few arms, pulled often, show how much early levels say; halving then starts with as many arms as that is
-    worth.
+    r"""A few arms, pulled often, show how much early levels say; halving then starts with as many arms as pay.
 
     With T pulls in all,
 
@@ -235,7 +234,7 @@ class ScoutedHalving(recent_means.RecentPolicy):
        :math:`r(n) \sqrt{\log M(n)}` is taken: if early levels carry, many arms are opened to a young age, otherwise few
        to an old one;
     3. the better half goes on, repeatedly, with an equal share of the remaining pulls for each halving, until one is
-      left. Arms are compared at equal age; the best scout stays until all others are as old as it was.
+       left. Arms are compared at equal age; the best scout stays until all others are as old as it was.
 
     The level of an arm is the mean of its last ``share`` rewards, or of 30 % of them if the noise (from second
     differences of the scouts' rewards) has more than twice the variance of the scouts' levels.

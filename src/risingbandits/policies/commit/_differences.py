@@ -72,8 +72,7 @@ def fourth(pool: Floats, start: int, last: int) -> float:
 
 @kernel
 def contradict(state: Any, arm: int, last: int) -> bool:
-    """Whether the evidence that ``state.sigma`` > 0 is too small suffices, with the five rewards that end with
-    ``last``.
+    """Whether the evidence that ``state.sigma`` > 0 is too small suffices, with the five rewards up to ``last``.
 
     ``last`` is a multiple of five and not the first, as the first pulls may jump.
     """

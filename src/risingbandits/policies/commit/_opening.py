@@ -1,5 +1,4 @@
-"""Opening arms one after another: which is the incumbent, which may challenge it, and when a new arm is worth its
-price.
+"""Opening arms one after another: which is the incumbent, which may challenge it, when a new arm is worth its price.
 
 Arms are compared at equal age: the level of an arm after n pulls, the mean of the last third of them, with the level
 that the incumbent had after n pulls. ``order`` lists the arms that were opened, then the others in the order in which

@@ -1,5 +1,4 @@
-"""What a posterior over curve shapes says about the end: the level that each arm would reach, and which may be the
-best.
+"""What a posterior over curve shapes says about the end: the level that each arm would reach, and which may be best.
 
 It is a model, not a bound: it is right if curves look like its shapes. The kernels of `_ensemble_members` weigh one arm
 at a time, for decisions; here the same posterior is computed for all arms at once, for explanations.

@@ -48,8 +48,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 @kernel
 def _bound(state: State, arm: int, now: float, slope: float) -> None:
-    """What the arm would earn in total: at least, if it stayed at f(n); at most, if it kept its last slope up to the
-    ceiling.
+    """What the arm would earn: at least, if it stayed at f(n); at most, if it kept its last slope up to the ceiling.
 
     U = F + sum over s = 1..T-n of min(ceiling, f(n) + s slope), in closed form.
     """
