@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import reference_phases as slow
-from risingbandits.policies import ASHA, RSR, RUCBE, Hyperband, SequentialHalving, SuccessiveRejects, TsallisINF
+from risingbandits.policies import (
+    ASHA,
+    RSR,
+    RUCBE,
+    CommitUCB,
+    Hyperband,
+    ImprovingElimination,
+    SequentialHalving,
+    SuccessiveRejects,
+    TsallisINF,
+)
 from risingbandits.policies.best_arm._phases import PhasePolicy
 
 LEVELS = (0.3, 0.5, 0.4)
@@ -64,3 +74,24 @@ def test_chances_of_tsallis_inf_among_available_arms() -> None:
     gained = running._state.losses - losses
     assert gained[arm] == pytest.approx(chances[:2].sum() / chances[arm], rel=1e-12)
     assert np.count_nonzero(gained) == 1
+
+
+def test_past_exploration_counts_for_no_more_than_exploring_has_to_cost() -> None:
+    """Arm 1 has cost 50 at the level of arm 0, of which 3 log 200 = 15.9 count; waiting for arm 2 may gain 21."""
+    running = CommitUCB(sigma=0.0, risk="sunk-cost").reset(3, horizon=200)
+    for arm, rewards in ((0, [0.5] * 20), (1, [0.0] * 100), (2, [0.02 * n for n in range(1, 21)])):
+        for reward in rewards:
+            running.tell(arm, reward)
+    left, gain = 60, running.explain()["commit value"][2] - 0.5
+    assert 3 * math.log(200) < gain * left < 50
+    assert running.ask() == 2
+
+
+def test_an_improving_arm_that_cannot_earn_more_than_another_is_dropped() -> None:
+    """Two arms that do not rise: what the second may earn at most is what the first earns at least."""
+    running = ImprovingElimination().reset(2, horizon=20)
+    asked = []
+    for _ in range(8):
+        asked.append(running.ask())
+        running.tell(asked[-1], 0.5)
+    assert asked == [0, 1, 0, 1, 0, 0, 0, 0]
