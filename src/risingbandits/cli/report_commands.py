@@ -20,7 +20,7 @@ risingbandits report run.db -o run.html
 """
 _WATCH_EPILOG = """\
 The page opens only on this machine, and the store is only read. From another machine, forward the port: \
-[bold]ssh -L 8000:127.0.0.1:8000 HOST[/].
+[bold]ssh -L 8000:127.0.0.1:8000 HOST[/], with --port 8000 here.
 """
 
 Store = Annotated[
