@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risingbandits import Result, RisingBanditsError, simulate
-from risingbandits.policies import RoundRobin
+from risingbandits import Result, RisingBandit, RisingBanditsError, simulate
+from risingbandits.policies import Constant, RoundRobin
+from risingbandits.problems import NoNoise
 
 STRANGE = 'a_1 & 50 % of {#1} ~^$ \\ <b>"x"</b>'
 
@@ -47,6 +48,37 @@ def test_repr_is_a_line_and_str_a_table(played: Result) -> None:
     many = made({f"policy {number}": [1.0] for number in range(40)})
     assert repr(many).endswith("; 40 policies: " + ", ".join(f"policy {n}" for n in range(7)) + ", ...>")
     assert repr(made({"one": [1.0]})) == "<Result on made up, 1 run of 10 rounds, seed 3; one>"
+
+
+def test_the_most_pulled_arm_has_a_name_and_says_whether_it_is_the_best() -> None:
+    """The pulls of all runs together decide which arm it is; runs that end with different arms show in its share."""
+    one = made({"a": [1.0, 2.0, 3.0], "b": [4.0, 4.0, 4.0]})
+    pulls = {"a": np.array([[8, 2], [1, 9], [2, 8]]), "b": np.array([[8, 2], [8, 2], [8, 2]])}
+    named = replace(one, pulls=pulls, arm_names=("small net", "large_net"), arm_sums=np.array([3.0, 6.0]))
+    first, second = named.summary()
+    assert (first["most_pulled_arm"], first["most_pulled_is_best"]) == ("large_net", True)
+    assert first["most_pulled_share"] == pytest.approx(19 / 30)
+    assert first["top_arm_share"] == pytest.approx(25 / 30)  # of each run's own: 8, 9 and 8 of 10
+    assert (second["most_pulled_arm"], second["most_pulled_is_best"]) == ("small net", False)
+    assert str(named).splitlines()[2].endswith("large_net (best): 63.3 %")
+    assert str(named).splitlines()[3].endswith("small net (not best): 80.0 %")
+    assert r"large\_net (best): 63.3 \%" in (named.to_latex() or "")
+    equal = replace(named, arm_sums=np.array([6.0, 6.0 * (1 + 1e-15)]))
+    assert [row["most_pulled_is_best"] for row in equal.summary()] == [True, True]
+
+
+def test_best_is_who_earns_most_alone_and_not_who_ends_highest(tmp_path: Path) -> None:
+    late = [0.0] * 80 + [1.0] * 20  # 20 in all
+    problem = RisingBandit.from_array([[0.5] * 100, late], NoNoise(), arm_names=["even", "late"])
+    result = simulate({"even": Constant(0), "late": Constant(1)}, problem, runs=2)
+    found = {row["policy"]: (row["most_pulled_arm"], row["most_pulled_is_best"]) for row in result.summary()}
+    assert found == {"even": ("even", True), "late": ("late", False)}
+    assert result.final_means.argmax() == 1
+    assert Result.load(result.save(tmp_path / "new")).summary() == result.summary()
+    plain = replace(result, arm_names=(), arm_sums=None)  # as a file of 0.1.0 has it
+    [row, _] = Result.load(plain.save(tmp_path / "old")).summary()
+    assert (row["most_pulled_arm"], row["most_pulled_is_best"]) == ("arm 1", None)
+    assert str(plain).splitlines()[2].endswith("arm 1: 100.0 %")
 
 
 def test_html_is_escaped() -> None:

@@ -61,6 +61,11 @@ class Result:
         The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
     reward : dict of (runs, C) arrays, optional
         Sum of the rewards so far; None if only means count, as with curves and noise.
+    arm_names : tuple of str
+        "arm 1", "arm 2", ... if none are given, as in files of 0.1.0.
+    arm_sums : (K,) array, optional
+        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the arm to earn with has the highest. None in
+        files of 0.1.0.
     """
 
     problem: str
@@ -74,6 +79,13 @@ class Result:
     recommended: dict[str, Ints]
     final_means: Floats
     reward: dict[str, Floats] | None = None
+    arm_names: tuple[str, ...] = ()
+    arm_sums: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if not self.arm_names:
+            names = tuple(f"arm {number}" for number in range(1, self.final_means.size + 1))
+            object.__setattr__(self, "arm_names", names)
 
     def __repr__(self) -> str:
         shown = self.policies if len(self.policies) <= _MOST_NAMES else [*self.policies[: _MOST_NAMES - 1], "..."]
@@ -125,7 +137,20 @@ class Result:
         return Rate(wrong, *share_interval(wrong, self.runs, level))
 
     def summary(self, objective: str = "cumulative") -> list[dict[str, Any]]:
-        """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret."""
+        """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret.
+
+        The arm pulled most in all runs together has its name in ``most_pulled_arm``, its share of the rounds in
+        ``most_pulled_share``, and in ``most_pulled_is_best`` whether no arm alone earns more (None if `arm_sums` is).
+        ``top_arm_share`` is the mean over the runs of the share of each run's own most pulled arm: it is larger where
+        runs end with different arms.
+
+        Examples
+        --------
+        >>> from risingbandits import simulate
+        >>> [row] = simulate("kl-ucb", "paper-2arms", horizon=2000, runs=3).summary()
+        >>> row["most_pulled_arm"], row["most_pulled_is_best"], round(row["most_pulled_share"], 2)
+        ('arm 1', True, 0.95)
+        """
         if check_choice("objective", objective, OBJECTIVES) == "best-arm":
             return self._best_arm_summary()
         rows = []
@@ -138,9 +163,20 @@ class Result:
                     "sd": float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
                     "percent": 100 * float(final.mean()) / float(self.oracle[-1]) if self.oracle[-1] else float("nan"),
                     "top_arm_share": float((self.pulls[label].max(axis=1) / self.horizon).mean()),
+                    **self._most_pulled(label),
                 }
             )
         return sorted(rows, key=lambda row: float(row["regret"]))
+
+    def _most_pulled(self, label: str) -> dict[str, Any]:
+        shares = self.pulls[label].mean(axis=0) / self.horizon
+        arm = int(shares.argmax())
+        best = None
+        if self.arm_sums is not None:  # sums that differ by rounding are those of equal arms
+            most = float(self.arm_sums.max())
+            best = float(self.arm_sums[arm]) >= most - 1e-12 * abs(most)
+        names = {"most_pulled_arm": self.arm_names[arm], "most_pulled_is_best": best}
+        return {**names, "most_pulled_share": float(shares[arm])}
 
     def _best_arm_summary(self) -> list[dict[str, Any]]:
         rows = []
@@ -193,6 +229,8 @@ class Result:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {"record_at": self.record_at, "oracle": self.oracle, "final_means": self.final_means}
+        if self.arm_sums is not None:
+            arrays["arm_sums"] = self.arm_sums
         for number, label in enumerate(self.policies):
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]
@@ -209,6 +247,7 @@ class Result:
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
+            "arms": list(self.arm_names),
             "policies": [{"label": label, "policy": self.settings[label]} for label in self.policies],
             "summary": [{k: None if v != v else v for k, v in row.items()} for row in self.summary()],
             "data_sha256": hashlib.sha256(data).hexdigest(),
@@ -244,6 +283,8 @@ class Result:
                 record_at=arrays["record_at"] if "record_at" in arrays else arrays["checkpoints"],
                 oracle=arrays["oracle"],
                 final_means=arrays["final_means"],
+                arm_names=tuple(header.get("arms", ())),
+                arm_sums=arrays.get("arm_sums"),
                 **by_label,
             )
 

@@ -123,6 +123,8 @@ def simulate(
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
         final_means=_final_means(problem, horizon, problem.lengths if stops else None),
         reward=_rewards(outcome),
+        arm_names=problem.arm_names,
+        arm_sums=problem.mean_sums(horizon),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import check_choice
@@ -21,7 +21,8 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     """The outcome of a simulation, the best first.
 
     Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
-    the regret as a share of J*, the most that could be earned; the share of the pulls that went to the arm pulled most.
+    the regret as a share of J*, the most that could be earned; the arm pulled most in all runs together, whether it is
+    the best one to earn with, and its share of the rounds.
     For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
     and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
     """
@@ -29,7 +30,7 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
     title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
     if objective == "best-arm":
         return _best_arm_table(result, title)
-    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "top arm's share")
+    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "most pulled arm")
     decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
     rows = [
         (
@@ -37,7 +38,7 @@ def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
             _with_half(row["regret"], row["half_width"], decimals),
             _fixed(row["sd"], decimals),
             f"{_fixed(row['percent'], 1)} %",
-            f"{100 * row['top_arm_share']:.1f} %",
+            _most_pulled(row),
         )
         for row in result.summary()
     ]
@@ -69,6 +70,11 @@ def _best_arm_table(result: Result, title: str) -> TextTable:
         for row in result.summary("best-arm")
     ]
     return TextTable(header, rows, frozenset({1, 2, 3}), title, result.summary("best-arm"))
+
+
+def _most_pulled(row: Mapping[str, Any]) -> str:
+    best = {True: " (best)", False: " (not best)", None: ""}[row["most_pulled_is_best"]]
+    return f"{row['most_pulled_arm']}{best}: {100 * row['most_pulled_share']:.1f} %"
 
 
 def _with_half(value: float, half: float, decimals: int) -> str:
