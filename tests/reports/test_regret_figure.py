@@ -66,6 +66,16 @@ def test_everything_is_inside_the_figure(width: str | float | None, legend: str 
     assert ax.get_window_extent().height / figure.dpi > 0.9
 
 
+@pytest.mark.parametrize("width", ["column", 3.3, 3.7])
+def test_without_a_title_the_label_of_the_axis_is_whole(width: str | float) -> None:
+    """A caption replaces the title in a paper, and nothing then keeps room above the axes."""
+    ax = made({"trend": 4.0, "without the trend": 3.0, "commit-ucb": 2.0, "red-ucb": 1.0}).plot(width=width, title="")
+    figure = drawn(ax)
+    label = ax.yaxis.label.get_window_extent()
+    assert label.y0 >= 0.0
+    assert label.y1 <= figure.bbox.y1
+
+
 @pytest.mark.parametrize("log", ["", "y"])
 def test_names_at_the_ends_of_lines_do_not_overlap(log: str) -> None:
     ax = CLOSE.plot(width="column", legend="labels", log=log)
