@@ -25,8 +25,10 @@ GIVEN = {
 }
 # Long ones are made short.
 SHORTER = {"budget=500": "budget=12"}
-# With what comes out, in test_ray_tune and, where the frameworks are, in test_training_page and test_listeners.
-ELSEWHERE = re.compile("RisingScheduler|(Torch|Lightning|Trainer|Keras|XGBoost|LightGBM|CatBoost)Arm|MlflowListener")
+# With what comes out, in test_ray_tune, test_paper_page and, with frameworks, test_training_page and test_listeners.
+ELSEWHERE = re.compile(
+    "RisingScheduler|TrendGreedy|(Torch|Lightning|Trainer|Keras|XGBoost|LightGBM|CatBoost)Arm|MlflowListener"
+)
 RAY = re.compile(r"\bray\b|RayArms")
 ARM = "\n[[arms]]\nname = 'a'\ncommand = ['{python}', '{plan}/learn.py']\n"
 LEARNER = 'import os\nprint(0.5 if os.environ.get("RATE") == "0.1" else 0.6)\n'

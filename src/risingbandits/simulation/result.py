@@ -191,8 +191,12 @@ class Result:
     ) -> Comparison:
         """The paired difference between two policies: final regret, or simple regret, of ``a`` minus that of ``b``.
 
-        Run i has the same noise under every policy, so the difference is taken run by run, and its interval (Student
-        t, of the mean difference) is narrower than two intervals side by side.
+        Run i of every policy draws its noise from the same generator, seeded with (seed, i): with Gaussian noise round
+        t has the same noise, whatever arm is pulled. The difference is taken run by run, and its Student-t interval is
+        that of the mean difference. It holds however the two regrets are correlated, and is narrower than that of
+        independent runs if both policies have their bad runs together. A few very bad runs may decide the mean:
+        ``less`` and ``equal`` say in how many runs ``a`` has less or just as much, for a sign test (see the page "A
+        paper with this library").
 
         Parameters
         ----------
