@@ -27,6 +27,16 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert release.version() == risingbandits.__version__
 
 
+def test_the_page_on_citing_says_what_the_file_for_programs_says() -> None:
+    """Titles, years and family names."""
+    said, page = (ROOT / "CITATION.cff").read_text(), (ROOT / "docs" / "cite.md").read_text()
+    for title in re.findall(r'^ *title: "(.+)"$', said, re.MULTILINE):
+        assert f"= {{{title}}}" in page
+    assert re.findall(r"^ *year: (\d+)$", said, re.MULTILINE) == re.findall(r"^ *year *= \{(\d+)\}", page, re.MULTILINE)
+    for family in re.findall(r"family-names: (.+)$", said, re.MULTILINE):
+        assert family.replace("ò", r"{\`o}") + ", " in page
+
+
 def test_constraints_of_the_lowest_versions_are_current() -> None:
     assert (ROOT / "constraints-lowest.txt").read_text() == lowest_versions.text(), (
         "run python tools/lowest_versions.py"

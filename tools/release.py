@@ -46,10 +46,11 @@ class Unfit(Exception):
 
 
 def version() -> str:
-    """The version, on which _version.py, CITATION.cff and CHANGELOG.md must agree."""
+    """The version, on which _version.py, CITATION.cff, docs/cite.md and CHANGELOG.md must agree."""
     places = {
         "src/risingbandits/_version.py": r'^__version__ = "(.+)"$',
         "CITATION.cff": r"^version: (.+)$",
+        "docs/cite.md": r"^  version = \{(.+)\}$",
         "CHANGELOG.md": r"^## (\S+), (?:unreleased|\d{4}-\d{2}-\d{2})$",
     }
     named: dict[str, str] = {}
