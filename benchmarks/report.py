@@ -105,12 +105,12 @@ def following(folder: Path, rate: float, seconds: float) -> None:
             writer.stdin.flush()
             seen = []
             while writer.poll() is None:
-                shown = tab.evaluate("document.querySelectorAll('#tiles dd')[2].textContent")
+                shown = tab.evaluate("document.querySelectorAll('#counts dd')[0].textContent")
                 seen.append((time.time(), int(shown.replace(",", ""))))
                 time.sleep(0.05)
             ended = time.time()
             last = f"{int(rate * seconds) + 1:,}"
-            tab.locator("#tiles dd").nth(2).filter(has_text=last).wait_for()
+            tab.locator("#counts dd").nth(0).filter(has_text=last).wait_for()
             caught_up = time.time() - ended
             browser.close()
             server.terminate()

@@ -24,7 +24,7 @@ def test_the_page_follows_the_store_and_its_server(new_page: NewPage, tmp_path: 
     store = make_store(tmp_path / "run.db", pulls=10, budget=500)
     watched = new_page()
     page = watched.page
-    told = page.locator("#tiles dd").nth(2)
+    told = page.locator("#counts dd").first
     with Allocator.open(store) as allocator:
         with watching(store) as port:
             page.goto(f"http://127.0.0.1:{port}/")
@@ -46,11 +46,31 @@ def test_the_page_follows_the_store_and_its_server(new_page: NewPage, tmp_path: 
     assert all("ERR_CONNECTION_REFUSED" in problem or "ERR_INCOMPLETE" in problem for problem in watched.problems)
 
 
+def test_the_pictures_begin_with_the_first_reward(new_page: NewPage, tmp_path: Path) -> None:
+    store = tmp_path / "run.db"
+    watched = new_page()
+    page = watched.page
+    with Allocator(WICKED, budget=100, policy="round-robin", store=store) as allocator, watching(store) as port:
+        page.goto(f"http://127.0.0.1:{port}/")
+        page.locator("#connection", has_text="Live").wait_for()
+        page.wait_for_selector("body[data-drawn=true]", state="attached")
+        assert page.locator("#leader").text_content() == "leadernone yetno reward has been told"
+        assert page.locator("main svg").count() == 0
+        assert not page.locator("#spent details").is_visible()
+        tell(allocator, 2)
+        page.locator("#spent .legend button").nth(1).wait_for()
+        page.locator("#spent .plot .xtick text").first.wait_for()
+        assert page.locator("#spent .legend button").all_text_contents() == list(WICKED[:2])
+        page.locator("#answers", has_text="2 of 4 arms").wait_for()
+        assert page.locator("#spent details").is_visible()
+        watched.check()
+
+
 def test_an_arm_added_meanwhile_with_a_wicked_name(new_page: NewPage, tmp_path: Path) -> None:
     store = tmp_path / "run.db"
     watched = new_page()
     page = watched.page
-    with Allocator(["plain"], budget=100, store=store) as allocator, watching(store) as port:
+    with Allocator(["plain"], budget=100, policy="round-robin", store=store) as allocator, watching(store) as port:
         page.goto(f"http://127.0.0.1:{port}/")
         page.locator("#connection", has_text="Live").wait_for()
         for name in WICKED:

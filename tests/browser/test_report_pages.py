@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,6 +78,35 @@ def test_an_allocation_is_drawn(new_page: NewPage, allocation: str, width: int, 
     assert watched.requests == [allocation]
 
 
+@pytest.mark.parametrize(("width", "height"), [(400, 800), (1200, 700)])
+def test_the_first_screen_answers_how_it_is_going(new_page: NewPage, tmp_path: Path, width: int, height: int) -> None:
+    long = [f"a rather long name of a configuration, number {number}, of many" for number in range(40)]
+    page = opened(
+        new_page(width=width, height=height),
+        write_html(make_store(tmp_path / "run.db", long, pulls=40, budget=400), tmp_path / "page.html").as_uri(),
+    )
+    for key in ("progress", "leader", "answers"):
+        box = page.locator(f"#{key}").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height, key
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_link_opens_a_folded_section(new_page: NewPage, allocation: str) -> None:
+    watched = new_page()
+    page = opened(watched, allocation)
+    table = page.locator("#failures-table table")
+    assert not table.is_visible()
+    link = page.get_by_role("navigation").get_by_role("link", name="Failures")
+    link.click()
+    table.wait_for()
+    page.locator("#failures > details > summary").click()
+    assert not table.is_visible()
+    link.click()  # the address stays the same now
+    table.wait_for()
+    watched.check()
+
+
 def test_hovering_shows_values_and_names_as_they_are(new_page: NewPage, study: str) -> None:
     watched = new_page()
     page = opened(watched, study)
@@ -133,12 +163,10 @@ def test_light_and_dark(new_page: NewPage, study: str) -> None:
     colours = """() => [getComputedStyle(document.body).backgroundColor,
         document.querySelector('#study-1-regret .xtick text').style.fill]"""
     dark = page.evaluate(colours)
-    button = page.get_by_role("button", name="Dark colours")
-    assert button.get_attribute("aria-pressed") == "true"
-    button.click()
+    page.get_by_role("button", name="Switch to light colours").click()
     watched.until(f"({colours})().every((now, at) => now !== {dark}[at])")
     assert page.evaluate(colours)[0] == "rgb(255, 255, 255)"
-    assert button.get_attribute("aria-pressed") == "false"
+    assert page.get_by_role("button", name="Switch to dark colours").is_visible()
     page.reload()
     page.wait_for_selector("body[data-drawn=true]", state="attached")
     assert page.evaluate(colours)[0] == "rgb(255, 255, 255)"  # the choice is remembered

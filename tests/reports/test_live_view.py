@@ -120,8 +120,8 @@ def test_the_time_left_goes_by_while_a_pull_runs(store: Path, monkeypatch: pytes
         assert second is not None
         assert second.number > first.number
         assert second.event == first.event
-        assert "about" in second.html["tiles"]
-        assert "pulls a " in second.html["tiles"]
+        assert "about" in second.html["answers"]
+        assert "pulls a " in second.html["answers"]
     finally:
         updates.close()
 

@@ -17,14 +17,14 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import arms_table
+from risingbandits.allocation.status import allocation_table, arms_table
 from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
 from risingbandits.reports import store_follower as following
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.html_report import page_of, write_html
 from risingbandits.reports.live import terminal
-from risingbandits.reports.pages.layout import Facts, Figure, plotly_script
+from risingbandits.reports.pages.layout import Answer, Answers, Bar, Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
 from risingbandits.reports.store_follower import Follower
 from sample_stores import WICKED, make_store
@@ -152,6 +152,68 @@ def test_a_store_before_its_first_pull(tmp_path: Path) -> None:
     assert "Spent 0 of 10 pulls. No pull is done yet." in page
     assert "No pull has been given out yet." in page
     assert "No pull has failed or expired." in page
+    figures = [block for block in page_of(tmp_path / "run.db").blocks() if isinstance(block, Figure)]
+    assert [figure.key for figure in figures] == ["spent", "blocks", "curves"]
+    for figure in figures:
+        assert not figure.data
+        assert not figure.legend
+        assert "No reward has been told yet" in figure.caption_html()
+        assert figure.html().count(" hidden>") == 3  # legend, axes and table
+
+
+def first_screen(log: AllocationLog, live: bool = False, brief: bool = False) -> dict[str, Answer]:
+    """The answers at the top of a page, by their words."""
+    blocks = allocation_page(log, "run.db", live, brief).blocks()
+    return {answer.word: answer for block in blocks if isinstance(block, Answers) for answer in block.answers}
+
+
+def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
+    names = [f"arm {number}" for number in range(6)]
+    store = make_store(tmp_path / "run.db", names, pulls=30, budget=90, policy="round-robin", max_arms=2)
+    with Allocator.open(store) as allocator:
+        assert allocator.ask() is not None
+    log, events = read(store)
+    found = first_screen(log)
+    page = allocation_page(log, "run.db")
+    (bar,) = [block for block in page.blocks() if isinstance(block, Bar)]
+    assert bar.text == "33 % of the budget is spent: 30 of 90 pulls"
+    assert bar.share == pytest.approx(30 / 90)
+    row = allocation_table(log.ledger)[log.ledger.recommend()]
+    assert found["leader"].value == row.arm
+    assert f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)" in found["leader"].detail
+    assert found["left"].value == "60 pulls"
+    last = Counter(event.arm for event in [event for event in events if event.kind == "tell"][-20:])
+    assert found["being fed"].value == events[-1].arm
+    assert all(f"{count} \N{MULTIPLICATION SIGN} {arm}" in found["being fed"].detail for arm, count in last.items())
+    untried = [name for name in names if name not in {event.arm for event in events if event.kind == "tell"}]
+    assert found["never tried"][1:3] == ("4 of 6 arms", f"{', '.join(untried[:3])} and 1 more")
+    assert found["failed or expired"].value == "2"
+    assert "broke down" in found["failed or expired"].detail
+    assert found["failed or expired"].alarming
+    assert page.sections[0].key == "summary"
+    assert all(answer.html() in page.sections[0].html() for answer in found.values())
+    assert set(first_screen(log, brief=True)) == set(found) - {"leader"}
+
+
+def test_the_first_screen_of_a_run_that_is_over(tmp_path: Path) -> None:
+    log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 20, 20, policy="round-robin"))
+    for live in (True, False):
+        found = first_screen(log, live)
+        assert found["time left" if live else "left"][1:3] == ("none", "the run is over")
+        assert found["being fed"].value == "nobody now"
+        assert found["never tried"].value == "none"
+        assert "expected" not in found["leader"].detail
+
+
+def test_no_legend_of_arms_that_were_never_pulled(tmp_path: Path) -> None:
+    names = [f"arm {number}" for number in range(40)]
+    log, _ = read(make_store(tmp_path / "run.db", names, 30, 90, policy="round-robin", max_arms=2))
+    pulled = [arm.name for arm in log.arms if arm.rewards]
+    assert len(pulled) == 2
+    for figure in (block for block in allocation_page(log, "run.db").blocks() if isinstance(block, Figure)):
+        assert [entry["group"] for entry in figure.legend] == pulled
+        # the first two arms that were pulled have the first two colours, whatever their numbers are
+        assert {entry["look"]["place"] for entry in figure.legend} == {0, 1}
 
 
 def test_everything_of_note_is_on_the_page_and_names_stay_names(tmp_path: Path) -> None:
@@ -226,12 +288,6 @@ def test_another_store_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert follower.log.ledger.told == 3
 
 
-def facts(log: AllocationLog, live: bool) -> dict[str, str]:
-    """The figures at the top of a page."""
-    blocks = allocation_page(log, "run.db", live, brief=True).blocks()
-    return dict(next(block for block in blocks if isinstance(block, Facts)).facts)
-
-
 def test_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulls of 90 seconds: a live page says how long it will take, one that is kept says only what is done."""
     settings = Settings.make(arms=["a"], budget=8)
@@ -240,13 +296,12 @@ def test_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ask = Event(2 * n - 1, 90.0 * n, "ask", "a", 2 * n - 1, n, worker=host)
         log.take([ask] if n == 3 else [ask, Event(2 * n, 90.0 * n + 90.0, "tell", "a", 2 * n - 1, n, 0.5, 1.0)])
     monkeypatch.setattr(time, "time", lambda: 270.0 + 30.0)
-    live, kept = facts(log, live=True), facts(log, live=False)
-    assert (live["done"], live["time left"], live["throughput"]) == ("25 %", "about 8 min", "40 pulls an hour")
-    assert kept["done"] == "25 %"
+    live, kept = first_screen(log, live=True), first_screen(log)
+    assert live["time left"][1:3] == ("about 8 min", "40 pulls an hour, 6 pulls left")
+    assert kept["left"][1:3] == ("6 pulls", "about 9 min at the latest pace")
     assert "time left" not in kept
     log.take([Event(6, 300.0, "fail", "a", 5, 3, text="broke down", worker=host)])
-    after = facts(log, live=True)
-    assert (after["time left"], after["throughput"]) == ("-", "-")  # nothing runs now
+    assert first_screen(log, live=True)["time left"][1:3] == ("nothing runs", "6 pulls left")
     page = allocation_page(log, "run.db").html()
     assert "process 77" in page
     assert host not in page

@@ -110,6 +110,17 @@ def spent(ledger: Ledger) -> str:
     return f"{_amount(ledger.spent)} of {_amount(budget.amount)} {budget.unit}"
 
 
+def left(ledger: Ledger) -> str:
+    """How much of the budget is left.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> left(Allocator(["a"], budget=10).ledger)
+    '10 pulls'
+    """
+    budget = ledger.settings.budget
+    return f"{_amount(max(0.0, budget.amount - ledger.spent))} {budget.unit}"
+
+
 def _amount(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 

@@ -137,6 +137,8 @@ def lines_table(title: str, unit: str, lines: Sequence[Line], x_form: str, y_for
     >>> lines_table("Means", "pull", [line], ",.0f", ".2f").rows
     [('1', '0.50'), ('2,000', '0.75')]
     """
+    if not lines:
+        return TextTable((unit,), [], frozenset(), title)
     x = lines[0].x
     at = np.unique(np.linspace(0, x.size - 1, min(_TABLE_ROWS, x.size)).round().astype(int))
     rows = [(f"{x[i]:{x_form}}", *(f"{line.y[i] + 0.0:{y_form}}" for line in lines)) for i in at]

@@ -53,6 +53,43 @@ class Facts(NamedTuple):
         return f'<dl class="{self.tone}">{"".join(pairs)}</dl>'
 
 
+class Bar(NamedTuple):
+    """A bar that fills from 0 to 1, and what it says."""
+
+    key: str
+    share: float
+    text: str
+
+    def html(self) -> str:
+        return (
+            f'<progress max="100" value="{100 * self.share:.4g}" aria-hidden="true"></progress><p>{name(self.text)}</p>'
+        )
+
+
+class Answer(NamedTuple):
+    """A question in a word or two, its answer, and more about it; ``alarming`` if somebody should look."""
+
+    word: str
+    value: str
+    detail: str = ""
+    alarming: bool = False
+
+    def html(self) -> str:
+        opened = '<div class="alarming">' if self.alarming else "<div>"
+        detail = f"<dd>{name(self.detail)}</dd>" if self.detail else ""
+        return f"{opened}<dt>{escape(self.word)}</dt><dd>{name(self.value)}</dd>{detail}</div>"
+
+
+class Answers(NamedTuple):
+    """Questions and their answers, in large letters."""
+
+    key: str
+    answers: Sequence[Answer]
+
+    def html(self) -> str:
+        return f'<dl class="answers">{"".join(answer.html() for answer in self.answers)}</dl>'
+
+
 class Table(NamedTuple):
     """A table with a heading; ``empty`` is shown if it has no rows."""
 
@@ -70,7 +107,7 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure, what it shows, and its numbers."""
+    """A picture, what it shows, and its numbers. Without ``data`` there are no axes, only the sentence ``empty``."""
 
     key: str
     title: str
@@ -80,41 +117,46 @@ class Figure(NamedTuple):
     table: TextTable  # the same numbers, or as many as one would read
     legend: Sequence[dict[str, Any]] = ()  # entries of the page's own legend: ``group``, ``text`` and ``look``
     height: int = 400  # in pixels
+    empty: str = ""
 
     def spec(self) -> dict[str, Any]:
         """What the page's script needs to draw it."""
         return {"data": list(self.data), "layout": self.layout, "legend": list(self.legend)}
 
     def caption_html(self) -> str:
-        return f"<h3>{escape(self.title)}</h3><p>{name(self.caption)}</p>"
+        return f"<h3>{escape(self.title)}</h3><p>{name(self.caption if self.data else self.empty)}</p>"
 
     def html(self) -> str:
-        title = escape(self.title)
+        title, hidden = escape(self.title), "" if self.data else " hidden"
         return (
             f'<figcaption id="{self.key}-caption">{self.caption_html()}</figcaption>'
-            f'<div class="legend" role="group" aria-label="Show or hide: {title}"></div>'
+            f'<div class="legend" role="group" aria-label="Show or hide: {title}"{hidden}></div>'
             f'<div class="plot" role="img" aria-label="{title}. The numbers are in the table below." '
-            f'style="height:{self.height}px"></div>'
-            f"<details><summary>The numbers of “{title}” as a table</summary>"
+            f'style="height:{self.height}px"{hidden}></div>'
+            f"<details{hidden}><summary>The numbers of “{title}” as a table</summary>"
             f'<div id="{self.key}-table">{table_html(self.table)}</div></details>'
         )
 
 
-Block = Text | Code | Facts | Table | Figure
+Block = Text | Code | Facts | Bar | Answers | Table | Figure
 
 
 class Section(NamedTuple):
-    """A part of the page with a heading of its own, listed in the navigation."""
+    """A part of the page with a heading of its own, listed in the navigation; if ``folded``, opened on demand."""
 
     key: str
     title: str
     blocks: Sequence[Block]
+    folded: bool = False  # not for figures, which are drawn as wide as they are seen
 
     def html(self) -> str:
         heading = f'<h2 id="{self.key}-heading">{name(self.title)}</h2>'
         tags = [("figure" if isinstance(block, Figure) else "div", block) for block in self.blocks]
         blocks = "\n".join(f'<{tag} id="{block.key}" class="block">{block.html()}</{tag}>' for tag, block in tags)
-        return f'<section id="{self.key}" aria-labelledby="{self.key}-heading">{heading}\n{blocks}\n</section>'
+        inside = (
+            f"<details><summary>{heading}</summary>\n{blocks}\n</details>" if self.folded else f"{heading}\n{blocks}"
+        )
+        return f'<section id="{self.key}" aria-labelledby="{self.key}-heading">{inside}\n</section>'
 
 
 def table_html(table: TextTable) -> str:

@@ -70,15 +70,19 @@ def lines_figure(
     further: Sequence[Trace] = (),
     height: int = 400,
     hovermode: str = "x unified",
+    empty: str = "",
 ) -> Figure:
-    """A figure of lines, or of what ``draw`` makes of them, with ``further`` traces that the legend omits."""
+    """A figure of lines, or of what else ``draw`` makes of them, with ``further`` traces that the legend leaves out.
+
+    ``empty`` is said where there are none.
+    """
     drawn = [draw(data) for data in lines]
     kind = drawn[0]["look"]["kind"] if drawn else "line"
     bands = [band(data) for data in lines if data.half is not None]
     places = {data.name: data.place for data in sorted(lines, key=lambda data: data.place == MUTED)}
     legend = [{"text": name, "group": name, "look": {"kind": kind, "place": at}} for name, at in places.items()]
     layout = _layout(*axes, hovermode=hovermode, barmode="stack")
-    return Figure(key, title, caption, [*bands, *drawn, *further], layout, table, legend, height)
+    return Figure(key, title, caption, [*bands, *drawn, *further], layout, table, legend, height, empty)
 
 
 def ranking_figure(key: str, title: str, caption: str, lines: Sequence[Line], unit: str, table: TextTable) -> Figure:

@@ -19,6 +19,7 @@ _TIMES = 150
 _BLOCKS = 60
 _CURVE_POINTS = 100  # more pulls are averaged in blocks
 _AHEAD, _AHEAD_AT_END = 0.25, 0.1  # the policy's lines go on for this share of the longest curve
+_NOTHING_TOLD = "No reward has been told yet; the picture begins with the first one."
 _UNITS = (
     (3 * 86_400.0, 86_400.0, "days"),
     (3 * 3600.0, 3600.0, "hours"),
@@ -31,6 +32,14 @@ def shown_arms(log: AllocationLog) -> list[int]:
     """Numbers of the arms that figures show one by one: those that got most, in the order of the arms."""
     order = np.argsort(-log.spent_by_arm(), kind="stable")[:_MOST_ARMS]
     return sorted(int(arm) for arm in order)
+
+
+def palette_places(log: AllocationLog) -> list[int]:
+    """The place of each arm in the palette: in the order of their first pulls, so that few tried arms differ most."""
+    tried, first = np.unique(log.tells()[0], return_index=True)
+    order = tried[np.argsort(first)].tolist()
+    order += sorted(set(range(len(log.arms))).difference(order))
+    return [int(place) for place in np.argsort(order)]
 
 
 def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
@@ -55,6 +64,7 @@ def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
         lines_table(f"Budget spent by each arm ({log.unit}) at some times", unit, layers, ".3g", ",.5g"),
         draw=draw.area,
         height=380,
+        empty=_NOTHING_TOLD,
     )
 
 
@@ -88,6 +98,7 @@ def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
         table,
         draw=lambda layer: draw.bars(layer, width),
         height=340,
+        empty=_NOTHING_TOLD,
     )
 
 
@@ -99,9 +110,11 @@ def _by_arm(log: AllocationLog, of: Ints, cells: Ints, amounts: Floats, count: i
 
 
 def _layers(log: AllocationLog, x: Floats, sums: Floats, arms: Sequence[int]) -> list[Line]:
-    """The shown arms, then all others together."""
-    layers = [Line(log.arms[arm].name, arm, x, sums[arm]) for arm in arms]
-    others = len(log.arms) - len(arms)
+    """The shown arms, then all others together; none of an arm that has had no pull."""
+    places = palette_places(log)
+    pulls = np.bincount(log.tells()[0], minlength=len(log.arms))
+    layers = [Line(log.arms[arm].name, places[arm], x, sums[arm]) for arm in arms if pulls[arm]]
+    others = int(np.count_nonzero(np.delete(pulls, list(arms))))
     if others:
         layers.append(Line(f"{others:,} others", MUTED, x, np.delete(sums, list(arms), axis=0).sum(axis=0)))
     return layers
@@ -127,8 +140,14 @@ def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
     longest = max((len(arm.rewards) for arm in shown), default=1)
     ahead = max(2.0, (_AHEAD_AT_END if log.ledger.finished else _AHEAD) * longest)
     size = block_size(longest, _CURVE_POINTS)
-    curves = [Line(arm.name, arm.index, *_block_means(np.array(arm.rewards), size)) for arm in shown]
-    expected = [trace for arm in shown if arm.name in outlooks for trace in _expected(arm, outlooks[arm.name], ahead)]
+    places = palette_places(log)
+    curves = [Line(arm.name, places[arm.index], *_block_means(np.array(arm.rewards), size)) for arm in shown]
+    expected = [
+        trace
+        for arm in shown
+        if arm.name in outlooks
+        for trace in _expected(arm, places[arm.index], outlooks[arm.name], ahead)
+    ]
     blocks = "single rewards" if size == 1 else f"means of {size:,} rewards"
     lines = (
         "From an arm's last pull on: dotted, what it could reach if the policy's optimism is right; dashed, what it "
@@ -153,6 +172,7 @@ def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
         further=expected,
         height=440,
         hovermode="closest",
+        empty=_NOTHING_TOLD,
     )
 
 
@@ -163,15 +183,15 @@ def _block_means(rewards: Floats, size: int) -> tuple[Floats, Floats]:
     return (first + last + 1) / 2, np.add.reduceat(rewards, first) / (last - first)
 
 
-def _expected(arm: ArmState, outlook: Outlook, ahead: float) -> list[draw.Trace]:
+def _expected(arm: ArmState, place: int, outlook: Outlook, ahead: float) -> list[draw.Trace]:
     """The two lines of an arm from its last pull on."""
     n, traces = len(arm.rewards), []
     if np.isfinite(outlook.high):
         pulls, rewards = np.array(outlook.optimistic(ahead)).T
-        best = Line(arm.name, arm.index, n + pulls, rewards)
+        best = Line(arm.name, place, n + pulls, rewards)
         traces.append(draw.line(best, "at best %{y:.4~r}", dash="2px,3px", width=1.5))
     if np.isfinite(outlook.low):
-        least = Line(arm.name, arm.index, np.array([n, n + ahead]), np.full(2, outlook.low))
+        least = Line(arm.name, place, np.array([n, n + ahead]), np.full(2, outlook.low))
         traces.append(draw.line(least, "surely %{y:.4~r}", dash="8px,5px", width=1.5))
     return traces
 

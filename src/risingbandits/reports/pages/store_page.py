@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.extension import said
-from risingbandits.allocation.status import allocation_table, spent, standing
+from risingbandits.allocation.status import allocation_table, standing
 from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time
+from risingbandits.reports.pages.store_glance import answers, leader, progress_bar
 from risingbandits.reports.store_follower import Follower
 
 _MOST_ROWS = 200
@@ -38,41 +38,33 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     Its blocks are always the same, only their contents change. A ``brief`` one has only the cheap ones, for a live view
     between two whole pages.
     """
-    summary = Section("summary", "At a glance", [Facts("tiles", _tiles(log, live), "tiles")])
-    failures = Section("failures", "Failures", [_failures(log)])
+    bar, told, counts = progress_bar(log), answers(log, live), Facts("counts", _counts(log))
+    failures = Section("failures", "Failures", [_failures(log)], folded=True)
     title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
     event = log.last_id if live else None
     if brief:
-        return Page(title, standing(log.ledger), [summary, failures], event)
+        return Page(title, standing(log.ledger), [Section("summary", "", [bar, told, counts]), failures], event)
     arms, best = shown_arms(log), log.ledger.recommend() if log.ledger.told else None
     found = allocation_table(log.ledger)
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
     reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
     sections = [
-        summary,
+        Section("summary", "At a glance", [bar, leader(found, log.ledger.finished), told, counts]),
         Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
-        Section("decision", "The last decision", _decision(log)),
         Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
+        Section("decision", "The last decision", _decision(log), folded=True),
         failures,
-        Section("settings", "Settings", _settings(log, shown)),
+        Section("settings", "Settings", _settings(log, shown), folded=True),
     ]
     return Page(title, standing(log.ledger), sections, event)
 
 
-def _tiles(log: AllocationLog, live: bool) -> list[tuple[str, str]]:
-    ledger = log.ledger
-    progress = log.progress(time.time()) if live else log.progress()
-    rates = [("time left", progress.left()), ("throughput", progress.throughput())] if live else []
+def _counts(log: AllocationLog) -> list[tuple[str, str]]:
     retired = sum(arm.retired is not None for arm in log.arms)
     return [
-        ("recommended", ledger.recommend() if ledger.told else "nothing told yet"),
-        (f"spent ({log.unit})", spent(ledger).removesuffix(f" {log.unit}")),
-        ("pulls told", f"{ledger.told:,}"),
-        ("pulls in flight", f"{len(ledger.in_flight):,}"),
-        ("done", progress.percent()),
-        *((name, said if said and ledger.in_flight else "-") for name, said in rates),
-        ("failed or expired", f"{log.n_failures:,}"),
+        ("pulls told", f"{log.ledger.told:,}"),
+        ("pulls in flight", f"{len(log.ledger.in_flight):,}"),
         ("arms", f"{len(log.arms):,}" + (f", {retired:,} retired" if retired else "")),
         ("first event (UTC)", clock(log.first_time)),
         ("last event (UTC)", clock(log.last_time)),

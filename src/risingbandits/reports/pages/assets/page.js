@@ -66,6 +66,12 @@
     const colours = palette();
     const off = hidden.get(key);
     const spec = figures[key];
+    const bare = spec.data.length === 0;
+    for (const part of element.querySelectorAll(".legend, .plot, details")) part.hidden = bare;
+    if (bare) {
+      window.Plotly.purge(plot);
+      return Promise.resolve();
+    }
     const data = spec.data.map((trace) => {
       const dressed = dress(trace, colours, plot);
       dressed.visible = !off.has(trace.legendgroup);
@@ -100,8 +106,9 @@
       const button = document.createElement("button");
       button.type = "button";
       button.dataset.group = item.group;
-      button.setAttribute("aria-pressed", String(!hidden.get(key).has(item.group)));
-      button.title = "Click to show or hide, double-click to show this one alone";
+      const off = hidden.get(key).has(item.group);
+      button.setAttribute("aria-pressed", String(!off));
+      button.title = `${off ? "Show" : "Hide"} ${item.text}; double-click to show it alone`;
       const text = document.createElement("bdi");
       text.textContent = item.text;
       button.append(swatch(item.look, colours), text);
@@ -154,8 +161,12 @@
       return localStorage.getItem("risingbandits-theme");
     } catch { return null; }
   }
+  function nameButton() {
+    button.textContent = `Switch to ${isDark() ? "light" : "dark"} colours`;
+    button.hidden = false;
+  }
   async function recolour() {
-    button.setAttribute("aria-pressed", String(isDark()));
+    nameButton();
     for (const key of Object.keys(figures)) await draw(key);
   }
   const before = remembered();
@@ -166,6 +177,16 @@
     recolour();
   });
   dark.addEventListener("change", recolour);
+
+  /* A link to a section that is folded opens it. */
+  function unfold() {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const folded = target && target.querySelector(":scope > details");
+    if (folded) folded.open = true;
+  }
+  addEventListener("hashchange", unfold);
+  for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => setTimeout(unfold));
+  unfold();
 
   /* A live server sends blocks of HTML that it has escaped, and figures. Only the newest state is drawn. */
   function follow() {
@@ -212,7 +233,7 @@
   async function start() {
     const idle = window.requestIdleCallback || ((then) => setTimeout(then, 1));
     const below = [];
-    button.setAttribute("aria-pressed", String(isDark()));
+    nameButton();
     for (const key of Object.keys(figures)) {
       const element = document.getElementById(key);
       if (element && element.getBoundingClientRect().top < innerHeight) await draw(key);
