@@ -15,6 +15,7 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits._core.files import write_whole
+from risingbandits.reports.figure_data import policy_places
 from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
@@ -62,11 +63,10 @@ def draw(results: dict[int, Result], folder: Path) -> list[Path]:
         assert figure is not None
         ax.remove()
         above, below = figure.subplots(2, 1, sharex=True)
-        for position, label in enumerate(POLICIES):
+        for (label, position), (marker, size, fill) in zip(policy_places(POLICIES).items(), MARKERS, strict=True):
             line = look(position)
             rates = np.array([result.error_rate(label) for result in results.values()])
             regrets = [float(result.simple_regret(label).mean()) for result in results.values()]
-            marker, size, fill = MARKERS[position]
             style: dict[str, Any] = {
                 "color": line.color,
                 "linestyle": line.linestyle,

@@ -24,6 +24,7 @@ from risingbandits import RisingBandit, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.problems import ConstantCurve, Curve, Exponential, Gaussian, NoNoise, PowerLaw, Tabulated
+from risingbandits.reports.figure_data import policy_places
 from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, styled
 from risingbandits.theory import regret_rate
@@ -135,14 +136,14 @@ def figure(lines: list[Series], horizons: tuple[int, ...]) -> Figure:
                     horizons,
                     np.maximum(line.regret, 0.1),
                     yerr=line.error,
-                    color=look(POLICIES.index(line.policy)).color,
+                    color=look(policy_places(POLICIES)[line.policy]).color,
                     linestyle="-" if noisy else (0, (4, 2)),
                     marker="o" if noisy else "s",
                     markersize=2.5,
                     label=f"{line.policy}, {'sigma 0.1' if noisy else 'no noise'}",
                 )
             ax.plot(horizons, LIMIT * np.array(horizons), color="0.6", linewidth=0.8, label="J*")
-            ax.set(xscale="log", yscale="log", title=f"increments ~ {name_of(c)}")
+            ax.set(xscale="log", yscale="log", title=f"increments ~ ${name_of(c).replace('^', '^{')}}}$")
             ax.grid(True, color="0.9", linewidth=0.5)
         handles, labels = axes[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside upper center", ncols=5)

@@ -14,9 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from risingbandits import Policy, Result, RisingBandit, RisingBanditsError, simulate
-from risingbandits.policies import Constant
+from risingbandits.paper.regret_study import POLICIES
+from risingbandits.policies import Constant, policy_names
 from risingbandits.problems import LinearCapped, random_problem
-from risingbandits.reports.figure_data import Shares
+from risingbandits.reports.figure_data import _POLICY_PLACES, Shares, policy_places, regret_lines
 from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret, save_figure
 from risingbandits.reports.style import look, thousands
 
@@ -118,6 +119,33 @@ def test_files_are_the_same_whatever_the_user_has_set(result: Result, problem: R
         assert b"<dc:date>" not in first[1]
         assert first[0].startswith(b"\x89PNG")
     assert sorted(path.suffix for path in (tmp_path / "a").iterdir()) == [".png"] * 3 + [".svg"] * 3
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        POLICIES,  # the reproduction and IMDB
+        (*POLICIES, "auto", "red-ucb, index 1", "red-ucb, index 1, random ties", "red-ucb, published"),
+        ("kl-ucb", "red-ucb", "commit-ucb"),  # the README
+        ("r-ucbe", "r-sr", "successive-rejects", "sequential-halving"),
+        tuple(_POLICY_PLACES),
+    ],
+)
+def test_policies_on_one_figure_look_different_and_keep_their_looks(labels: tuple[str, ...]) -> None:
+    places = policy_places(labels)
+    assert list(places) == list(labels)
+    assert len({look(place) for place in places.values()}) == len(labels)
+    for label in set(labels) & set(_POLICY_PLACES):
+        assert places[label] == policy_places([label])[label] == policy_places(labels[::-1])[label]
+    assert set(_POLICY_PLACES) <= set(policy_names())
+
+
+def test_a_policy_has_its_colour_whoever_else_is_drawn(problem: RisingBandit) -> None:
+    alone = simulate(["commit-ucb"], problem, runs=1, horizon=20)
+    among = simulate(["round-robin", "kl-ucb", "commit-ucb"], problem, runs=1, horizon=20)
+    (line,) = regret_lines(alone)
+    assert line.place == regret_lines(among)[2].place == regret_lines(among, ["commit-ucb"])[0].place
+    assert plot_regret(alone).lines[0].get_color() == look(line.place).color
 
 
 def test_twenty_eight_policies_fit(problem: RisingBandit, tmp_path: Path) -> None:

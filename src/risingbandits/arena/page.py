@@ -14,7 +14,7 @@ from risingbandits.arena import tables
 from risingbandits.arena.files import PARTS, Boards, notes
 from risingbandits.arena.outcome import Outcome
 from risingbandits.arena.scores import Board, Figure
-from risingbandits.reports.figure_data import Dots
+from risingbandits.reports.figure_data import Dots, policy_places
 from risingbandits.reports.pages.layout import Block, Code, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.plotly_figures import dots_figure
 
@@ -104,17 +104,17 @@ def _rows(board: Board, kind: str, table: TextTable) -> Block:
     """Regimes of a kind with the best policies; percentages of J* as ratios to the best, to be seen on one axis."""
     regimes = [regime for regime in board.regimes if board.kind(regime) == kind]
     played = [line.label for line in board.lines if any(line.label in board.figures[regime] for regime in regimes)]
-    labels = played[:_SHOWN]
+    places = policy_places(played[:_SHOWN])
     if kind == "synthetic":
         unit, caption = (
             "ratio to the best policy of the row",
             "1 is the best policy of each row; see the table for values.",
         )
-        rows = [_ratios(board, label, place, regimes) for place, label in enumerate(labels)]
+        rows = [_ratios(board, label, place, regimes) for label, place in places.items()]
     else:
         unit, caption = _UNITS[board.objective], _MEASURED
         figures = board.figures
-        rows = [_dots(label, n, [figures[regime].get(label) for regime in regimes]) for n, label in enumerate(labels)]
+        rows = [_dots(label, n, [figures[regime].get(label) for regime in regimes]) for label, n in places.items()]
     if len(played) > _SHOWN:
         caption += f" The {_SHOWN} best policies; the others are in the table."
     return dots_figure(f"{board.objective}-{kind}", table.title, caption, regimes, rows, unit, table)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from risingbandits.paper.tables_on_disk import RegretData
-from risingbandits.reports.figure_data import Curves, Line, Shares, curve_lines
+from risingbandits.reports.figure_data import Curves, Line, Shares, curve_lines, policy_places
 from risingbandits.reports.matplotlib_figures import draw_lines, draw_shares, save_figure
 from risingbandits.reports.style import styled
 
@@ -32,7 +32,7 @@ def save_all(figures: Mapping[str, Figure], folder: Path, name: str) -> list[str
 
 def regret_figure(data: RegretData, panels: Sequence[str], titles: Mapping[str, str]) -> Figure:
     """Mean cumulative regret with 95 % bands, one plot for each panel, each with its own legend below."""
-    labels = list(dict.fromkeys(label for lines in data.lines.values() for label in lines))  # one look in all panels
+    places = policy_places(list(dict.fromkeys(label for lines in data.lines.values() for label in lines)))
     with styled():
         figure, axes = figure_with_axes(len(panels), 3.6 * len(panels), 3.4)
         for ax, panel in zip(axes, panels, strict=True):
@@ -40,7 +40,7 @@ def regret_figure(data: RegretData, panels: Sequence[str], titles: Mapping[str, 
             for label, line in data.lines[panel].items():
                 half = None if np.isnan(line.half).any() else np.append(0.0, line.half)
                 rounds, mean = np.append(0.0, line.rounds), np.append(0.0, line.mean)
-                lines.append(Line(label, labels.index(label), rounds, mean, half))
+                lines.append(Line(label, places[label], rounds, mean, half))
             draw_lines(ax, lines, loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
             ax.set(title=titles[panel], xlabel="round t", ylabel="cumulative regret")
     return figure

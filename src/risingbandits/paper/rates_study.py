@@ -71,7 +71,7 @@ class RatesStudy:
                 ax.plot(points[:, 0], points[:, 1], color=shape.color, linestyle=style, label=setting)
             tidy(ax)
             ax.set_ylim(0, 1.05)
-            ax.set(xlabel="c, where increments are at most l^-c", ylabel="exponent of T in the bound")
+            ax.set(xlabel="$c$, where increments are at most $l^{-c}$", ylabel="exponent of $T$ in the bound")
             ax.set_title("R-ed-UCB: rate of the regret bound")
             ax.legend(loc="lower left")
         return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,30 @@ MUTED = -1  # place of what is grey: many arms together
 _MOST_ARMS = 20  # of a table of shares; the others together
 _MOST_CURVES = 7  # in colour, one colour each; the others grey
 _TABLE_ROWS = 10
+
+
+# One look for a policy wherever it is drawn. The first seven places are plain colours; the next ones are dashed.
+_POLICY_PLACES = {
+    **{
+        name: at for at, name in enumerate(("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "commit-ucb"))
+    },
+    **{name: at for at, name in enumerate(("ser4", "round-robin"), start=7)},
+    "auto": 13,
+}
+
+
+def policy_places(labels: Sequence[str]) -> dict[str, int]:
+    """The place in the palette of each policy on a figure: see `style.look`.
+
+    The paper's policies, CommitUCB, Auto and round robin have places of their own; any others get those that are left,
+    in their order.
+
+    >>> policy_places(["mine", "commit-ucb", "red-ucb", "another"])
+    {'mine': 1, 'commit-ucb': 6, 'red-ucb': 0, 'another': 2}
+    """
+    taken = {_POLICY_PLACES[label] for label in labels if label in _POLICY_PLACES}
+    left = (place for place in count() if place not in taken)
+    return {label: _POLICY_PLACES[label] if label in _POLICY_PLACES else next(left) for label in labels}
 
 
 class Line(NamedTuple):
@@ -75,7 +100,7 @@ class Curves(NamedTuple):
 def regret_lines(result: Result, policies: Sequence[str] | None = None, level: float | None = 0.95) -> list[Line]:
     """Mean policy regret over the rounds, from 0 on, with confidence bands if there are several runs.
 
-    Of these policies, each with its place in the palette among all; ``level`` None is without bands.
+    Of these policies, each with its place in the palette among all of the result; ``level`` None is without bands.
     """
     if policies is not None and (isinstance(policies, str) or not policies):
         raise RisingBanditsError(f"policies must be one or more of the result's labels, got {policies!r}.")
@@ -84,7 +109,7 @@ def regret_lines(result: Result, policies: Sequence[str] | None = None, level: f
     rounds = np.append(0.0, result.record_at)
     tiny = 1e-9 * abs(float(result.oracle[-1]))  # only rounding of equal runs
     lines = []
-    for place, policy in enumerate(result.policies):
+    for policy, place in policy_places(result.policies).items():
         if policies is not None and policy not in policies:
             continue
         half = None
@@ -101,13 +126,13 @@ def pull_shares(result: Result, arms: Sequence[str] | None = None, best: int | N
     Of many arms those pulled most (and the best one) have columns, in their own order, and the others one together.
     """
     values = 100 * np.array([result.pulls[policy].mean(axis=0) for policy in result.policies]) / result.horizon
-    count = values.shape[1]
-    names = [str(arm + 1) if arms is None or arms[arm] == f"arm {arm + 1}" else arms[arm] for arm in range(count)]
+    arm_count = values.shape[1]
+    names = [str(arm + 1) if arms is None or arms[arm] == f"arm {arm + 1}" else arms[arm] for arm in range(arm_count)]
     highest = values.max(axis=0)
     if best is not None:
         names[best] += "*"
         highest[best] = np.inf
-    if count > _MOST_ARMS:
+    if arm_count > _MOST_ARMS:
         order = np.argsort(-highest, kind="stable")
         shown, others = np.sort(order[:_MOST_ARMS]), order[_MOST_ARMS:]
         names = [*(names[arm] for arm in shown), f"{others.size:,} others"]
