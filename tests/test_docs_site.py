@@ -21,6 +21,7 @@ FETCHED = re.compile(
 FETCHED_BY_STYLE = re.compile(r"""@import\s+["']?(?:https?:)?//|url\(\s*["']?(?:https?:)?//""")
 
 pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install 'risingbandits[docs]'")
+sphinx_gallery = pytest.importorskip("sphinx_gallery", reason="the site needs it: pip install 'risingbandits[docs]'")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,17 @@ def test_every_policy_has_a_page(site: Path) -> None:
 def test_tutorials_show_what_they_print(site: Path, tutorial: str) -> None:
     text = (site / "gallery" / f"{tutorial}.html").read_text()
     assert "sphx-glr-script-out" in text
+
+
+def test_every_tutorial_has_a_thumbnail_of_its_own(site: Path) -> None:
+    """One without a figure would have the placeholder of the gallery."""
+    folder = site / "_images"
+    thumbnails = {name: (folder / f"sphx_glr_{name}_thumb.png").read_bytes() for name in TUTORIALS}
+    placeholder = (Path(sphinx_gallery.__file__).parent / "_static" / "no_image.png").read_bytes()
+    assert placeholder not in thumbnails.values()
+    assert len(set(thumbnails.values())) == len(TUTORIALS)
+    for name in TUTORIALS:
+        assert f"sphx_glr_{name}_001.png" in (site / "gallery" / f"{name}.html").read_text()  # and it is a figure
 
 
 def test_formulas_are_part_of_the_page(site: Path) -> None:

@@ -52,10 +52,17 @@ print(done.stdout)
 # Everything that happened is in the store beside the plan, which survives crashes. You can read it while the plan runs
 # and afterwards.
 
+import matplotlib.pyplot as plt  # noqa: E402
+
 import risingbandits as rb  # noqa: E402
 
+figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
 allocator = rb.Allocator.open(next(folder.glob("*.db")))
 for arm in ("fast", "slow", "poor"):
     rewards = allocator.rewards(arm)
     print(f"{arm}: {len(rewards)} pulls, last reward {rewards[-1]:.3f}")
+    axes.plot(range(1, len(rewards) + 1), rewards, marker="o", markersize=3, label=f"{arm} ({len(rewards)} pulls)")
 allocator.close()
+axes.set(xlabel="pulls of the arm", ylabel="reward", ylim=(0, 1))
+axes.legend(frameon=False)
+plt.show()

@@ -11,6 +11,7 @@ program and the loop of ``simulate`` use them.
 
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import risingbandits as rb
@@ -82,6 +83,10 @@ print("pulls", policy.pulls)
 result = rb.simulate(["last-best", "commit-ucb"], "paper-2arms", horizon=20_000, runs=10)
 for label in result.policies:
     print(f"{label:12s} regret {result.mean(label)[-1]:,.0f}")
+
+figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+result.plot(axes)
+plt.show()
 
 # %%
 # ``check_policy`` tests the whole contract: the same decisions interpreted, compiled and with ask/tell; masks; saving

@@ -11,6 +11,7 @@ cluster. You need ``pip install 'risingbandits[ray]'``.
 
 import logging
 
+import matplotlib.pyplot as plt
 import numpy as np
 import ray
 
@@ -22,6 +23,10 @@ local = rb.simulate(["commit-ucb", "red-ucb"], "paper-2arms", horizon=20_000, ru
 spread = rb.simulate(["commit-ucb", "red-ucb"], "paper-2arms", horizon=20_000, runs=10, seed=1, backend="ray")
 for policy in local.policies:
     print(policy, "equal:", np.array_equal(local.regret[policy], spread.regret[policy]))
+
+figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+spread.plot(axes)
+plt.show()
 
 # %%
 # Now learners: each arm is a process on the cluster that keeps its learner in memory. If its machine is lost, a learner
