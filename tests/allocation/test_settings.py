@@ -170,3 +170,11 @@ def test_the_allocator_works_where_fcntl_is_missing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("a\n", 0), done.stderr
+
+
+def test_a_loss_beyond_the_range_is_told_of_both_settings_that_it_needs() -> None:
+    said = 'reward must lie in reward_range (0, 1), got 1.45; reward_range=None, in plans "unknown", takes any number'
+    for direction, more in (("maximize", '; for a loss, also direction="minimize".'), ("minimize", ".")):
+        with pytest.raises(RisingBanditsError) as refused:
+            Settings.make(arms=["a"], budget=3, direction=direction).check_reward(1.45)
+        assert str(refused.value) == said + more

@@ -287,9 +287,10 @@ class Settings:
         reward = value if type(value) is float and math.isfinite(value) else check_finite(name, value)
         if self.reward_range is not None and not self.reward_range[0] <= reward <= self.reward_range[1]:
             low, high = self.reward_range
+            loss = '; for a loss, also direction="minimize"' if self.direction == "maximize" else ""
             raise RisingBanditsError(
                 f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; reward_range=None, in plans "
-                '"unknown", takes any number.'
+                f'"unknown", takes any number{loss}.'
             )
         return reward
 
