@@ -75,7 +75,7 @@ def test_checkpoint_holds_no_code_and_fits_only_its_model(tmp_path: Path) -> Non
     other = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10)])
     other.compile("adam", "mse")
     with pytest.raises(RisingBanditsError, match=r"is not a checkpoint of this KerasArm \(ValueError: its variables"):
-        KerasArm(other, IMAGES, LABELS, monitor="loss").load(tmp_path / "saved")
+        KerasArm(other, IMAGES, LABELS, monitor="loss", mode="min").load(tmp_path / "saved")
 
 
 def test_schedules() -> None:
@@ -110,3 +110,14 @@ def test_bad_arguments() -> None:
         make(mode="auto")
     with pytest.raises(RisingBanditsError, match="cost must be 'seconds' or 'steps' if x is not an array"):
         KerasArm(model(), [1, 2], monitor="loss", cost="samples")
+
+
+def test_a_loss_that_is_maximised_is_doubted(recwarn: pytest.WarningsRecorder) -> None:
+    with pytest.warns(UserWarning, match="'val_loss' is maximised, .*: mode=\"min\" minimises it") as warned:
+        make(mode="max")
+    doubts = [doubt for doubt in warned if "is maximised" in str(doubt.message)]
+    assert [Path(doubt.filename).name for doubt in doubts] == ["test_keras_arm.py"], "once, and where the arm is made"
+    recwarn.clear()
+    make()
+    make(monitor="val_acc")
+    assert not [doubt for doubt in recwarn if "is maximised" in str(doubt.message)]

@@ -165,3 +165,16 @@ def test_slots_are_devices() -> None:
         {"max_epochs": 3, "accelerator": "cpu", "devices": 1},
         {"max_epochs": 4},
     ]
+
+
+def test_a_loss_that_is_maximised_is_doubted(recwarn: pytest.WarningsRecorder) -> None:
+    with pytest.warns(UserWarning, match="'val_loss' is maximised, .*: mode=\"min\" minimises it") as warned:
+        make(mode="max")
+    doubts = [doubt for doubt in warned if "is maximised" in str(doubt.message)]
+    assert [Path(doubt.filename).name for doubt in doubts] == ["test_lightning_arm.py"], (
+        "once, and where the arm is made"
+    )
+    recwarn.clear()
+    make()
+    make(monitor="val_acc")
+    assert not [doubt for doubt in recwarn if "is maximised" in str(doubt.message)]

@@ -54,7 +54,7 @@ def make(
     workers: int = 0,
     schedule: str | None = None,
     own_generator: bool = False,
-    metric: str = "loss",
+    metric: str | None = "loss",
     scaled: bool = False,
     evaluate: Any = accuracy,
     train_step: Any = loss_of,
@@ -311,3 +311,31 @@ def test_checkpoints_of_others(tmp_path: Path) -> None:
     other = TorchArm(wide, torch.optim.SGD(wide.parameters(), lr=0.1), list, loss_of, accuracy)
     with pytest.raises(RisingBanditsError, match=r"is not a checkpoint of this TorchArm \(RuntimeError"):
         other.load(tmp_path / "checkpoint")
+
+
+def only(name: str, model: Any) -> Any:
+    return {name: accuracy(model)["loss"]}
+
+
+def pulled_twice(**settings: Any) -> None:
+    arm = make(**settings)
+    for n in (1, 2):
+        arm.pull(Pull(n, "a", n))
+
+
+def test_a_loss_that_is_maximised_is_doubted_once() -> None:
+    said = (
+        "'loss' is maximised, but lower is better by the word 'loss' in its name: direction=\"minimize\" minimises it"
+    )
+    with pytest.warns(UserWarning, match=said) as warned:
+        pulled_twice(direction="maximize")
+    assert len(warned) == 1
+    with pytest.warns(UserWarning, match="'val_loss' is maximised") as warned:  # which only the first result names
+        pulled_twice(metric=None, evaluate=partial(only, "val_loss"), steps=1)
+    assert len(warned) == 1
+
+
+@pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "negative-mse", "loss_score", "width"])
+def test_what_may_be_maximised_is_not_doubted(name: str, recwarn: pytest.WarningsRecorder) -> None:
+    make(metric=name, evaluate=partial(only, name), steps=1).pull(Pull(1, "a", 1))
+    assert not list(recwarn)

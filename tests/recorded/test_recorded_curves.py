@@ -29,6 +29,7 @@ DOWN = [(1.0, 0.9), (2.0, 0.4), (3.0, 0.2)]
         ("val/loss", UP, "minimize", "by the word 'loss' in its name"),
         ("eval_accuracy", DOWN, "maximize", "by the word 'accuracy' in its name"),
         ("score_error", UP, "minimize", "by the word 'error' in its name"),
+        ("valid-merror", UP, "minimize", "by the word 'merror' in its name"),
         ("m", UP, "maximize", "rises in 100% of the runs"),
         ("m", DOWN, "minimize", "falls in 100% of the runs"),
     ],

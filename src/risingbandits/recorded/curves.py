@@ -21,7 +21,7 @@ from risingbandits.recorded.runs import RecordedRun, Recording, Series, Value
 # Words in the name of a metric that say which way is good; the last one in the name counts ("loss_improvement").
 LOW = {
     "loss", "losses", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "mape", "wer", "cer", "nll", "bpb",
-    "bpc", "logloss", "crossentropy", "entropy", "fid", "regret", "cost", "deviance",
+    "bpc", "logloss", "mlogloss", "merror", "crossentropy", "entropy", "fid", "regret", "cost", "deviance",
 }  # fmt: skip
 HIGH = {
     "acc", "accuracy", "auc", "auroc", "f1", "score", "return", "reward", "precision", "recall", "map", "bleu", "rouge",
@@ -147,10 +147,8 @@ def choose_direction(
     said = {run.direction for run in runs if run.direction}
     if len(said) == 1:
         return said.pop(), "as the log says"
-    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in LOW | HIGH]
-    if words:
-        low = words[-1] in LOW
-        return ("minimize" if low else "maximize"), f"by the word {words[-1]!r} in its name"
+    if (named := direction_by_name(metric)) is not None:
+        return named[0], f"by the word {named[1]!r} in its name"
     ends = [
         (float(np.mean(own.values[: _third(own)])), float(np.mean(own.values[-_third(own) :])))
         for own in curves.values()
@@ -166,6 +164,18 @@ def choose_direction(
         f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say, and it rises in "
         f"{rising:.0%} of the runs and falls in {falling:.0%}."
     )
+
+
+def direction_by_name(metric: str) -> tuple[str, str] | None:
+    """What the name of a metric says about which way is good, and the word that does; None if it says nothing.
+
+    >>> direction_by_name("val/MSE"), direction_by_name("loss_improvement_score"), direction_by_name("width")
+    (('minimize', 'mse'), ('maximize', 'score'), None)
+    """
+    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in LOW | HIGH]
+    if not words:
+        return None
+    return ("minimize" if words[-1] in LOW else "maximize"), words[-1]
 
 
 def _hours(own: Series) -> Floats | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -14,12 +16,15 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
 from risingbandits.integrations.frameworks._randomness import Randomness
+from risingbandits.recorded.curves import direction_by_name
 
 DIRECTIONS = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's word for it, and the allocator's
 
 
 class TrainingArm(ABC):
     """A training loop; a pull is a piece of it. Subclasses train and return the result."""
+
+    _to_minimize = 'direction="minimize"'  # the argument that says so, as it is called in the framework
 
     def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
         self.metric = metric
@@ -30,6 +35,9 @@ class TrainingArm(ABC):
         self.pulls = 0
         self._randomness = Randomness(check_positive_int("seed", seed, minimum=0))
         self._spent = 0.0  # of what ``cost`` counts, in this pull
+        self._warned_of_direction = False
+        if metric is not None:
+            self._doubt_direction(metric)
 
     def pull(self, pull: Pull) -> Outcome:
         """Train a piece further and evaluate."""
@@ -38,11 +46,31 @@ class TrainingArm(ABC):
         with self._randomness.inside():
             results = self._trained_further(pull)
         seconds = time.perf_counter() - started
-        reward = reward_of(results, self.metric, pull.arm)
+        reward = self._reward_of(results, pull.arm)
         self.pulls += 1
         if self.cost is None:
             return Outcome(reward)
         return Outcome(reward, seconds if self.cost == "seconds" else float(self._spent))
+
+    def _reward_of(self, results: Any, arm: str) -> float:
+        """The metric among ``results``; if only they name it, this is the first time to doubt its direction."""
+        if self.metric is None and isinstance(results, Mapping) and len(results) == 1:
+            self._doubt_direction(str(next(iter(results))))
+        return reward_of(results, self.metric, arm)
+
+    def _doubt_direction(self, metric: str) -> None:
+        """Warn, once, if a metric is maximised whose name says that lower is better."""
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", metric)  # "ZeroOneLoss"
+        named = direction_by_name(words)
+        if self._warned_of_direction or self.direction != "maximize" or named is None or named[0] != "minimize":
+            return
+        if re.search(r"(?<![a-z])(neg|negative|negated|minus)(?![a-z])", words.lower()):
+            return  # "neg_log_loss"
+        self._warned_of_direction = True
+        warn_user(
+            f"{metric!r} is maximised, but lower is better by the word {named[1]!r} in its name: {self._to_minimize} "
+            "minimises it."
+        )
 
     @abstractmethod
     def _trained_further(self, pull: Pull) -> Any:
@@ -95,6 +123,14 @@ def rows_of(batch: Any) -> int:
     while not hasattr(batch, "shape"):
         batch = next(iter(batch.values() if isinstance(batch, Mapping) else batch))
     return int(batch.shape[0])
+
+
+def warn_user(text: str) -> None:
+    """Warn at the line that called this package, however deep in it the reason was found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("risingbandits."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def warn_of_schedule(schedule: str) -> None:

@@ -58,6 +58,8 @@ class KerasArm(TrainingArm):
         Other arguments of ``model.fit``, such as ``batch_size=32``. Callbacks restart with each pull.
     """
 
+    _to_minimize = 'mode="min"'
+
     def __init__(
         self,
         model: Any,

@@ -49,6 +49,8 @@ class LightningArm(FolderArm):
     Lightning's own do.
     """
 
+    _to_minimize = 'mode="min"'
+
     def __init__(
         self,
         module: Any,

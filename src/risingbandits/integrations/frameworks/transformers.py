@@ -45,6 +45,8 @@ class TrainerArm(FolderArm):
         Of the random numbers in training; call ``transformers.set_seed`` before you make the model.
     """
 
+    _to_minimize = "greater_is_better=False"
+
     def __init__(
         self,
         trainer: Any,
