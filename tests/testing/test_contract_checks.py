@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -176,11 +177,16 @@ def test_arms_that_fail() -> None:
         check_failing_arm(Diverging, good_pulls=1)
 
 
-def test_arms_that_go_the_other_way() -> None:
+def test_arms_that_go_the_other_way(tmp_path: Path) -> None:
     check_arm(Loss)
-    sentence = "direction must be 'minimize', which is that of arm 'a', got 'maximize'."
+    sentence = re.escape(
+        "direction must be that of all arms, got 'maximize', but arm 'a' has 'minimize': if higher is better, make the "
+        'arm with direction="maximize" (mode="max" or greater_is_better=True where it is called that), otherwise the '
+        'allocator with direction="minimize".'
+    )
     with pytest.raises(RisingBanditsError, match=sentence):
-        Allocator({"a": Loss()}, 2).run(progress=False)
+        Allocator({"a": Loss()}, 2, store=tmp_path / "run.db")
+    assert not list(tmp_path.iterdir()), "no store keeps a direction that was wrong"
     allocator = Allocator({"a": Loss}, 2)  # known when it is made
     with pytest.raises(RisingBanditsError, match=sentence):
         allocator.run(progress=False)

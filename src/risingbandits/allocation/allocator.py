@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits.allocation.arms.base import Arm, as_arm
+from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.places import Places, Slots, check_slot
 from risingbandits.allocation.asynchronous import AsyncVerbs
@@ -145,6 +145,9 @@ class Allocator(AsyncVerbs, Views):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
         settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
+        if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
+            for name, arm in arms.items():
+                check_direction(name, arm, settings.direction)  # before there is a store that keeps it
         self.memory, self._listeners = settings.memory, Listeners(on_tell)
         opened = open_store(store, durability)
         with closed_on_error(opened):

@@ -94,3 +94,19 @@ def as_arm(thing: Any) -> Arm:
     if callable(thing):
         return _FunctionArm(thing)
     raise RisingBanditsError(f"an arm must have a method pull(pull) or be a function of the pull, got {shown(thing)}.")
+
+
+def check_direction(name: str, arm: Any, direction: str) -> None:
+    """Raise an error for an arm that says the opposite of ``direction``, its allocator's.
+
+    A class says nothing: what it makes may say otherwise.
+    """
+    said = getattr(arm, "direction", None)
+    if isinstance(arm, type) or not isinstance(said, str) or said == direction:
+        return
+    lower, mode = direction == "minimize", direction[:3]
+    raise RisingBanditsError(
+        f"direction must be that of all arms, got {direction!r}, but arm {name!r} has {said!r}: if "
+        f'{"lower" if lower else "higher"} is better, make the arm with direction="{direction}" (mode="{mode}" or '
+        f'greater_is_better={not lower} where it is called that), otherwise the allocator with direction="{said}".'
+    )

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 from risingbandits._core.files import flush, remove, whole
-from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
+from risingbandits.allocation.arms.base import Outcome, as_arm, check_direction, makes_arm
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
@@ -331,11 +331,8 @@ class Checkpointed:
         return Outcome(answer.reward if isinstance(answer, Outcome) else answer, seconds)
 
     def _take(self, arm: Any) -> None:
-        said = getattr(arm, "direction", None)
-        if isinstance(said, str) and self.direction not in (None, said):
-            raise RisingBanditsError(
-                f"direction must be {said!r}, which is that of arm {self.name!r}, got {self.direction!r}."
-            )
+        if self.direction is not None:
+            check_direction(self.name, arm, self.direction)
         self._arm = as_arm(arm)
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))
