@@ -69,9 +69,49 @@ def test_an_object_that_cannot_go_back_says_so(tmp_path: Path) -> None:
         assert allocator.rewards("a") == expected("a", 2)
         assert allocator.rewards("b") == expected("b", 10), "it was made anew"
         why = allocator.explain()["a"].why
-    assert "pull 3 of arm 'a' must follow pull 2, but its object is in an unknown state and cannot go back" in why
-    assert "OSError: once; pull 3" in why, "the cause comes first"
-    assert "save(path) and load(path)" in why
+    said = (
+        "failed once: OSError: once; pull 3 of arm 'a' cannot be made again, because its object is in an unknown state"
+    )
+    assert f"{said} and cannot go back: give it save(path) and load(path) and a store with a folder" in why
+
+
+@pytest.mark.parametrize("kind", [Chain, UnsavedChain])
+def test_a_refused_reward_of_an_object_that_cannot_go_back_is_the_reason(kind: type[Chain]) -> None:
+    """The reward comes after the object has learnt: without a checkpoint there is no other attempt."""
+    made = []
+
+    class Loss(kind):  # type: ignore[misc, valid-type]
+        def pull(self, pull: Pull) -> float:
+            made.append(pull.attempt)
+            return 1.45 + 0.0 * float(super().pull(pull))
+
+    allocator = Allocator({"a": Loss("a")}, 12)
+    with pytest.raises(RisingBanditsError) as ended:
+        allocator.run(progress=False)
+    said = str(ended.value)
+    assert made == [1]
+    assert said.startswith(
+        "every arm was retired before a pull counted; a failed once: reward must lie in reward_range (0, 1), got 1.45; "
+    )
+    assert (
+        "; pull 1 of arm 'a' cannot be made again, because its object is beyond pull 1 and cannot go back: give" in said
+    )
+    assert said.count("cannot go back") == 1
+
+
+def test_a_shared_store_keeps_the_tries_of_an_object_that_cannot_go_back(tmp_path: Path) -> None:
+    """Another process may have an object that can make the pull."""
+
+    class Loss(UnsavedChain):
+        def pull(self, pull: Pull) -> float:
+            super().pull(pull)
+            return 1.45
+
+    said = r"a failed 3 times in a row: reward must .*, got 1\.45; "
+    allocator = Allocator({"a": Loss("a")}, 12, store=tmp_path / "run.db")
+    with allocator, pytest.raises(RisingBanditsError, match=said) as ended:
+        allocator.run(progress=False)
+    assert str(ended.value).count("cannot go back") == 1
 
 
 def test_an_object_goes_on_in_the_next_run(tmp_path: Path) -> None:

@@ -234,9 +234,12 @@ class Allocator(AsyncVerbs, Views):
         """``value`` as `tell` would take it; raises an error if it is not a reward."""
         return self._session.check_reward(value)
 
-    def fail(self, pull: Pull | int, reason: str = "") -> None:
-        """Give back a pull that could not be made. It is asked for again, or the arm is retired after ``retries``."""
-        self._session.give_back(pull, reason, blame=True)
+    def fail(self, pull: Pull | int, reason: str = "", retry: bool = True) -> None:
+        """Give back a pull that could not be made. It is asked for again, or the arm is retired after ``retries``.
+
+        With ``retry=False`` the arm is retired at once, because another attempt could not succeed.
+        """
+        self._session.give_back(pull, reason, blame=True, retry=retry)
 
     def release(self, pull: Pull | int, reason: str = "") -> None:
         """Give back a pull that will not be made here, without blaming the arm, as when a worker shuts down."""

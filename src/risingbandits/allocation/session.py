@@ -244,7 +244,7 @@ class Session:
         asked = self._asked.get(flight.id)
         return max(0.0, moment - flight.asked if asked is None else self.store.now() - asked)
 
-    def give_back(self, pull: Pull | int, reason: str, blame: bool) -> bool:
+    def give_back(self, pull: Pull | int, reason: str, blame: bool, retry: bool = True) -> bool:
         """End a pull without a reward; ``blame`` counts it as a failure of the arm. False if it is not in flight."""
 
         def work(ledger: Ledger) -> bool:
@@ -254,7 +254,7 @@ class Session:
             arm = flight.arm
             self._note(ledger, "fail" if blame else "expire", arm, flight, reason, quietly=not blame)
             self._asked.pop(flight.id, None)
-            if arm.failures >= self.settings.retries and arm.retired is None:
+            if (arm.failures >= self.settings.retries or not retry) and arm.retired is None:
                 times = "once" if arm.failures == 1 else f"{arm.failures} times in a row"
                 why = f"{FAILED}{times}" + (f": {reason}" if reason else "")
                 self._note(ledger, "retire", arm, text=why)

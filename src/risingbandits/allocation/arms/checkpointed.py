@@ -190,7 +190,8 @@ class Checkpointed:
         self._lock = threading.Lock()  # a pull that was given up may still be at work when the next one comes
         self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
         self._arm: Any = None
-        self._failure = ""  # what the last pull that failed has raised
+        self._failure = ""  # why the last pull that was made does not count
+        self._refused = False  # whether a pull was not made because the object could not go back to its start
         if self._make is None:
             self._take(arm)
 
@@ -219,11 +220,27 @@ class Checkpointed:
     def pull(self, pull: Pull) -> float | Outcome:
         """Make pull ``pull.n``, from the state after the pull before it."""
         with self._lock:
+            self._refused = False
             arm = self._at(pull.n - 1, pull.slot)
             outcome = self._made_by(arm, pull)
             if not self._keeps_itself and self._due():
                 self.keep()
             return outcome
+
+    def failed(self, pull: Pull, reason: str) -> tuple[str, bool]:
+        """The reason why a pull has failed, with what to do if the arm cannot be pulled again; and whether that is so.
+
+        The object may have learnt from a pull whose reward was refused, or be in an unknown state.
+        """
+        if self._refused:  # the pull was not made, and the reason says all of it
+            return reason, True
+        self._failure = reason
+        has_checkpoint = self._files is not None and self._can_be_saved  # made before its first pull here
+        if self._make is not None or self._finds_its_step or has_checkpoint:
+            return reason, False
+        if self.pulls is not None and self.pulls < pull.n:
+            return reason, False
+        return self._cannot_go_back(pull.n), True
 
     def told(self, pull: Pull) -> None:
         """A pull counts: earlier states are no longer needed."""
@@ -305,7 +322,8 @@ class Checkpointed:
             if last >= 0:
                 self._load(last)
             elif self._make is None and not self._finds_its_step:
-                raise RisingBanditsError(self._cannot_go_back(pulls))
+                self._refused = True
+                raise RisingBanditsError(self._cannot_go_back(pulls + 1))
         if not self._finds_its_step:
             assert self.pulls is not None
             if (again := pulls - self.pulls) > 0:
@@ -324,6 +342,7 @@ class Checkpointed:
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
             raise
+        self._failure = ""
         seconds = time.perf_counter() - began
         self.pulls = pull.n
         if not self.timed or (isinstance(answer, Outcome) and answer.cost is not None):
@@ -358,12 +377,14 @@ class Checkpointed:
                 remove(self._files.checkpoint(n))
         self._there = [n for n in self._there if n >= first]
 
-    def _cannot_go_back(self, pulls: int) -> str:
+    def _cannot_go_back(self, n: int) -> str:
+        """Why pull ``n`` cannot be made: first what had failed, then what to do."""
+        cause = f"{self._failure.rstrip('.')}; " if self._failure else ""
+        again = " again" if self._failure else ""
         state = "in an unknown state" if self.pulls is None else f"beyond pull {self.pulls}"
-        cause = f"{self._failure.rstrip('.')}; " if self.pulls is None and self._failure else ""
         way = "a store with a folder" if self._can_be_saved else "save(path) and load(path) and a store with a folder"
         return (
-            f"{cause}pull {pulls + 1} of arm {self.name!r} must follow pull {pulls}, but its object is {state} and "
-            f"cannot go back: give it {way}, or a function that makes it, or, if it goes by pull.n and not by what it "
-            "has learnt, restores_itself = True."
+            f"{cause}pull {n} of arm {self.name!r} cannot be made{again}, because its object is {state} and cannot go "
+            f"back: give it {way}, or a function that makes it, or, if it goes by pull.n and not by what it has "
+            "learnt, restores_itself = True."
         )

@@ -26,6 +26,7 @@ from risingbandits.allocation.arms.places import Places, Slots
 from risingbandits.allocation.joining import own_settings
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
+from risingbandits.allocation.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
@@ -253,7 +254,9 @@ class Driver:
                 log.warning("%s %d is given back: %s", pull.arm, pull.n, reason)
                 self.allocator.release(pull, reason)
             else:
-                self.allocator.fail(pull, reason)
+                reason, stuck = self.arms[pull.arm].failed(pull, reason)
+                # Another process on the store may have an object of its own that can make the pull.
+                self.allocator.fail(pull, reason, retry=not (stuck and isinstance(self.allocator.store, MemoryStore)))
             return
         except _Stopped:
             self.allocator.release(pull, "stopped")
