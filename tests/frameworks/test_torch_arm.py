@@ -199,6 +199,35 @@ def test_a_step_that_does_all_itself() -> None:
         assert arm.pull(Pull(n, "a", n)) == other.pull(Pull(n, "a", n))
 
 
+def forgotten(model: Any, batch: Any) -> None:
+    loss_of(model, batch).backward()
+
+
+def no_gradient(model: Any, batch: Any) -> float:
+    return float(loss_of(model, batch).item())
+
+
+@pytest.mark.parametrize("train_step", [forgotten, no_gradient])
+def test_training_that_does_nothing_is_noticed_in_the_first_pull(train_step: Any) -> None:
+    said = "training of arm 'a' did nothing: .*return the loss, or step the optimiser yourself"
+    with pytest.warns(UserWarning, match=said) as warned:
+        pulled_twice(train_step=train_step, steps=2)
+    assert len(warned) == 1
+
+
+def test_training_that_does_something_is_not_doubted(recwarn: pytest.WarningsRecorder) -> None:
+    def own(optimizer: Any, model: Any, batch: Any) -> None:
+        optimizer.zero_grad()
+        loss_of(model, batch).backward()
+        optimizer.step()
+
+    arm = make(steps=1)
+    arm.train_step = partial(own, arm.optimizer)
+    arm.pull(Pull(1, "a", 1))
+    pulled_twice(steps=1)
+    assert not list(recwarn)
+
+
 def test_costs() -> None:
     assert make(steps=7, cost="samples").pull(Pull(1, "a", 1)).cost == 400
     assert make(steps=3, cost="steps").pull(Pull(1, "a", 1)).cost == 3

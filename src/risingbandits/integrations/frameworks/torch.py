@@ -18,6 +18,7 @@ from risingbandits.integrations.frameworks._training import (
     not_a_checkpoint,
     rows_of,
     warn_of_schedule,
+    warn_user,
 )
 
 try:
@@ -153,6 +154,7 @@ class TorchArm(TrainingArm):
     def _train(self, arm: str) -> None:
         total: Any = 0.0  # stays on the device: looking at each loss would wait for it
         done, epoch = 0, self.epoch
+        before = _copied(self.model) if self.trained == 0 else None  # until it is known that there is a loss to step by
         while self.epoch == epoch if self.steps is None else done < self.steps:
             batch = self._next_batch()
             if batch is None:
@@ -163,9 +165,16 @@ class TorchArm(TrainingArm):
             done += 1
             self.trained += 1
             self._count(batch)
+            if isinstance(loss, torch.Tensor) and loss.requires_grad:
+                before = None
             if loss is not None:
                 total = total + (loss.detach() if isinstance(loss, torch.Tensor) else loss)
         check_loss(float(total), arm)
+        if before is not None and all(map(torch.equal, before, _copied(self.model) or ())):
+            warn_user(
+                f"training of arm {arm!r} did nothing: train_step returned no loss with a gradient, and no parameter "
+                "has changed in the first pull, so return the loss, or step the optimiser yourself."
+            )
 
     def _stepped(self, batch: Any) -> Any:
         """One step; the loss."""
@@ -323,6 +332,14 @@ class TorchArm(TrainingArm):
             self._batches = None
         except Exception as error:  # whatever PyTorch makes of a file that is none of its own
             raise not_a_checkpoint(path, "TorchArm", error) from None
+
+
+def _copied(model: Any) -> list[Any] | None:
+    """Copies of the parameters, on the CPU to leave the device free; None if there are none yet to compare."""
+    parameters = list(model.parameters())
+    if not parameters or any(map(torch.nn.parameter.is_lazy, parameters)):
+        return None
+    return [parameter.detach().to("cpu", copy=True) for parameter in parameters]
 
 
 def _moved(batch: Any, device: Any) -> Any:
