@@ -99,6 +99,23 @@ def test_a_refused_reward_of_an_object_that_cannot_go_back_is_the_reason(kind: t
     assert said.count("cannot go back") == 1
 
 
+def test_an_arm_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
+    tries = []
+
+    def make() -> Chain:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OSError("not yet")
+        return Chain("a")
+
+    for store in (None, tmp_path / "run.db"):
+        tries.clear()
+        with Allocator({"a": make}, 4, store=store) as allocator:
+            allocator.run(progress=False)
+            assert allocator.rewards("a") == expected("a", 4)
+            assert len(tries) == 3
+
+
 def test_a_shared_store_keeps_the_tries_of_an_object_that_cannot_go_back(tmp_path: Path) -> None:
     """Another process may have an object that can make the pull."""
 

@@ -235,10 +235,9 @@ class Checkpointed:
         if self._refused:  # the pull was not made, and the reason says all of it
             return reason, True
         self._failure = reason
-        has_checkpoint = self._files is not None and self._can_be_saved  # made before its first pull here
-        if self._make is not None or self._finds_its_step or has_checkpoint:
+        if self._make is not None or self._finds_its_step or (self.pulls is not None and self.pulls < pull.n):
             return reason, False
-        if self.pulls is not None and self.pulls < pull.n:
+        if self._files is not None and self._can_be_saved:  # there is a checkpoint from before its first pull here
             return reason, False
         return self._cannot_go_back(pull.n), True
 
