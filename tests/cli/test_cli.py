@@ -199,6 +199,12 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
         (["simulate", "--policies", "round-robin(x=1)"], "it has none"),
         (["simulate", "--policies", "red-ucb(eps=0.7)"], "eps must lie strictly between 0 and 1/2, got 0.7."),
         (["simulate", "--policies", "red-ucb(0.1)"], "settings must be like"),
+        (
+            ["simulate", "--policies", "glr-kl-ucb(restart=global)"],
+            "strings need quotes, restart='global' instead of restart=global, got 'glr-kl-ucb(restart=global)'.",
+        ),
+        (["simulate", "--policies", "auto(objective=best-arm)"], "strings need quotes, objective='best-arm'"),
+        (["simulate", "--policies", "red-ucb(ties='a=b,', sigma=nan)"], "settings must be like"),
         (["simulate", "--policies", "red-ucb(eps=open('x'))"], "settings must be like"),
         (["simulate", "--policies", "red-ucb(**{'eps': 0.1})"], "settings must be like"),
         (["simulate", "--policies", "red-ucb(eps=0.1)+1"], "settings must be like"),

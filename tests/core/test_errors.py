@@ -60,6 +60,14 @@ def test_choices() -> None:
         check_choice("c", 7, ["red", "blue"])
 
 
+def test_many_choices_are_listed_only_where_none_is_close() -> None:
+    colours = ["blue", *(f"shade-{number}" for number in range(20))]
+    with pytest.raises(RisingBanditsError, match=r"^c must be one of 21 names; got 'bleu', did you mean 'blue'\?$"):
+        check_choice("c", "bleu", colours)
+    with pytest.raises(RisingBanditsError, match=r"^c must be one of blue, shade-0, .*, shade-19; got 'xyz'\.$"):
+        check_choice("c", "xyz", colours)
+
+
 @pytest.mark.parametrize("value", [[[1], [1, 2]], [0.5], [True], 2**63, ["a"]])
 def test_counts(value: Any) -> None:
     with pytest.raises(RisingBanditsError, match=r"^n must .*integers >= 0, got "):

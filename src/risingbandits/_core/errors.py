@@ -123,8 +123,13 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     raise RisingBanditsError(f"{name} must be two numbers, the lower one first, got {shown(value)}.")
 
 
+_MOST_LISTED = 12  # choices that are listed beside a suggestion; more would hide it
+
+
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """``value``, if it is one of the ``allowed`` strings; otherwise an error that suggests the closest one.
+
+    Many choices are listed only where none of them is close.
 
     >>> check_choice("backend", "loca", ["local", "ray"])
     Traceback (most recent call last):
@@ -136,7 +141,8 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
         return value
     close = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     ending = f", did you mean {close[0]!r}?" if close else "."
-    raise RisingBanditsError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}{ending}")
+    listed = f"{len(choices)} names" if close and len(choices) > _MOST_LISTED else ", ".join(choices)
+    raise RisingBanditsError(f"{name} must be one of {listed}; got {shown(value)}{ending}")
 
 
 def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
@@ -14,6 +15,9 @@ from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import make_policy, policy_class
 
 _LONGEST = 300  # characters of what was written that a complaint repeats
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_BARE_WORD = re.compile(r"(\w+)\s*=\s*([A-Za-z][\w-]*)\s*(?=[,)])")
+_NO_STRINGS = {"true", "false", "none", "null", "nan", "inf"}  # bare words that quotes would not mend
 
 
 def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]:
@@ -87,7 +91,9 @@ def _settings(text: str, settings: str) -> dict[str, Any]:
             raise ValueError(settings)
         return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):  # a key may be a list, such as {[]: 1}
-        raise RisingBanditsError(
-            "policies: settings must be like red-ucb(eps=0.1, sigma=None), with plain values, "
-            f"got {shown(text, _LONGEST)}."
-        ) from None
+        bare = (found.groups() for found in _BARE_WORD.finditer(_QUOTED.sub("''", settings)))
+        name, word = next((pair for pair in bare if pair[1].lower() not in _NO_STRINGS), ("", ""))
+        allowed = "settings must be like red-ucb(eps=0.1, sigma=None), with plain values"
+        if word:  # as shells and configuration files take them; Python's parser knows some as words of its own
+            allowed = f"strings need quotes, {name}='{word}' instead of {name}={word}"
+        raise RisingBanditsError(f"policies: {allowed}, got {shown(text, _LONGEST)}.") from None
