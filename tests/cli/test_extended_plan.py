@@ -141,3 +141,22 @@ def test_a_run_at_work_finds_the_command_of_a_new_arm(tmp_path: Path) -> None:
 def in_flight(folder: Path) -> int:
     with open_reader(folder / "plan.db") as reader:
         return len(reader.ledger().in_flight)
+
+
+def test_a_mended_plan_is_told_how_its_arms_are_tried_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    missing = f"/no/such/folder/{'and-so-on/' * 12}weights.bin"
+    plan = write(tmp_path, "budget = 2", "a")
+    mended = plan.read_text()
+    broken = f'["sh", "-c", "echo cannot open {missing}: not there >&2; exit 3"]'
+    plan.write_text(mended.replace('["echo", "0.5"]', broken))
+    assert f"exit code 3 ('cannot open {missing}: not there'); output in " in outcome(capsys, "run", plan)[2]
+    plan.write_text(mended)
+    hint = f"once their cause is fixed, retries = 6 in {plan} lets the arms be tried again."
+    for command in ("run", "worker"):
+        code, out, _ = outcome(capsys, command, plan)
+        assert code == 1
+        assert hint in out
+    code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 2\nretries = 6", "a"))
+    assert code == 0
+    assert "Recommended: a" in out
+    assert hint not in out

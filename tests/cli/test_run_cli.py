@@ -210,7 +210,7 @@ def test_without_any_arm_left_the_exit_code_tells(capsys: pytest.CaptureFixture[
     text = '[[arms]]\nname = "a"\ncommand = ["false"]\n'
     code, out, _ = outcome(capsys, "run", write(tmp_path, text))
     assert code == 1
-    assert "No pull is done yet." in out
+    assert "No arm is left that can be pulled." in out
     assert outcome(capsys, "run", tmp_path / "plan.toml")[0] == 1
 
 

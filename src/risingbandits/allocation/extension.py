@@ -211,7 +211,7 @@ def extend_ledger(ledger: Ledger, event: Event) -> None:
             moved.append(name)
     for arm in ledger.arms:
         arm.limit = settings.limit(arm.name)
-        if settings.retries > before.retries and _gave_up(arm) and arm.failures < settings.retries:
+        if settings.retries > before.retries and gave_up(arm) and arm.failures < settings.retries:
             arm.retired = None
         if arm.name in changes.get("history", {}):
             arm.rewards = array("d", settings.warm_start[arm.name])
@@ -233,7 +233,8 @@ def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
         ledger.unopened.sort(key=lambda arm: not arm.warm)
 
 
-def _gave_up(arm: ArmState) -> bool:
+def gave_up(arm: ArmState) -> bool:
+    """Whether an arm is retired because it failed too often, which more retries undo."""
     return arm.retired is not None and arm.retired.startswith(FAILED) and arm.failures > 0
 
 

@@ -128,7 +128,8 @@ def _amount(value: float) -> str:
 def standing(ledger: Ledger) -> str:
     """What is spent and which arm to keep, in a sentence or two."""
     if not ledger.told:
-        return f"Spent {spent(ledger)}. No pull is done yet."
+        so_far = "No arm is left that can be pulled" if ledger.finished else "No pull is done yet"
+        return f"Spent {spent(ledger)}. {so_far}."
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."

@@ -148,12 +148,26 @@ def run(
         if entry is not None:
             output.say(f"Remembered: {entry}", remembered=entry)
         failed = no_arm_left(ledger)
+        if failed and (hint := retry_hint(ledger, chosen)):
+            output.say(hint, hint=hint)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
 
 
 def no_arm_left(ledger: Ledger) -> bool:
     """Whether a run has ended because every arm was retired."""
     return ledger.finished and all(arm.retired is not None for arm in ledger.opened)
+
+
+def retry_hint(ledger: Ledger, plan: Plan) -> str:
+    """How arms that failed too often can be tried again, which the store would refuse; empty if none did."""
+    from risingbandits.allocation.extension import gave_up
+
+    if not any(gave_up(arm) for arm in ledger.opened):
+        return ""
+    return (
+        f"The store remembers failures: once their cause is fixed, retries = {ledger.settings.retries + 3} in "
+        f"{plan.path} lets the arms be tried again."
+    )
 
 
 @contextmanager

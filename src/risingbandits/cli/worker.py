@@ -12,7 +12,7 @@ import typer
 
 from risingbandits.cli import completion
 from risingbandits.cli.durations import parse_duration
-from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms
+from risingbandits.cli.run_plan import NO_ARM_LEFT, no_arm_left, plan_allocator, plan_arms, retry_hint
 
 _EPILOG = """\
 Start as many as you like, one after another or at once. Several machines need a store in PostgreSQL and the plan on a \
@@ -92,6 +92,8 @@ def worker(
         elif driver.closed and not ledger.finished:
             typer.echo("No time left for another pull: nothing is in flight here.")
         typer.echo(standing(ledger))
+        if failed and (hint := retry_hint(ledger, chosen)):
+            typer.echo(hint)
     raise typer.Exit(NO_ARM_LEFT if failed else 0)
 
 

@@ -31,6 +31,7 @@ from risingbandits.allocation.pull import Pull
 
 _GRACE = 5.0  # seconds that what was killed may take to end
 _POLL = 0.2  # seconds between looks at a command, on systems that cannot say when it ends
+_LONGEST_REASON = 250  # characters of a command's last line that a failure repeats: a message with a path whole
 log = logging.getLogger("risingbandits")
 
 
@@ -232,7 +233,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 def _failure(code: int, errors: Path) -> str:
     how = f"exit code {code}" if code > 0 else f"ended by {_signal_name(-code)}"
     last, _ = last_line(errors)
-    return f"{how}{f' ({shown(last)})' if last else ''}; output in {errors}."
+    return f"{how}{f' ({shown(last, _LONGEST_REASON)})' if last else ''}; output in {errors}."
 
 
 def _signal_name(number: int) -> str:
