@@ -296,6 +296,9 @@ def test_settings_of_the_candidates() -> None:
 @pytest.mark.parametrize(
     ("estimators", "message"),
     [
+        ([], r"^estimators must be a list of at least one \(name, estimator\), such as .*, got \[\]\.$"),
+        (SGDClassifier(), r"^estimators must be a list .*, got SGDClassifier\(\)\.$"),
+        ([SGDClassifier()], r"^estimators must be a list .*, got \[SGDClassifier\(\)\]\.$"),
         ([("a", SGDClassifier()), ("b", SGDRegressor())], "all classifiers or all regressors"),
         ([("a", SGDClassifier()), ("b", LogisticRegression())], "estimators must have partial_fit, got Logistic"),
         ([("a", SGDClassifier()), ("a", SGDClassifier())], "Names provided are not unique"),
@@ -304,6 +307,25 @@ def test_settings_of_the_candidates() -> None:
 def test_bad_candidates(estimators: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RisingSelector(estimators).fit(X, Y)
+
+
+def test_bad_candidates_can_be_shown_until_they_are_fitted() -> None:
+    for estimators in ([], SGDClassifier()):
+        selector = RisingSelector(estimators)
+        assert "RisingSelector" in repr(selector)
+        assert "RisingSelector" in selector._repr_html_()
+        with pytest.raises(RisingBanditsError, match="estimators must be a list"):
+            selector.partial_fit(X, Y, classes=np.unique(Y))
+
+
+def test_a_budget_that_leaves_candidates_without_a_score_is_warned_of() -> None:
+    with pytest.warns(
+        UserWarning, match="budget should be at least 4, two batches for each of the 2 candidates, got 2"
+    ):
+        selector = RisingSelector(classifiers(), budget=2, random_state=1).fit(X, Y)
+    assert selector.scores_ == {"sgd": [], "perceptron": []}
+    RisingSelector(classifiers(), budget=4, random_state=1).fit(X, Y)  # a warning would be an error
+    RisingSelector(classifiers()[:1], budget=1, random_state=1).fit(X, Y)  # there is nothing to choose
 
 
 def test_the_selector_looks_for_the_learner_to_keep() -> None:

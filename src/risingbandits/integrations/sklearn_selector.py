@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ except ImportError:
 from risingbandits.integrations.sklearn import seeded
 
 _PASSES = 10  # over the data, all candidates together, where no budget is given
+_LEAST_BATCHES = 2  # for each candidate: the first has no score
 
 
 def _best_has(method: str) -> Any:
@@ -31,9 +33,18 @@ def _best_has(method: str) -> Any:
     def check(selector: RisingSelector) -> bool:
         if hasattr(selector, "learners_"):
             return hasattr(selector.best_estimator_, method)
-        return all(hasattr(estimator, method) for _, estimator in selector.estimators)
+        return all(hasattr(estimator, method) for _, estimator in _pairs(selector.estimators) or ())
 
     return check
+
+
+def _pairs(estimators: Any) -> list[tuple[str, Any]] | None:
+    """The candidates, if they are a list of names with estimators that is not empty, otherwise None."""
+    if not isinstance(estimators, list | tuple) or not estimators:
+        return None
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in estimators):
+        return None
+    return [(name, estimator) for name, estimator in estimators]
 
 
 class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc]
@@ -53,7 +64,8 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     estimators : list of (name, estimator)
         The candidates, at least one.
     budget : int, optional
-        Total number of batches; None is what ten passes over the data take.
+        Total number of batches; None is what ten passes over the data take. With fewer than two for each candidate some
+        have no score, and `fit` warns.
     batch_size : int
         Rows of a batch; default 32.
     policy : str, Policy or None
@@ -120,7 +132,10 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        candidates = [get_tags(estimator) for _, estimator in self.estimators]
+        pairs = _pairs(self.estimators)
+        if pairs is None:  # `fit` complains; until then it must be possible to show the selector
+            return tags
+        candidates = [get_tags(estimator) for _, estimator in pairs]
         tags.estimator_type = candidates[0].estimator_type
         tags.classifier_tags = candidates[0].classifier_tags
         tags.regressor_tags = candidates[0].regressor_tags
@@ -134,9 +149,16 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         """Spend the budget on the rows of ``X``."""
         X, y = self._checked(X, y, first=True)
         batch = check_positive_int("batch_size", self.batch_size)
-        order_seed = self._begin(y, classes=None, horizon=self._budget(len(y)))
+        budget, candidates = self._budget(len(y)), len(self.estimators)
+        order_seed = self._begin(y, classes=None, horizon=budget)
+        if budget < _LEAST_BATCHES * candidates and candidates > 1:
+            warnings.warn(
+                f"budget should be at least {_LEAST_BATCHES * candidates}, two batches for each of the {candidates} "
+                f"candidates, got {budget}: some have no score, and the one that is kept may not be the best.",
+                stacklevel=2,
+            )
         order = BatchOrder(len(y), batch, order_seed)
-        for number in range(self._budget(len(y))):
+        for number in range(budget):
             rows = order.rows(number)
             self._take_in(X[rows], y[rows])
         return self
@@ -158,9 +180,14 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         if self.budget is not None:
             return check_positive_int("budget", self.budget)
         passes = math.ceil(_PASSES * n_rows / min(self.batch_size, n_rows))
-        return max(passes, 2 * len(self.estimators))
+        return max(passes, _LEAST_BATCHES * len(self.estimators))
 
     def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any]:
+        if _pairs(self.estimators) is None:
+            raise RisingBanditsError(
+                'estimators must be a list of at least one (name, estimator), such as [("sgd", SGDClassifier())], '
+                f"got {shown(self.estimators)}."
+            )
         sparse = "csr" if get_tags(self).input_tags.sparse else False
         X, y = validate_data(self, X, y, reset=first, accept_sparse=sparse, y_numeric=not is_classifier(self))
         if is_classifier(self):
