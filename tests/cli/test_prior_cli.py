@@ -71,6 +71,38 @@ def test_json_and_settings_that_matter(capsys: pytest.CaptureFixture[str], folde
     assert ["lr", "1.00"] in lines_of(out)
 
 
+def test_losses_are_recognised_as_replay_does_unless_a_direction_is_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("good,fair,poor\n0.9,0.9,0.95\n0.5,0.7,0.9\n0.2,0.5,0.8\n")
+
+    def order(*options: str) -> tuple[list[str], str]:
+        code, out, err = outcome(capsys, "prior", path, "--json", *options)
+        assert code == 0
+        return [row["arm"] for row in json.loads(out)["arms"]], err
+
+    line = "minimize (falls in 100% of the runs); 3 runs."
+    assert order() == (["good", "fair", "poor"], f"c: {line}\n")
+    assert f"value: {line}" in outcome(capsys, "replay", path, "--budget", "6", "--policies", "round-robin")[2]
+    assert order("--direction", "maximize") == (["poor", "fair", "good"], "")
+    assert order("--direction", "minimize") == (["good", "fair", "poor"], "")
+    path.write_text("good,fair,poor\n0.1,0.1,0.05\n0.5,0.3,0.1\n0.8,0.5,0.2\n")
+    assert order() == (["good", "fair", "poor"], "")
+    path.write_text("good,fair,poor\n0.8,0.5,0.3\n0.9,0.5,0.2\n")
+    assert order() == (["good", "fair", "poor"], ""), "where values go both ways, high is good"
+
+
+def test_many_files_of_losses_are_not_all_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [f"t{task},{arm},{step},{1 / (step + arm)}" for task in range(7) for arm in (1, 2, 3) for step in (1, 2)]
+    rows += ["t6,diverged,1,0.5", "t6,diverged,2,0.4", "t6,diverged,3,nan", "t6,never trained,1,nan"]
+    (tmp_path / "long.csv").write_text("\n".join(["task,arm,step,value", *rows]))
+    code, _, err = outcome(capsys, "prior", tmp_path / "long.csv")
+    assert code == 0
+    assert err.splitlines()[0] == "t0: minimize (falls in 100% of the runs); 3 runs."
+    assert err.splitlines()[5:] == ["The same holds for 2 more."]
+
+
 def test_arms_of_a_plan_and_its_own_store(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     plan = folder / "plan.toml"
     plan.write_text('budget = 9\nstore = "may.db"\n[defaults]\ncommand = ["echo", "1"]\n[[arms]]\nname = "poor"\n')

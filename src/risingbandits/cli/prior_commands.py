@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from risingbandits.allocation.prior.reading import Findings
+    from risingbandits.allocation.prior.tasks import EarlierTask
 
 _PRIOR_EPILOG = """\
 A CSV file has either the columns task, arm, step and value (any others are settings of the arm), or a column per arm, \
@@ -49,7 +50,10 @@ def prior(
     ],
     plan: Annotated[Path | None, typer.Option(help="Ask about the arms of this plan; default: all arms.")] = None,
     arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,
-    direction: Annotated[str, typer.Option(help="For CSV files: maximize, or minimize for losses.")] = "maximize",
+    direction: Annotated[
+        str | None,
+        typer.Option(help="For CSV files: maximize, or minimize for losses; default: inferred from the values."),
+    ] = None,
     metric: Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +62,8 @@ def prior(
     from risingbandits.allocation.prior.sources import read_sources
     from risingbandits.policies.base import DIRECTIONS
 
-    check_choice("direction", direction, DIRECTIONS)
+    if direction is not None:
+        check_choice("direction", direction, DIRECTIONS)
     if plan is not None and arms is not None:
         raise RisingBanditsError(f"only one of plan and arms may be given, got {str(plan)!r} and {arms!r}.")
     names: list[str] | None = None
@@ -74,7 +79,10 @@ def prior(
         names = [name.strip() for name in arms.split(",") if name.strip()]
         if not names:
             raise RisingBanditsError(f"arms must be names separated by commas, got {arms!r}.")
-    found = look_back(read_sources(files, direction, present, metric), names, settings)
+    sources = read_sources(files, direction, present, metric)
+    if direction is None:
+        _say_inferred(sources.tasks)
+    found = look_back(sources, names, settings)
     _present(found, list(found.prior.beliefs) if names is None else names, as_json)
 
 
@@ -123,6 +131,15 @@ def forget_run(memory: Memory, name: Annotated[str, typer.Argument(help="Name of
     from risingbandits.allocation.prior.memory import forget
 
     typer.echo(f"Forgotten: {forget(memory, name)}")
+
+
+def _say_inferred(tasks: Sequence[EarlierTask]) -> None:
+    """Which files are taken for losses, on standard error: nobody has said so."""
+    losses = [task for task in tasks if task.suggests[0] == "minimize"]
+    for task in losses[:_MOST_NAMES]:
+        typer.echo(f"{task.name}: {task.direction} ({task.suggests[1]}); {len(task.arms)} runs.", err=True)
+    if len(losses) > _MOST_NAMES:
+        typer.echo(f"The same holds for {len(losses) - _MOST_NAMES} more.", err=True)
 
 
 def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:

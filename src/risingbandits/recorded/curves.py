@@ -149,20 +149,11 @@ def choose_direction(
         return said.pop(), "as the log says"
     if (named := direction_by_name(metric)) is not None:
         return named[0], f"by the word {named[1]!r} in its name"
-    ends = [
-        (float(np.mean(own.values[: _third(own)])), float(np.mean(own.values[-_third(own) :])))
-        for own in curves.values()
-    ]
-    falling = sum(last < first for first, last in ends) / len(ends)
-    rising = sum(last > first for first, last in ends) / len(ends)
-    if max(falling, rising) >= _CLEAR and min(falling, rising) < 1 - _CLEAR:
-        down = falling > rising
-        return (
-            "minimize" if down else "maximize"
-        ), f"{'falls' if down else 'rises'} in {max(falling, rising):.0%} of the runs"
+    way, reason = direction_of_values([own.values for own in curves.values()])
+    if way is not None:
+        return way, reason
     raise RisingBanditsError(
-        f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say, and it rises in "
-        f"{rising:.0%} of the runs and falls in {falling:.0%}."
+        f"direction must be given for {shown(metric)}, maximize or minimize: its name does not say, and it {reason}."
     )
 
 
@@ -178,6 +169,25 @@ def direction_by_name(metric: str) -> tuple[str, str] | None:
     return ("minimize" if words[-1] in LOW else "maximize"), words[-1]
 
 
+def direction_of_values(curves: Sequence[Floats]) -> tuple[str | None, str]:
+    """Whether high or low is good by where most curves go, None if that is not clear, and where they go.
+
+    Values are finite, at least one of each curve.
+
+    >>> direction_of_values([np.array([0.9, 0.5, 0.4]), np.array([0.8, 0.7])])
+    ('minimize', 'falls in 100% of the runs')
+    >>> direction_of_values([np.array([0.9, 0.5]), np.array([0.7, 0.8])])
+    (None, 'rises in 50% of the runs and falls in 50%')
+    """
+    changes = np.array([np.mean(own[-_third(own) :]) - np.mean(own[: _third(own)]) for own in curves])
+    falling, rising = float(np.mean(changes < 0.0)), float(np.mean(changes > 0.0))
+    if max(falling, rising) < _CLEAR or min(falling, rising) >= 1 - _CLEAR:
+        return None, f"rises in {rising:.0%} of the runs and falls in {falling:.0%}"
+    if falling > rising:
+        return "minimize", f"falls in {falling:.0%} of the runs"
+    return "maximize", f"rises in {rising:.0%} of the runs"
+
+
 def _hours(own: Series) -> Floats | None:
     """Hours since the start of the run, None without a clock that advances.
 
@@ -191,8 +201,8 @@ def _hours(own: Series) -> Floats | None:
     return since
 
 
-def _third(own: Series) -> int:
-    return max(1, len(own.values) // 3)
+def _third(own: Floats) -> int:
+    return max(1, len(own) // 3)
 
 
 def _until_it_diverged(own: Series) -> Series:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risingbandits import Allocator
+from risingbandits import Allocator, load_curves
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.reading import look_back, read_prior
 from risingbandits.allocation.prior.sources import Sources, read_sources
@@ -117,6 +117,18 @@ def test_a_name_with_other_settings_is_another_arm() -> None:
     assert {arm: belief.source for arm, belief in found.prior.beliefs.items()} == {"b": "2 tasks", "c": "2 tasks"}
     today = read_prior([task("one", 1.0)], ["a", "b", "c"], {"a": {"lr": 5.0}, "b": {"lr": 2.0}, "c": {"depth": 1.0}})
     assert [today.of(arm).source for arm in "abc"] == ["settings", "1 task", "1 task"]
+
+
+def test_a_file_of_losses_that_counts_as_rewards_is_warned_of(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("a,b,c\n0.9,0.9,0.95\n0.2,0.5,0.8\n0.1,,0.7\n")
+    with caplog.at_level(logging.WARNING, "risingbandits"):
+        told = read_prior(path, "abc", direction="minimize")
+        assert read_prior(load_curves(path, direction="minimize"), "abc").of("a") == told.of("a")
+        assert not caplog.messages
+        assert read_prior(path, "abc").of("a").mean < 0.0 < told.of("a").mean
+    [message] = caplog.messages
+    assert message.startswith("c falls in 100% of the runs, but high values count as good in it, as direction is max")
 
 
 def test_nothing_is_known(caplog: pytest.LogCaptureFixture) -> None:

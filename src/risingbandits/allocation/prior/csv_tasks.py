@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from math import isfinite
 from pathlib import Path
+
+import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.prior.tasks import EarlierTask, Value
 from risingbandits.problems.csv_files import load_curves
+from risingbandits.recorded.curves import direction_of_values
 
 COLUMNS = ("task", "arm", "step", "value")
 _LONG = 2  # a file with at least this many of the columns is in long form
 
 
-def csv_tasks(path: str | os.PathLike[str], direction: str = "maximize") -> list[EarlierTask]:
+def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") -> list[EarlierTask]:
     """The tasks in a CSV file, in the order in which they appear.
 
     In long form a line is a value of an arm in a task, in the order of the steps, and all other columns are settings of
     the arm. Otherwise the header has the names of arms, a line is a pull, and the whole file is one task, named after
-    it.
+    it. Where ``direction`` is None, low is good if the curves of the file fall, as losses do.
 
     Examples
     --------
@@ -37,7 +42,9 @@ def csv_tasks(path: str | os.PathLike[str], direction: str = "maximize") -> list
     header = [cell.strip() for cell in lines[0][1]] if lines else []
     present = [name for name in COLUMNS if name in header]
     if len(present) < _LONG:
-        return [EarlierTask(path.stem, load_curves(path), direction=direction)]
+        curves = load_curves(path)
+        suggests = _suggested([curves])
+        return [EarlierTask(path.stem, curves, direction=direction or suggests[0] or "maximize", suggests=suggests)]
     absent = [name for name in COLUMNS if name not in present]
     if absent:
         raise RisingBanditsError(
@@ -47,6 +54,13 @@ def csv_tasks(path: str | os.PathLike[str], direction: str = "maximize") -> list
         if not name or header.count(name) > 1:
             raise RisingBanditsError(f"{path}, line 1 must have different names of columns, got {shown(header)}.")
     return _long_form(path, header, lines[1:], direction)
+
+
+def _suggested(tasks: Iterable[Mapping[str, Iterable[float]]]) -> tuple[str | None, str]:
+    """Whether high or low is good by where the curves of a file go, up to where training diverged."""
+    curves = [np.array(list(takewhile(isfinite, curve))) for arms in tasks for curve in arms.values()]
+    trained = [curve for curve in curves if len(curve)]
+    return direction_of_values(trained) if trained else (None, "")
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
@@ -62,7 +76,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _long_form(
-    path: Path, header: Sequence[str], lines: Sequence[tuple[int, list[str]]], direction: str
+    path: Path, header: Sequence[str], lines: Sequence[tuple[int, list[str]]], direction: str | None
 ) -> list[EarlierTask]:
     curves: dict[str, dict[str, dict[float, float]]] = {}
     settings: dict[str, dict[str, dict[str, Value]]] = {}
@@ -89,15 +103,13 @@ def _long_form(
                     f"{where}, {name} must be the same for all steps of {arm} in {task}, got {shown(said[name])} "
                     f"after {shown(known[name])}."
                 )
-    return [
-        EarlierTask(
-            task,
-            {arm: [value for _, value in sorted(curve.items())] for arm, curve in arms.items()},
-            settings.get(task, {}),
-            direction,
-        )
+    ordered = {
+        task: {arm: [value for _, value in sorted(curve.items())] for arm, curve in arms.items()}
         for task, arms in curves.items()
-    ]
+    }
+    suggests = _suggested(ordered.values())
+    way = direction or suggests[0] or "maximize"
+    return [EarlierTask(task, arms, settings.get(task, {}), way, suggests=suggests) for task, arms in ordered.items()]
 
 
 def _number(where: str, cell: str) -> float:

@@ -82,7 +82,15 @@ def read_prior(
     [('adam', 0.74, '2 tasks'), ('sgd', -0.74, '2 tasks'), ('lion', 0.0, 'stranger')]
     """
     known = {arm: known_settings(f"settings of {arm}", given) for arm, given in (settings or {}).items()}
-    found = look_back(read_sources(sources, direction, present), list(arms), known, seed, thorough=False)
+    read = read_sources(sources, direction, present)
+    for task in read.tasks:
+        if task.suggests[0] == "minimize" != task.direction:
+            log.warning(
+                "%s %s, but high values count as good in it, as direction is %s: if they are losses, give "
+                "load_curves(file) instead of the file, which knows its own direction.",
+                task.name, task.suggests[1], task.direction,
+            )  # fmt: skip
+    found = look_back(read, list(arms), known, seed, thorough=False)
     if not found.prior.beliefs and not quietly:
         log.warning("the earlier runs say nothing about the arms of this one.")
     return found.prior

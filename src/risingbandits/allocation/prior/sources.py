@@ -34,7 +34,7 @@ class Sources(NamedTuple):
 
 def read_sources(
     sources: Any,
-    direction: str = "maximize",
+    direction: str | None = "maximize",
     present: str | Path | Store | None = None,
     metric: str | None = None,
     what: str = "prior",
@@ -47,8 +47,9 @@ def read_sources(
         A path is a store, a CSV file (see `csv_tasks`), a folder of the project memory or an entry of it, or the logs
         of other programs (see `recorded.read_runs`); a pattern such as "runs/*.db" all that match. A mapping has curves
         by task and arm, studies by task, or a score by arm.
-    direction : {"maximize", "minimize"}
-        For CSV files, mappings of curves and scores; stores, studies and memories know their own.
+    direction : {"maximize", "minimize"} or None
+        For CSV files, mappings of curves and scores; stores, studies and memories know their own. None: low is good in
+        CSV files whose curves fall, and high elsewhere.
     present : path, address, Store or None
         The store of the run that is going to learn. It and copies of it are refused, and skipped if a pattern or a
         folder contains them among others.
@@ -69,7 +70,7 @@ def read_sources(
     own = None if present is None or not _exists(present) else store_identity(present)
     for source in listed(sources):
         if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
-            sign = 1.0 if direction == "maximize" else -1.0
+            sign = -1.0 if direction == "minimize" else 1.0
             scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
             continue
         several, tasks = _tasks(source, direction, metric, what)
@@ -118,7 +119,7 @@ def listed(sources: Any) -> Iterable[Any]:
     return [sources]
 
 
-def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks(source: Any, direction: str | None, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
     if isinstance(source, Shelf):
         return True, list(source.entries())
@@ -133,7 +134,9 @@ def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[
     if isinstance(source, Mapping) and source and all(is_study(study) for study in source.values()):
         return False, [study_task(study, name) for name, study in source.items()]
     if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
-        return False, [EarlierTask(str(name), curves, direction=direction) for name, curves in source.items()]
+        return False, [
+            EarlierTask(str(name), curves, direction=direction or "maximize") for name, curves in source.items()
+        ]
     if is_server(source):
         remembered = not store_exists(source) and shelf_at(source).exists()
         return (True, tasks_in(source)) if remembered else (False, [store_task(source)])
@@ -142,7 +145,7 @@ def _tasks(source: Any, direction: str, metric: str | None, what: str) -> tuple[
     raise RisingBanditsError(f"{what} must be {_ALLOWED}, got {shown(source)}.")
 
 
-def _tasks_of_path(path: Path, direction: str, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks_of_path(path: Path, direction: str | None, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     if not path.exists() and glob.has_magic(str(path)):
         matching = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if _is_source(name)]
         if not matching:
@@ -160,7 +163,7 @@ def _tasks_of_path(path: Path, direction: str, metric: str | None, what: str) ->
     return False, [store_task(path) if is_store(path) else _recorded(path, direction, metric)]
 
 
-def _recorded(path: Path, direction: str, metric: str | None) -> EarlierTask:
+def _recorded(path: Path, direction: str | None, metric: str | None) -> EarlierTask:
     """The runs in logs as one task. The logs say whether high or low is good, or the user does for losses."""
     curves = curves_of(read_runs(path), metric, None if direction == "maximize" else direction)
     return recorded_task(path.stem, curves)

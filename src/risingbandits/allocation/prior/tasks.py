@@ -41,6 +41,8 @@ class EarlierTask:
         Whether an arm of the same name is the same arm in another task. "trial 3" never is.
     identity : str or None
         Of the store that it is from, so that a run does not learn from itself.
+    suggests : (direction or None, str)
+        Which direction the values of a file suggest, and why, such as "falls in 100% of the runs".
 
     Examples
     --------
@@ -56,6 +58,7 @@ class EarlierTask:
     failed: frozenset[str] = frozenset()
     named: bool = True
     identity: str | None = None
+    suggests: tuple[str | None, str] = (None, "")
 
     def __post_init__(self) -> None:
         check_choice("direction", self.direction, DIRECTIONS)
