@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +229,69 @@ def test_show_says_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "Running: 25 %, about 1 s left" in out
     assert "cuda:0" in out
+
+
+def round_robin(store: Path) -> Allocator:
+    return Allocator(["a", "b", "c"], 8, store=store, policy="round-robin")
+
+
+def ask_and_die(store: Path, pulls: int = 1, reclaim: bool = True) -> None:
+    """A process of its own asks for pulls and ends without a word."""
+    code = (
+        "import os, sys; from risingbandits import Allocator\n"
+        f"allocator = Allocator(['a', 'b', 'c'], 8, store=sys.argv[1], policy='round-robin', reclaim={reclaim})\n"
+        f"assert None not in [allocator.ask() for _ in range({pulls})]; os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(store)], check=True)
+
+
+def test_show_says_that_the_process_of_a_pull_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown() -> tuple[str, Any]:
+        assert run(["show", str(store)]) == 0
+        out = capsys.readouterr().out
+        assert run(["show", str(store), "--json"]) == 0
+        return out.splitlines()[-1], json.loads(capsys.readouterr().out)
+
+    store = tmp_path / "run.db"
+    with round_robin(store) as allocator:
+        for _ in range(2):
+            pull = allocator.ask()
+            assert pull is not None
+            allocator.tell(pull, 0.5)
+    ask_and_die(store)
+    line, found = shown()
+    assert (
+        line
+        == "Stopped at 25 %: the process of the pull in flight has ended. Run it again to continue where it stopped."
+    )
+    assert found["abandoned"] == 1
+    assert found["progress"] == {"share": 0.25, "seconds_left": None, "per_minute": None}
+    with round_robin(store) as allocator:
+        pull = allocator.ask()  # gives back what the other process asked for
+        assert pull is not None
+        line, found = shown()
+        assert line.startswith("Running: 25 %")
+        assert "ended" not in line
+        assert found["abandoned"] == 0
+        ask_and_die(store)
+        line, found = shown()
+        assert line.startswith("Running: 25 %, about ")
+        assert line.endswith(". The process of 1 of the 2 pulls in flight has ended; another attempt follows.")
+        assert found["abandoned"] == 1
+        allocator.release(pull)
+    ask_and_die(store, pulls=2)
+    line, found = shown()
+    assert line.startswith("Stopped at 25 %: the process of the 2 pulls in flight has ended.")
+    assert found["abandoned"] == 2
+
+
+def test_a_pull_that_another_process_may_tell_is_not_abandoned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "run.db"
+    ask_and_die(store, reclaim=False)
+    assert run(["show", str(store)]) == 0
+    assert "Running: 0 %." in capsys.readouterr().out
 
 
 def test_where_a_pull_runs_is_said_in_short() -> None:

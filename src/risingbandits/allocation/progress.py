@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.arms.pace import Pace
+from risingbandits.allocation.arms.processes import is_gone
 from risingbandits.allocation.ledger import Ledger
 
 _MINUTE, _HOUR, _DAY = 60.0, 3_600.0, 86_400.0
@@ -73,6 +75,15 @@ def progress_of(ledger: Ledger, pace: Pace, now: float | None = None) -> Progres
         done += min(max(0.0, so_far), pace.usual(flight.arm.name) or 0.0)
     rate = 60.0 * workers / seconds if seconds > 0.0 else None
     return Progress(share, max(0.0, left * seconds - done) / workers, rate)
+
+
+def abandoned(ledger: Ledger, one_machine: bool) -> list[Flight]:
+    """The pulls in flight whose process ran on this machine and has ended: whoever goes on repeats them."""
+    if not ledger.settings.reclaim:  # then another process may tell what that one has asked for
+        return []
+    flights = ledger.in_flight.values()
+    gone = {worker: is_gone(worker, one_machine) for worker in {flight.worker for flight in flights}}
+    return [flight for flight in flights if gone[flight.worker]]
 
 
 def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:

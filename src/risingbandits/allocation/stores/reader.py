@@ -21,6 +21,8 @@ class StoreReader:
     ----------
     settings : Settings
         What the allocation was made with.
+    one_machine : bool
+        Whether all processes of the allocation are on this machine.
     """
 
     def __init__(self, store: Store) -> None:
@@ -28,6 +30,7 @@ class StoreReader:
         if text is None:
             raise RisingBanditsError(f"{store.name} does not exist.")
         self._store = store
+        self.one_machine = store.one_machine
         self._ledger: Ledger | None = None
         self.settings = stored_settings(store.name, text)
 
