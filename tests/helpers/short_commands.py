@@ -22,7 +22,7 @@ SHORTER = {
         "--quick --arms 2 --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin"
     ),
     "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
-    "risingbandits paper lower-bounds": "--runs 2 --horizon 500",
+    "risingbandits paper lower-bounds": "--runs 2 --horizon 500 --policies red-ucb,commit-ucb,kl-ucb",
     "risingbandits replay": "--orders 2",
     "risingbandits watch": "--terminal --once",
     "python benchmarks/learners.py": "--steps 20",
