@@ -203,6 +203,7 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
             ["simulate", "--policies", "glr-kl-ucb(restart=global)"],
             "strings need quotes, restart='global' instead of restart=global, got 'glr-kl-ucb(restart=global)'.",
         ),
+        (["simulate", "--policies", f"auto(objective={'x' * 99})"], "settings must be like"),
         (["simulate", "--policies", "auto(objective=best-arm)"], "strings need quotes, objective='best-arm'"),
         (["simulate", "--policies", "red-ucb(ties='a=b,', sigma=nan)"], "settings must be like"),
         (["simulate", "--policies", "red-ucb(eps=open('x'))"], "settings must be like"),

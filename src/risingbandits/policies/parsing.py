@@ -16,7 +16,7 @@ from risingbandits.policies.registry import make_policy, policy_class
 
 _LONGEST = 300  # characters of what was written that a complaint repeats
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_BARE_WORD = re.compile(r"(\w+)\s*=\s*([A-Za-z][\w-]*)\s*(?=[,)])")
+_BARE_WORD = re.compile(r"\b(\w{1,30})\s*=\s*([A-Za-z][\w-]{0,30})\s*(?=[,)])")  # longer ones would hide the sentence
 _NO_STRINGS = {"true", "false", "none", "null", "nan", "inf"}  # bare words that quotes would not mend
 
 

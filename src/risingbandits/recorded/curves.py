@@ -179,7 +179,8 @@ def direction_of_values(curves: Sequence[Floats]) -> tuple[str | None, str]:
     >>> direction_of_values([np.array([0.9, 0.5]), np.array([0.7, 0.8])])
     (None, 'rises in 50% of the runs and falls in 50%')
     """
-    changes = np.array([np.mean(own[-_third(own) :]) - np.mean(own[: _third(own)]) for own in curves])
+    with np.errstate(all="ignore"):  # the mean of huge values is infinite, and such a curve goes nowhere
+        changes = np.array([np.mean(own[-_third(own) :]) - np.mean(own[: _third(own)]) for own in curves])
     falling, rising = float(np.mean(changes < 0.0)), float(np.mean(changes > 0.0))
     if max(falling, rising) < _CLEAR or min(falling, rising) >= 1 - _CLEAR:
         return None, f"rises in {rising:.0%} of the runs and falls in {falling:.0%}"
