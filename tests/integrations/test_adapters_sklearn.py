@@ -310,7 +310,8 @@ def test_bad_candidates(estimators: Any, message: str) -> None:
 
 
 def test_bad_candidates_can_be_shown_until_they_are_fitted() -> None:
-    for estimators in ([], SGDClassifier()):
+    bad: list[Any] = [[], SGDClassifier()]
+    for estimators in bad:
         selector = RisingSelector(estimators)
         assert "RisingSelector" in repr(selector)
         assert "RisingSelector" in selector._repr_html_()

@@ -59,7 +59,7 @@ def _columns(path: str | os.PathLike[str], rows: Iterator[list[str]]) -> dict[st
         lines.append(values)
     for name, length in zip(names, lengths.tolist(), strict=True):
         if not length:
-            raise RisingBanditsError(f"{os.fspath(path)}, column {name!r} has no values below its name.")
+            raise RisingBanditsError(f"{os.fspath(path)}, column {shown(name, 100)} has no values below its name.")
     table = np.array(lines)
     lines.clear()
     by_arm = np.ascontiguousarray(table.T)
@@ -84,7 +84,7 @@ def _checked_line(
     for column, (name, cell) in enumerate(zip(names, row, strict=False)):
         if not cell.strip():
             continue
-        where = f"{os.fspath(path)}, row {number}, column {name!r}"
+        where = f"{os.fspath(path)}, row {number}, column {shown(name, 100)}"
         value = _number(cell)
         if value is None:
             raise RisingBanditsError(f"{where} must be a finite number or empty, got {shown(cell)}.")
