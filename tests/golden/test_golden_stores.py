@@ -52,7 +52,7 @@ def facts(shown: str) -> tuple[str, str, list[tuple[str, str, str]]]:
 def test_the_next_decisions(name: str, reopened: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     expected = since("stores", name, _STORES[name])
     came = next_decisions(name, reopened, tmp_path)
-    warned = [record for record in caplog.records if "decides otherwise" in record.getMessage()]
+    warned = [record for record in caplog.records if "decides differently" in record.getMessage()]
     assert len(warned) == int(has_changed("stores", name))
     events = expected.get("next.txt", (tmp_path / name / "next.txt").read_text())
     assert came == {**{key: expected[key] for key in ("trace", "recommended", "spent")}, "next.txt": events}

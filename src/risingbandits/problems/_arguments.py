@@ -27,9 +27,9 @@ def checked_names(names: Iterable[str] | None, n_arms: int) -> tuple[str, ...]:
         return tuple(f"arm {arm}" for arm in range(1, n_arms + 1))
     checked = tuple(names)
     if any(not isinstance(name, str) for name in checked):
-        raise RisingBanditsError(f"arm_names must be texts, got {shown(list(checked))}.")
+        raise RisingBanditsError(f"arm_names must be strings, got {shown(list(checked))}.")
     if len(checked) != n_arms or len(set(checked)) != n_arms:
-        raise RisingBanditsError(f"arm_names must be {n_arms} different texts, got {shown(list(checked))}.")
+        raise RisingBanditsError(f"arm_names must be {n_arms} different strings, got {shown(list(checked))}.")
     return checked
 
 

@@ -239,7 +239,7 @@ class GLRKLUCB(Policy):
     Examples
     --------
     >>> policy = GLRKLUCB(alpha=0.1, delta=0.05).reset(n_arms=2)
-    >>> for t in range(600):
+    >>> for t in range(605):
     ...     arm = policy.ask()
     ...     policy.tell(arm, [0.5, 0.1 if t < 300 else 0.9][arm])  # arm 1 changes
     >>> policy.explain()["changes"].tolist(), policy.ask()
