@@ -26,7 +26,7 @@ from risingbandits.allocation.joining import (
     with_prior,
 )
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.listeners import Listener, Listeners
+from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly, remember_run
@@ -220,15 +220,15 @@ class Allocator(AsyncVerbs, Views):
         ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
         outside the range is refused and the pull stays in flight.
         """
-        reward = self.check_reward(reward)
+        reward = self._session.check_reward(reward)
         if cost is not None:
             cost = check_finite("cost", cost, minimum=0.0)
-        told = self._session.tell(pull, reward, cost)
+        told = self._session.tell(pull, reward, cost, bool(self._listeners.all))
         if log.isEnabledFor(logging.DEBUG):
             log.debug("tell: %s, reward %g%s", pull, reward, "" if told else ", which was known")
-        if told is not None and self._listeners.all:
+        if isinstance(told, Told):
             self._listeners.call(told)
-        return told is not None
+        return told is not False
 
     def check_reward(self, value: Any) -> float:
         """``value`` as `tell` would take it; raises an error if it is not a reward."""

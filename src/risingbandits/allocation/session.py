@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import numbers
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -68,14 +67,15 @@ class Session:
         self._dirty = False  # whether the ledger may be ahead of the store
         self._last: Event | None = None  # that was appended in this transaction
         self._next_reclaim = 0.0
-        self._pid, self._worker = os.getpid(), worker_name()
+        self._worker = worker_name()
         self._ledger: Ledger | None = load_ledger(store, settings, ledger)
         self._kept = store.snapshot_id()
         self._next_snapshot = _next_snapshot(self._kept)  # in events and retold pulls
         follow_forks(self)
 
     def begin_as_child(self, whole: bool) -> None:
-        """After a fork: new locks; a ledger that was being changed is read again."""
+        """After a fork: a worker of its own, with new locks; a ledger that was being changed is read again."""
+        self._worker = worker_name()
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.waiting = 0
@@ -215,16 +215,16 @@ class Session:
             log.warning("the prior is %s; from here on arms are opened at random.", reason)
         return arm
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
-        """What listeners are told if the reward counts; None if its (arm, n) is known."""
-        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost))
+    def tell(self, pull: Pull | int, reward: float, cost: float | None, listened: bool = False) -> Told | bool:
+        """Whether the reward counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
+        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost, listened))
 
-    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None) -> Told | None:
+    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None, listened: bool) -> Told | bool:
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
         flight = ledger.countable(id)
         if flight is None:
             self._id(ledger, pull)
-            return None
+            return False
         if isinstance(pull, Pull) and (pull[1] != flight.arm.name or pull[2] != flight.n):
             self._id(ledger, pull)  # complains
         moment = self._now(ledger)
@@ -236,7 +236,10 @@ class Session:
         )
         self._append(event)
         ledger.apply_tell(event, arm)
-        self._asked.pop(id, None)
+        if self._seconds:
+            self._asked.pop(id, None)
+        if not listened:
+            return True
         return new_told((arm.name, flight.n, reward, cost, ledger.told, ledger.spent, arm.settings))
 
     def _seconds_since(self, flight: Flight, moment: float) -> float:
@@ -313,8 +316,6 @@ class Session:
 
     def _begin(self, patience: float) -> Ledger:
         """Wait for the turn to write; the ledger, up to date."""
-        if os.getpid() != self._pid:  # a fork: the child is a worker of its own
-            self._pid, self._worker = os.getpid(), worker_name()
         ledger = self._ledger
         if ledger is None:
             ledger = self._ledger = load_ledger(self.store, self._begun_with)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
 
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)  # unlike `monotonic` it also counts the hours of a closed laptop
 
-
-def since_boot() -> float:
-    """Seconds since this machine was started, the same for all its processes."""
-    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
+# Seconds since this machine was started, the same for all its processes.
+since_boot: Callable[[], float] = time.monotonic if _BOOT_CLOCK is None else partial(time.clock_gettime, _BOOT_CLOCK)
 
 
 @lru_cache(maxsize=1)
