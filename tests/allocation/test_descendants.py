@@ -155,6 +155,30 @@ arms = [{{name = "a"}}, {{name = "b"}}]
     assert not any(map(alive, pids))
 
 
+# Two commands that end before anybody looks at what either has left.
+AT_ONCE = """\
+import os, subprocess, sys
+from pathlib import Path
+from risingbandits.allocation.commands.descendants import Trace, adopt_orphans, begun, end_all
+assert adopt_orphans()
+places = [f"{sys.argv[1]}/pid-{number}" for number in range(2)]
+made = [subprocess.Popen(["python3", "stealthy.py", place], start_new_session=True, stdout=-3) for place in places]
+starts = [begun(command.pid) for command in made]
+for command in made:
+    os.waitid(os.P_PID, command.pid, os.WEXITED | os.WNOWAIT)
+trace = Trace("none", Path("none"), made[0].pid, starts[0])
+sys.exit(len(end_all(trace, 60.0)))
+"""
+
+
+def test_two_commands_that_end_at_once_leave_nothing(tmp_path: Path) -> None:
+    (tmp_path / "stealthy.py").write_text(STEALTHY)
+    subprocess.run([sys.executable, "-c", AT_ONCE, str(tmp_path)], cwd=tmp_path, check=True)
+    pids = [int(file.read_text()) for file in tmp_path.glob("pid-*")]
+    assert len(pids) == 2
+    assert not any(map(alive, pids))
+
+
 def test_a_run_ends_only_what_its_commands_have_started(tmp_path: Path) -> None:
     """Not what the shell has left to it, in whose place it is."""
     (tmp_path / "plan.toml").write_text('budget = 1\narms = [{name = "a", command = ["echo", "1"]}]\n')

@@ -143,8 +143,9 @@ def _belonging(trace: Trace) -> Iterator[Process]:
     mark = f"{MARK}={trace.mark}".encode()
     lock = _identity(trace.lock)
     ours, own_session = os.getpid(), os.getsid(0)
-    others = [start for pid, start in _at_work.items() if pid != trace.session]
     rest = {process.pid: process for process in _processes() if process.pid != ours}
+    # Commands that have ended but were not reaped yet do not count: when two end at once, each looks after the orphans.
+    others = [start for pid, start in _at_work.items() if pid != trace.session and _runs(rest.get(pid))]
     found: dict[int, Process] = {}
     for process in rest.values():
         # What this process starts for itself stays in its session; a command and all that it starts have others.
@@ -168,6 +169,10 @@ def _belonging(trace: Trace) -> Iterator[Process]:
     while children := [one for one in rest.values() if one.parent in found and one.pid not in found]:
         found.update((child.pid, child) for child in children)
     return (process for process in found.values() if process.state not in "ZX")
+
+
+def _runs(process: Process | None) -> bool:
+    return process is not None and process.state not in "ZX"
 
 
 def _processes() -> Iterator[Process]:
