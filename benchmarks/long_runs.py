@@ -10,7 +10,7 @@ Gaussian noise and with 0/1 rewards, and arms that do not rise. The seed has not
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     """One problem, or several drawn by number, and who plays it."""
 
     label: str
-    problems: list[Callable[[], RisingBandit]]
+    problems: Sequence[Callable[[], RisingBandit]]
     runs: int
     policies: dict[str, Policy]
 
@@ -86,7 +86,7 @@ def play(row: Row, quick: bool) -> dict[str, Floats]:
 
 def lines_of(row: Row, regrets: dict[str, Floats]) -> list[tuple[str, ...]]:
     """Lines of the table: mean with a 95 % interval, the worst run, bad ones, and the sum beside KL-UCB's."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name, found in regrets.items():
         means = found.mean(axis=1) if len(found) > 1 else found[0]  # what was drawn independently
         width = 1.96 * means.std(ddof=1) / np.sqrt(means.size)
@@ -106,7 +106,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     console = Console()
     heads = ("problem", "policy", "runs", "regret", "worst", f"above {BAD:,}", "of KL-UCB's")
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for row in rows(100 if quick else 1):
         console.print(f"{row.label} ...", style="dim")
         lines += lines_of(row, play(row, quick))

@@ -24,7 +24,7 @@ GIVEN = {
     """,
 }
 # Long ones are made short.
-SHORTER = {"budget=500": "budget=12"}
+SHORTER = {"budget=500": "budget=12", "budget = 60 ": "budget = 12 "}
 # With what comes out, in test_ray_tune, test_paper_page and, with frameworks, test_training_page and test_listeners.
 ELSEWHERE = re.compile(
     "RisingScheduler|TrendGreedy|(Torch|Lightning|Trainer|Keras|XGBoost|LightGBM|CatBoost)Arm|MlflowListener"
@@ -50,13 +50,17 @@ def run(words: list[str], folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def shorter(text: str) -> str:
+    for long, short in SHORTER.items():
+        text = text.replace(long, short)
+    return text
+
+
 @pytest.mark.parametrize("block", chosen("python"))
 def test_python(block: Block, tmp_path: Path) -> None:
     if RAY.search(block.text):
         pytest.importorskip("ray")
-    text = block.text
-    for long, short in SHORTER.items():
-        text = text.replace(long, short)
+    text = shorter(block.text)
     before = [dedent(code) for line, code in GIVEN.items() if line in text.splitlines()]
     (tmp_path / "block.py").write_text("\n".join([*before, text]))
     run([sys.executable, "block.py"], tmp_path)
@@ -67,7 +71,7 @@ def test_plan(block: Block, tmp_path: Path) -> None:
     plan = tomllib.loads(block.text)
     head = "" if "budget" in plan else "budget = 6\n"
     tail = "" if {"arms", "matrix"} & set(plan) else ARM
-    (tmp_path / "plan.toml").write_text(head + block.text + tail)
+    (tmp_path / "plan.toml").write_text(head + shorter(block.text) + tail)
     (tmp_path / "learn.py").write_text(LEARNER)
     run([sys.executable, "-m", "risingbandits", "run", "plan.toml", "--check"], tmp_path)
     run([sys.executable, "-m", "risingbandits", "run", "plan.toml"], tmp_path)

@@ -13,11 +13,18 @@ from pathlib import Path
 import pytest
 
 from code_blocks import PAGES, ROOT, SHELL, Block, all_blocks
+from forked_commands import ForkedCommands, forked_commands
 from risingbandits import Allocator
 from risingbandits.allocation.prior.memory import remember
 from short_commands import short, write_inputs
 
 PROGRAMS = ("risingbandits", "python", "make", "pip", "ray", "sbatch", "srun", "kubectl", "ssh")
+
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
 
 # What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, and what
 # other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without
@@ -59,6 +66,13 @@ def parameters() -> list[object]:
 
 
 @pytest.fixture(scope="module")
+def forked() -> Iterator[ForkedCommands]:
+    """Runs commands of ours without importing everything each time."""
+    with forked_commands(ENVIRONMENT) as commands:
+        yield commands
+
+
+@pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages take for granted: curves, logs, a plan, a store and a finished study."""
     folder = tmp_path_factory.mktemp("workplace")
@@ -80,9 +94,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(words: list[str], folder: Path) -> None:
     """Run a command where its program is found, and see it succeed."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "RAY_USAGE_STATS_ENABLED": "0"}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -108,16 +120,31 @@ def test_a_block_is_run_or_says_why_not(block: Block) -> None:
 
 
 @pytest.mark.parametrize("command", parameters())
-def test_command_of_the_documentation(command: str, workplace: Path, tmp_path: Path) -> None:
+def test_command_of_the_documentation(command: str, workplace: Path, forked: ForkedCommands, tmp_path: Path) -> None:
     if re.match(r"risingbandits paper imdb (curves|run)", command):  # by default all write to one folder
         if "digits" not in command and not os.environ.get("RISINGBANDITS_DATA"):
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
-        run(short(command), tmp_path)
+        check(short(command), tmp_path, forked)
         return
     if ("--tune" in command or "optuna_peers" in command) and not os.environ.get("RISINGBANDITS_DATA"):
         pytest.skip("RISINGBANDITS_DATA is not set: no real curves to choose by or to play on")
     own = shutil.copytree(workplace, tmp_path / "own", symlinks=True)  # commands write, some over what others read
-    run(short(command), own)
+    check(short(command), own, forked)
+
+
+def test_a_command_that_fails_is_noticed(forked: ForkedCommands, tmp_path: Path) -> None:
+    done = forked(["show", "missing.db"], tmp_path)
+    assert done.code == 2
+    assert "missing.db" in done.shown
+
+
+def check(words: list[str], folder: Path, forked: ForkedCommands) -> None:
+    """Run a command, by a fork if it is ours and starts no cluster, and see it succeed."""
+    if words[0] != "risingbandits" or "ray" in words:
+        run(words, folder)
+        return
+    done = forked(words[1:], folder)
+    assert done.code == 0, done.shown
 
 
 def test_commands_of_the_demo(tmp_path: Path) -> None:

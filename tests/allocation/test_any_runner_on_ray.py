@@ -34,15 +34,25 @@ def on_ray(allocator: Allocator, folder: Path) -> Mapping[str, Any]:
 
 
 ORDERS = list(itertools.permutations([an_object, on_ray, a_command]))
+BY_ALL = ORDERS[0], ORDERS[3]  # in which Ray goes on with what another has begun, and another with what Ray has
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(runner.__name__ for runner in order))
+@pytest.mark.parametrize(
+    "order",
+    [pytest.param(order, marks=[] if order in BY_ALL else [pytest.mark.slow]) for order in ORDERS],
+    ids=lambda order: "-".join(runner.__name__ for runner in order),
+)
 def test_every_order(order: tuple[Any, ...], cluster: Nodes, tmp_path: Path) -> None:
     take_turns(list(order), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("signals", "code"), [([signal.SIGINT], 130), ([signal.SIGINT] * 2, 130), ([signal.SIGTERM], 143)]
+    ("signals", "code"),
+    [
+        pytest.param([signal.SIGINT], 130, marks=pytest.mark.slow),
+        ([signal.SIGINT] * 2, 130),
+        pytest.param([signal.SIGTERM], 143, marks=pytest.mark.slow),
+    ],
 )
 def test_interrupted_commands(signals: list[signal.Signals], code: int, cluster: Nodes, tmp_path: Path) -> None:
     """The rules of Ctrl-C are those of commands on this machine."""

@@ -103,6 +103,7 @@ def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path, ca
     assert "3 arms have room for 2" in said[0]
 
 
+@pytest.mark.slow
 def test_room_is_counted_by_resources(tmp_path: Path) -> None:
     """Three nodes of 4 CPUs hold three processes of 3 CPUs and one of 1 beside each."""
     store, diary = tmp_path / "store.db", tmp_path / "diary"
@@ -131,6 +132,7 @@ def test_a_process_that_ends_is_restored(tmp_path: Path) -> None:
     assert ["5", "2"] in [made[:2] for made in of_a]  # pull 5, second attempt
 
 
+@pytest.mark.slow
 def test_a_learner_that_cannot_be_saved_is_trained_again(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     arms = RayArms(chains("ab", diary, UnsavedChain, dies_at=4))
@@ -140,6 +142,7 @@ def test_a_learner_that_cannot_be_saved_is_trained_again(tmp_path: Path) -> None
     assert [made[1] for made in begun(diary) if made[0] == "a" and made[3] == "0"] == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_allocation_goes_on(tmp_path: Path) -> None:
     """In two programs, with the same store: the second begins with the checkpoints of the first."""
     store, diary = tmp_path / "store.db", tmp_path / "diary"
@@ -197,6 +200,7 @@ def allocation_with_a_lost_node(cluster: Nodes, folder: Path) -> None:
     assert any(attempt == "2" for _, _, attempt, _, _ in begun(diary))  # something was lost, and given again
 
 
+@pytest.mark.slow
 def test_a_node_lost_in_the_middle_of_an_allocation(cluster: Nodes, tmp_path: Path) -> None:
     allocation_with_a_lost_node(cluster, tmp_path)
 

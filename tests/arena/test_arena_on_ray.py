@@ -27,6 +27,7 @@ def _cluster() -> Iterator[Nodes]:
         yield made
 
 
+@pytest.mark.slow
 def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RISINGBANDITS_DATA", raising=False)
     arguments = ["arena", "--quick", "--rows", "stationary,pairs", "--policies", "sw-ts,kl-ucb"]

@@ -226,8 +226,8 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
 @pytest.mark.parametrize("prior", ["fixed", "pooled"])
 def test_asking_for_a_recommendation_changes_nothing(prior: str) -> None:
     rng = np.random.default_rng(1)
-    quiet, asked = (CommitEnsemble(prior=prior, sigma=0.1).reset(4, 2_000) for _ in range(2))
-    for _ in range(400):
+    quiet, asked = (CommitEnsemble(prior=prior, sigma=0.1).reset(4, 800) for _ in range(2))
+    for _ in range(150):
         arm = quiet.ask()
         assert asked.ask() == arm
         reward = 0.2 * arm + 0.1 * float(rng.standard_normal())

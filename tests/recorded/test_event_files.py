@@ -114,6 +114,7 @@ def test_machine_code_reads_the_same(tmp_path: Path) -> None:
     values = {f"tag {k}": [0.1 * k + n for n in range(-5, 300)] for k in range(7)}
     path = written(tmp_path / "run", values | {"loss": [math.nan, math.inf, -0.0]}, first=-3)
     assert compared(path)
+    path = written(tmp_path / "short", {"acc": [0.25, 0.5, 0.75], "loss": [math.nan, 2.0]}, first=-3)
     content = path.read_bytes()
     for length in range(len(content) - 300, len(content)):
         path.write_bytes(content[:length])
