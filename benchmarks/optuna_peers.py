@@ -73,9 +73,9 @@ def tasks() -> Iterator[Task]:
 # -- contenders: each spends a budget of steps and returns the loss of what it keeps, and how many trials it began
 
 
-def pruned(task: Task, budget: int, sampler: Any, pruner: Any) -> tuple[float, int]:
-    """Optuna's own loop, until the steps are spent."""
-    study = optuna.create_study(sampler=sampler, pruner=pruner)
+def pruned(task: Task, budget: int, sampler: Any, pruner: Any, seed: int) -> tuple[float, int]:
+    """Optuna's own loop, until the steps are spent. Hyperband draws brackets by the name of the study."""
+    study = optuna.create_study(sampler=sampler, pruner=pruner, study_name=f"{task.name} {seed}")
     had: dict[int, int] = {}
     ends, spent = [], 0
     while spent < budget:
@@ -122,7 +122,7 @@ Contender = Callable[[Task, int, int], tuple[float, int]]
 
 
 def _with(sampler: Any, pruner: Callable[[], Any]) -> Contender:
-    return lambda task, budget, seed: pruned(task, budget, sampler(seed=seed), pruner())
+    return lambda task, budget, seed: pruned(task, budget, sampler(seed=seed), pruner(), seed)
 
 
 def _ours(sampler: Any) -> Contender:
@@ -164,8 +164,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     results = [play(task, budget, seeds) for task in list(tasks())[: 1 if options.quick else None]]
+    # How paused trials are shown to samplers was chosen on every other task.
+    for label, part in (("all tasks", results), ("chosen on", results[::2]), ("held out", results[1::2])):
+        if part:
+            show(f"{budget} steps, {label}", part)
+
+
+def show(label: str, results: list[dict[str, list[tuple[float, int]]]]) -> None:
+    """A table of some tasks."""
     base = next(iter(CONTENDERS))
-    print(f"| {budget} steps | loss of what is kept | over {base} | trials |\n| --- | ---: | ---: | ---: |")
+    print(f"| {label} | loss of what is kept | over {base} | trials |\n| --- | ---: | ---: | ---: |")
     for name in CONTENDERS:
         # A number for each seed, the mean over the tasks, so that intervals are over seeds.
         own, ours = (np.array([[run[0] for run in result[who]] for result in results]) for who in (name, base))
@@ -173,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kept, over = Paired.of(own.mean(axis=0)), Paired.of((own - ours).mean(axis=0))
         paired = "" if name == base else f"{over.mean:+.3f} ± {over.half_width:.3f}"
         print(f"| {name} | {kept.mean:.3f} ± {kept.half_width:.3f} | {paired} | {trials:.0f} |", flush=True)
+    print()
 
 
 if __name__ == "__main__":
