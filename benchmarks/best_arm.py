@@ -16,6 +16,7 @@ import numpy as np
 from risingbandits import simulate
 from risingbandits._core.files import write_whole
 from risingbandits.reports.figure_data import policy_places
+from risingbandits.reports.line_labels import label_lines
 from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
@@ -75,9 +76,9 @@ def draw(results: dict[int, Result], folder: Path) -> list[Path]:
                 "fillstyle": fill,
                 "clip_on": False,
             }
-            above.plot(budgets, 100 * rates[:, 0], label=label, **style)
+            above.plot(budgets, 100 * rates[:, 0], **style)
             above.fill_between(budgets, 100 * rates[:, 1], 100 * rates[:, 2], color=line.color, alpha=0.2, linewidth=0)
-            below.plot(budgets, regrets, **style)
+            below.plot(budgets, regrets, label=label, **style)
         for ax in (above, below):
             tidy(ax)
         above.set_ylim(-4, 104)
@@ -87,7 +88,7 @@ def draw(results: dict[int, Result], folder: Path) -> list[Path]:
         above.set_ylabel("wrong recommendations (%)")
         below.set_ylabel("simple regret")
         below.set_xlabel("budget T (pulls)")
-        above.legend(loc="center right", handlelength=2.4)
+        label_lines(below, below.get_lines()[: len(POLICIES)])
         return save_figure(figure, folder, "best_arm")
 
 

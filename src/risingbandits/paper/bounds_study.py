@@ -10,6 +10,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.paper import drawing
 from risingbandits.paper.tables_on_disk import with_numbers
 from risingbandits.problems import RisingBandit
+from risingbandits.reports.line_labels import label_lines
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.theory import best_z, commit_bound, stochastic_bound, trivial_bound
 
@@ -83,5 +84,5 @@ def plot_bounds(rows: Rows) -> Figure:
             ax.set_title(name)
             ax.set_xlabel("rounds T")
         axes[0].set_ylabel("bound / T (1: says nothing)")
-        axes[-1].legend(loc="lower left", fontsize=6)
+        label_lines(axes[-1], axes[-1].get_lines()[: len(_LINES)])
     return figure
