@@ -103,9 +103,9 @@ def lines_of(row: Row, regrets: dict[str, Floats]) -> list[tuple[str, ...]]:
         ratio = "" if beside is None else ratio_of_sums(found, beside)
         bad = "" if len(found) > 1 else f"{(found > BAD).sum()} of {found.size}"
         played = f"{len(found)} x {row.runs}" if len(found) > 1 else str(row.runs)  # problems, runs of each
-        lines.append(
-            (row.label, name, played, f"{found.mean():,.0f} ± {width:,.0f}", f"{found.max():,.0f}", bad, ratio)
-        )
+        less = "" if beside is None or found is beside else f"{(found.sum(axis=1) < beside.sum(axis=1)).mean():.0%}"
+        regret = f"{found.mean():,.0f} ± {width:,.0f}"
+        lines.append((row.label, name, played, regret, f"{found.max():,.0f}", bad, ratio, less))
     return lines
 
 
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few runs of 2,000 rounds")
     quick = parser.parse_args().quick
     console = Console()
-    heads = ("problem", "policy", "runs", "regret", "worst", f"above {BAD:,}", "of KL-UCB's")
+    heads = ("problem", "policy", "runs", "regret", "worst", f"above {BAD:,}", "of KL-UCB's", "problems with less")
     lines: list[tuple[str, ...]] = []
     for row in rows(100 if quick else 1):
         console.print(f"{row.label} ...", style="dim")
