@@ -9,6 +9,7 @@ import pytest
 
 from risingbandits import Allocator
 from risingbandits.allocation.prior.memory import remember
+from risingbandits.allocation.prior.sources import read_sources
 from risingbandits.cli import run
 
 TOPS = {"good": 0.9, "fair": 0.6, "poor": 0.3}
@@ -91,6 +92,26 @@ def test_losses_are_recognised_as_replay_does_unless_a_direction_is_given(
     assert order() == (["good", "fair", "poor"], "")
     path.write_text("good,fair,poor\n0.8,0.5,0.3\n0.9,0.5,0.2\n")
     assert order() == (["good", "fair", "poor"], ""), "where values go both ways, high is good"
+
+
+def test_of_logs_too_a_given_direction_counts_even_if_their_metric_is_called_a_loss(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, values in {"good": (0.9, 0.2), "fair": (0.9, 0.5), "poor": (0.9, 0.8)}.items():
+        (tmp_path / name).mkdir()
+        rows = [f"{step},{value}" for step, value in enumerate(values)]
+        (tmp_path / name / "metrics.csv").write_text("\n".join(["step,val_loss", *rows]))
+
+    def order(*options: str) -> tuple[list[str], str]:
+        code, out, err = outcome(capsys, "prior", tmp_path, "--json", *options)
+        assert code == 0
+        return [row["arm"] for row in json.loads(out)["arms"]], err
+
+    best_first = ["good", "fair", "poor"]
+    assert order() == (best_first, f"{tmp_path.stem}: minimize (val_loss, by the word 'loss' in its name); 3 runs.\n")
+    assert order("--direction", "maximize") == (best_first[::-1], "")
+    assert order("--direction", "minimize") == (best_first, "")
+    assert [task.direction for task in read_sources(tmp_path, "maximize").tasks] == ["minimize"], "that of a new run"
 
 
 def test_many_files_of_losses_are_not_all_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

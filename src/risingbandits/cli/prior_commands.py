@@ -52,7 +52,7 @@ def prior(
     arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,
     direction: Annotated[
         str | None,
-        typer.Option(help="For CSV files: maximize, or minimize for losses; default: inferred from the values."),
+        typer.Option(help="For CSV files and logs: maximize, or minimize for losses; default: what they suggest."),
     ] = None,
     metric: Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")] = None,
     as_json: Json = False,
@@ -79,7 +79,7 @@ def prior(
         names = [name.strip() for name in arms.split(",") if name.strip()]
         if not names:
             raise RisingBanditsError(f"arms must be names separated by commas, got {arms!r}.")
-    sources = read_sources(files, direction, present, metric)
+    sources = read_sources(files, direction, present, metric, told=direction is not None)
     if direction is None:
         _say_inferred(sources.tasks)
     found = look_back(sources, names, settings)

@@ -38,6 +38,7 @@ def read_sources(
     present: str | Path | Store | None = None,
     metric: str | None = None,
     what: str = "prior",
+    told: bool = False,
 ) -> Sources:
     """Earlier tasks and scores from one source or a list of them.
 
@@ -57,6 +58,9 @@ def read_sources(
         Metric to read, if logs have several.
     what : str
         What errors call the sources.
+    told : bool
+        Whether somebody has said the direction of these sources. Otherwise "maximize" is that of a run, and logs say
+        themselves whether high or low is good.
 
     Examples
     --------
@@ -68,12 +72,13 @@ def read_sources(
     scores: list[dict[str, float]] = []
     found: list[EarlierTask] = []
     own = None if present is None or not _exists(present) else store_identity(present)
+    ways = _Ways(direction, None if direction == "maximize" and not told else direction)
     for source in listed(sources):
         if isinstance(source, Mapping) and source and all(_is_number(value) for value in source.values()):
             sign = -1.0 if direction == "minimize" else 1.0
             scores.append({str(arm): sign * check_finite(f"score of {arm}", value) for arm, value in source.items()})
             continue
-        several, tasks = _tasks(source, direction, metric, what)
+        several, tasks = _tasks(source, ways, metric, what)
         for task in tasks:
             if own is None or task.identity != own:
                 found.append(task)
@@ -119,7 +124,14 @@ def listed(sources: Any) -> Iterable[Any]:
     return [sources]
 
 
-def _tasks(source: Any, direction: str | None, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
+class _Ways(NamedTuple):
+    """Whether high or low is good; None where the source itself decides."""
+
+    given: str | None  #: of CSV files and mappings
+    logs: str | None
+
+
+def _tasks(source: Any, ways: _Ways, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
     if isinstance(source, Shelf):
         return True, list(source.entries())
@@ -135,43 +147,44 @@ def _tasks(source: Any, direction: str | None, metric: str | None, what: str) ->
         return False, [study_task(study, name) for name, study in source.items()]
     if isinstance(source, Mapping) and source and all(isinstance(curves, Mapping) for curves in source.values()):
         return False, [
-            EarlierTask(str(name), curves, direction=direction or "maximize") for name, curves in source.items()
+            EarlierTask(str(name), curves, direction=ways.given or "maximize") for name, curves in source.items()
         ]
     if is_server(source):
         remembered = not store_exists(source) and shelf_at(source).exists()
         return (True, tasks_in(source)) if remembered else (False, [store_task(source)])
     if isinstance(source, str | os.PathLike) and str(source).strip():
-        return _tasks_of_path(Path(source).expanduser(), direction, metric, what)
+        return _tasks_of_path(Path(source).expanduser(), ways, metric, what)
     raise RisingBanditsError(f"{what} must be {_ALLOWED}, got {shown(source)}.")
 
 
-def _tasks_of_path(path: Path, direction: str | None, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
+def _tasks_of_path(path: Path, ways: _Ways, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     if not path.exists() and glob.has_magic(str(path)):
         matching = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if _is_source(name)]
         if not matching:
             raise RisingBanditsError(f"{what} must name files that exist, nothing matches {shown(str(path))}.")
-        return True, [task for name in matching for task in _tasks_of_path(name, direction, metric, what)[1]]
+        return True, [task for name in matching for task in _tasks_of_path(name, ways, metric, what)[1]]
     if path.is_dir():
         remembered = any(path.glob(f"*{ENDING}")) or not any(path.iterdir())
-        return True, tasks_in(path) if remembered else [_recorded(path, direction, metric)]
+        return True, tasks_in(path) if remembered else [_recorded(path, ways.logs, metric)]
     if path.name.endswith(ENDING):
         return False, [read_entry(path)]
     if not path.exists():
         raise RisingBanditsError(f"{path} does not exist.")
     if path.suffix.lower() == ".csv" and not is_log(path):
-        return False, csv_tasks(path, direction)
-    return False, [store_task(path) if is_store(path) else _recorded(path, direction, metric)]
+        return False, csv_tasks(path, ways.given)
+    return False, [store_task(path) if is_store(path) else _recorded(path, ways.logs, metric)]
 
 
 def _recorded(path: Path, direction: str | None, metric: str | None) -> EarlierTask:
-    """The runs in logs as one task. The logs say whether high or low is good, or the user does for losses."""
-    curves = curves_of(read_runs(path), metric, None if direction == "maximize" else direction)
+    """The runs in logs as one task. The logs say whether high or low is good, unless a direction is given."""
+    curves = curves_of(read_runs(path), metric, direction)
     return recorded_task(path.stem, curves)
 
 
 def recorded_task(name: str, curves: Curves) -> EarlierTask:
     """Curves from logs as an earlier task."""
-    return EarlierTask(name, dict(curves.values), curves.settings, curves.direction)
+    suggests = (curves.direction, f"{curves.metric}, {curves.reason}")
+    return EarlierTask(name, dict(curves.values), curves.settings, curves.direction, suggests=suggests)
 
 
 def _is_source(name: str) -> bool:
