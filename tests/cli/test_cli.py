@@ -74,7 +74,8 @@ def test_one_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 0
     (line,) = [line for line in out.splitlines() if line.strip().startswith("alpha")]
     assert line.split()[:3] == ["alpha", "3.0", "float"]
-    assert "math:" not in out
+    assert "\n    1/h sum_(l=N-h+1)^N (r(l) + (t-l) (r(l) - r(l-h))/h)\n" in out, "its index"
+    assert "and a window of h = floor(epsilon N), the index is" in out, "the paragraphs with formulas in them"
 
 
 def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +83,8 @@ def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
         code, out, _ = outcome(capsys, "policies", name)
         assert code == 0
         assert out.startswith(f"{name} (")
+        assert "math:" not in out
+        assert "\\" not in out
 
 
 def test_simulate_compares_two_policies(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class, policy_names
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
+from risingbandits.reports.formulas import without_markup
 
 
 def policies_table() -> TextTable:
@@ -85,7 +86,7 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
             found[name] = (kind, current)
         elif line.strip():
             current.append(line.strip())
-    return {name: (kind, " ".join(text)) for name, (kind, text) in found.items()}
+    return {name: (kind, without_markup(" ".join(text))) for name, (kind, text) in found.items()}
 
 
 def _sections(kind: type) -> dict[str, list[str]]:
@@ -101,6 +102,5 @@ def _sections(kind: type) -> dict[str, list[str]]:
 
 
 def docstring_head(policy: type[Policy]) -> str:
-    """A docstring up to its first section, without the paragraphs of formulas, which a terminal cannot show."""
-    paragraphs = "\n".join(_sections(policy)[""]).split("\n\n")
-    return "\n\n".join(part.strip() for part in paragraphs if "math:" not in part).replace("``", "").strip()
+    """A docstring up to its first section."""
+    return without_markup("\n".join(_sections(policy)[""])).strip()
