@@ -6,13 +6,16 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import event
 
 from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core import compile_wait
+from risingbandits.cli import app
 from risingbandits.policies import UCB1, RoundRobin
 from risingbandits.problems import Beta
 from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
@@ -32,6 +35,28 @@ def test_simulate_says_once_that_it_compiles_and_nothing_when_it_does_not(tmp_pa
     assert said[0].stderr.splitlines() == [compile_wait.MESSAGE]
     assert said[1].stderr == ""
     assert said[0].stdout == said[1].stdout == ""
+
+
+def compile_twice(**arguments: object) -> None:
+    """What Numba tells when two calls of `simulate` compile, in threads of theirs."""
+    for _ in range(2):
+        with compile_wait.announced():
+            thread = threading.Thread(target=event.start_event, args=("numba:run_pass",))
+            thread.start()
+            thread.join()
+
+
+def test_a_command_says_once_that_it_compiles_and_a_program_for_each_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compile_wait, "_PATIENCE", 1e-9)
+    monkeypatch.setattr(compile_wait, "_PAUSE", 60.0)
+    monkeypatch.setattr(app, "app", compile_twice)
+    for _ in range(2):
+        app.run([])
+        assert capsys.readouterr().err.splitlines() == [compile_wait.MESSAGE]
+    compile_twice()
+    assert capsys.readouterr().err.splitlines() == [compile_wait.MESSAGE] * 2
 
 
 class Function:

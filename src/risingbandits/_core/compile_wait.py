@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,8 @@ from typing import Any
 
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
+
+from risingbandits._core.notices import teller
 
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
 _PATIENCE = 2.0  # seconds of compiling before a message
@@ -49,7 +50,10 @@ def no_collections() -> Iterator[None]:
 
 @contextmanager
 def announced() -> Iterator[None]:
-    """Inside, one line on standard error says what is going on if compiling takes longer than two seconds."""
+    """Inside, one line on standard error says what is going on if compiling takes longer than two seconds.
+
+    A command that comes here several times says it once.
+    """
     with event.install_listener("numba:run_pass", _Waiting()):
         yield
 
@@ -58,6 +62,7 @@ class _Waiting(event.Listener):
     """Counts the time between neighbouring steps of the compiler, of which only one runs at a time."""
 
     def __init__(self) -> None:
+        self.say = teller()
         self.spent = 0.0
         self.last = time.perf_counter()
 
@@ -66,7 +71,7 @@ class _Waiting(event.Listener):
         if now - self.last < _PAUSE:
             before, self.spent = self.spent, self.spent + now - self.last
             if before < _PATIENCE <= self.spent:
-                print(MESSAGE, file=sys.stderr, flush=True)
+                self.say(MESSAGE)
         self.last = now
 
     on_end = on_start

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.notices import each_said_once
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import (
@@ -254,7 +255,7 @@ _UsageError: Any = typer.BadParameter.__mro__[typer.BadParameter.__mro__.index(E
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments`` (by default the process's own) and return its exit code."""
     try:
-        with _warnings_as_sentences():
+        with _warnings_as_sentences(), each_said_once():
             code = app(args=arguments, prog_name="risingbandits", standalone_mode=False)
     except (RisingBanditsError, _UsageError) as error:
         sentence = error.format_message() if isinstance(error, _UsageError) else str(error)
