@@ -149,6 +149,19 @@ def test_what_running_pulls_have_done_counts() -> None:
     assert progress_of(game.ledger, game.pace).seconds_left == pytest.approx(300.0)
 
 
+def test_what_nobody_makes_any_more_has_done_nothing_and_is_no_worker() -> None:
+    game = Played(41, dict.fromkeys("abcd", 100.0), workers=2)
+    for _ in range(9):
+        game.step()
+    game.now += 30.0
+    first, second = game.ledger.in_flight.values()
+    assert game.progress().seconds_left == pytest.approx((32 * 100.0 - 130.0) / 2)
+    alone = progress_of(game.ledger, game.pace, game.now, [first])
+    assert alone.per_minute == pytest.approx(0.6)
+    assert alone.seconds_left == pytest.approx(32 * 100.0 - (game.now - second.asked))
+    assert progress_of(game.ledger, game.pace, game.now, [first, second]) == Progress(9 / 41, None, None)
+
+
 def test_pulls_that_take_no_time() -> None:
     game = Played(4, {"a": 0.0})
     game.step()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 from risingbandits.allocation.arm_state import Flight
@@ -58,19 +59,21 @@ class Progress(NamedTuple):
         return ", ".join(part for part in (self.percent(), f"{left} left" if left else "", self.throughput()) if part)
 
 
-def progress_of(ledger: Ledger, pace: Pace, now: float | None = None) -> Progress:
+def progress_of(ledger: Ledger, pace: Pace, now: float | None = None, gone: Collection[Flight] = ()) -> Progress:
     """How far ``ledger`` is, if pulls take as long as recently, with as many at a time.
 
-    ``now`` is the time by the store's clock; without it, the progress of running pulls does not count.
+    ``now`` is the time by the store's clock; without it, the progress of running pulls does not count. ``gone`` are the
+    pulls in flight that are `abandoned`: nobody makes them, and if all are, nobody is at work and no time can be told.
     """
     share = min(1.0, ledger.spent / ledger.settings.budget.amount)
     seconds, left = pace.seconds(), _pulls_left(ledger, pace)
-    if ledger.finished or seconds is None or left is None:
+    running = [flight for flight in ledger.in_flight.values() if flight not in gone]
+    if ledger.finished or seconds is None or left is None or (gone and not running):
         return Progress(share, None, None)
     # At the end there are fewer pulls than workers, and the last ones take as long as any.
-    workers = max(1.0, min(max(pace.workers(), len(ledger.in_flight)), left))
+    workers = max(1.0, min(max(pace.workers() - len(gone), len(running)), left))
     done = 0.0
-    for flight in ledger.in_flight.values():
+    for flight in running:
         so_far = 0.0 if now is None else now - flight.asked
         done += min(max(0.0, so_far), pace.usual(flight.arm.name) or 0.0)
     rate = 60.0 * workers / seconds if seconds > 0.0 else None
@@ -84,6 +87,14 @@ def abandoned(ledger: Ledger, one_machine: bool) -> list[Flight]:
     flights = ledger.in_flight.values()
     gone = {worker: is_gone(worker, one_machine) for worker in {flight.worker for flight in flights}}
     return [flight for flight in flights if gone[flight.worker]]
+
+
+def ended(gone: Collection[Flight], ledger: Ledger) -> str:
+    """Who has ended, as a sentence without its full stop; ``gone`` are the `abandoned` pulls, at least one."""
+    total, count = len(ledger.in_flight), len(gone)
+    one = len({flight.worker for flight in gone}) == 1
+    pulls = f"{count} of the {total} pulls" if count < total else "the pull" if total == 1 else f"the {total} pulls"
+    return f"the {'process' if one else 'processes'} of {pulls} in flight {'has' if one else 'have'} ended"
 
 
 def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:

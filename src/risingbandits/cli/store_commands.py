@@ -67,30 +67,22 @@ def log(
 def show_store(store: Store, as_json: Json = False) -> None:
     """Show where a run stands: budget, arms, pulls in flight and the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
-    from risingbandits.allocation.progress import abandoned, progress_of
+    from risingbandits.allocation.progress import abandoned, ended, progress_of
     from risingbandits.allocation.stores.reader import open_reader
 
     with open_reader(store) as reader, Output(as_json) as output:
         ledger = reader.ledger()
         show_ledger(ledger, output)
         if ledger.in_flight or as_json:
-            progress = progress_of(ledger, Pace.of(reader), time.time())
             gone = abandoned(ledger, reader.one_machine)
+            progress = progress_of(ledger, Pace.of(reader), time.time(), gone)
             said = f"Running: {progress}."
-            if gone:
-                one = len({flight.worker for flight in gone}) == 1
-                ended = f"{'process' if one else 'processes'} of {_pulls(len(gone), len(ledger.in_flight))} in flight"
-                ended += f" {'has' if one else 'have'} ended"
-                if len(gone) == len(ledger.in_flight):  # nobody is at work, so there is no time left to tell
-                    progress = progress._replace(seconds_left=None, per_minute=None)
-                    said = f"Stopped at {progress}: the {ended}. Run it again to continue where it stopped."
-                else:
-                    said += f" The {ended}; another attempt follows."
+            if gone and len(gone) == len(ledger.in_flight):
+                said = f"Stopped at {progress}: {ended(gone, ledger)}. Run it again to continue where it stopped."
+            elif gone:
+                who = ended(gone, ledger)
+                said += f" {who[0].upper()}{who[1:]}; another attempt follows."
             output.say(said, progress=progress._asdict(), abandoned=len(gone))
-
-
-def _pulls(count: int, total: int) -> str:
-    return f"{count} of the {total} pulls" if count < total else "the pull" if total == 1 else f"the {total} pulls"
 
 
 def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
-from risingbandits.allocation.arm_state import ArmState
+from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.progress import Progress, progress_of
+from risingbandits.allocation.progress import Progress, abandoned, progress_of
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status import allocation_table, arms_table
 
@@ -55,10 +55,14 @@ class Outlook(NamedTuple):
 
 
 class AllocationLog:
-    """The fold of an allocation's events for readers, from the settings that it was created with."""
+    """The fold of an allocation's events for readers, from the settings that it was created with.
 
-    def __init__(self, settings: Settings) -> None:
+    ``one_machine`` says whether all that use its store are on this one.
+    """
+
+    def __init__(self, settings: Settings, one_machine: bool = False) -> None:
         self.ledger = Ledger(settings)
+        self.one_machine = one_machine
         self.first_time: float | None = None
         self.last_time: float | None = None
         self.failures: deque[Event] = deque(maxlen=_FAILURES_KEPT)
@@ -122,9 +126,13 @@ class AllocationLog:
         """All arms, in the order in which they were named."""
         return self.ledger.arms
 
+    def abandoned(self) -> list[Flight]:
+        """The pulls in flight whose process has ended, as far as this machine knows."""
+        return abandoned(self.ledger, self.one_machine)
+
     def progress(self, now: float | None = None) -> Progress:
-        """How far it is; see `progress_of`."""
-        return progress_of(self.ledger, self.pace, now)
+        """How far it is; see `progress_of`. Without ``now``, for a page that is kept, processes are not looked at."""
+        return progress_of(self.ledger, self.pace, now, () if now is None else self.abandoned())
 
     def tells(self) -> tuple[Ints, Floats, Floats]:
         """Of each told pull: the number of its arm, what it took of the budget, and when it was told."""

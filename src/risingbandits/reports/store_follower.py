@@ -27,7 +27,7 @@ class Follower:
         self.shown_store = _without_password(self.store)
         self.trouble = ""
         self._reader: StoreReader | None = open_reader(self.store)
-        self.log = AllocationLog(self._reader.settings)
+        self.log = AllocationLog(self._reader.settings, self._reader.one_machine)
 
     def poll(self) -> int:
         """Read what is new, at most some thousand events; return how many. Never raises: see ``trouble``."""
@@ -50,7 +50,7 @@ class Follower:
 
     def _read(self, reader: StoreReader) -> int:
         if reader.last_id() < self.log.last_id:  # another store was put in its place
-            self.log = AllocationLog(reader.settings)
+            self.log = AllocationLog(reader.settings, reader.one_machine)
         return self.log.take(islice(reader.events(self.log.last_id, _MOST_AT_ONCE), _MOST_AT_ONCE))
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from risingbandits.allocation.progress import ended
 from risingbandits.allocation.status import allocation_table, standing
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.store_follower import Follower
@@ -41,7 +42,9 @@ def watch_terminal(store: str | Path, console: Console) -> None:
 
 def _how_far(log: AllocationLog) -> str:
     """How far it is, and, while pulls run, how long it will take and how fast it is."""
-    progress = log.progress(time.time())
+    progress, gone = log.progress(time.time()), log.abandoned()
+    if gone and len(gone) == len(log.ledger.in_flight):
+        return f"{progress}, stopped: {ended(gone, log.ledger)}"
     return str(progress) if log.ledger.in_flight else progress.percent()
 
 

@@ -12,7 +12,9 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.arm_table import AllocationTable, ArmRow
+from risingbandits.allocation.progress import ended
 from risingbandits.allocation.status import left, spent
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Answer, Answers, Bar
@@ -59,10 +61,11 @@ def _band(row: ArmRow, finished: bool) -> str:
 
 def answers(log: AllocationLog, live: bool) -> Answers:
     """What is left, who is fed, what was never tried, and what failed."""
-    return Answers("answers", [_left(log, live), _fed(log), _untried(log), _failed(log)])
+    gone = log.abandoned() if live else []
+    return Answers("answers", [_left(log, live, gone), _fed(log, gone), _untried(log), _failed(log)])
 
 
-def _left(log: AllocationLog, live: bool) -> Answer:
+def _left(log: AllocationLog, live: bool, gone: Sequence[Flight]) -> Answer:
     """The time that is left where somebody works and looks; what is left of the budget."""
     word, ledger = "time left" if live else "left", log.ledger
     if ledger.finished:
@@ -71,6 +74,8 @@ def _left(log: AllocationLog, live: bool) -> Answer:
     about, amount = progress.left(), f"{left(ledger)} left"
     if not ledger.in_flight:
         return Answer(word, "nothing runs", amount) if live else Answer(word, left(ledger), "no pull is in flight")
+    if gone and len(gone) == len(ledger.in_flight):
+        return Answer(word, "stopped", f"{ended(gone, ledger)}: run it again to continue; {amount}", True)
     if not live:
         return Answer(word, left(ledger), f"{about} at the latest pace" if about else "")
     if not about:
@@ -78,7 +83,7 @@ def _left(log: AllocationLog, live: bool) -> Answer:
     return Answer(word, about, ", ".join(said for said in (progress.throughput(), amount) if said))
 
 
-def _fed(log: AllocationLog) -> Answer:
+def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Answer:
     """Whose pulls run, and who got the last ones."""
     ledger = log.ledger
     lately = Counter(ledger.told_arms[-_LATELY:])
@@ -86,7 +91,7 @@ def _fed(log: AllocationLog) -> Answer:
     others = sum(lately.values()) - sum(count for _, count in lately.most_common(_MOST_NAMES))
     shares += [f"{others} \N{MULTIPLICATION SIGN} others"] if others else []
     detail = f"of the last {sum(lately.values())} pulls: {', '.join(shares)}" if shares else ""
-    running = [flight.arm.name for flight in ledger.in_flight.values()]
+    running = [flight.arm.name for flight in ledger.in_flight.values() if flight not in gone]
     return Answer("being fed", several(running) if running else "nobody now", detail)
 
 
