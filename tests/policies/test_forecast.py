@@ -119,6 +119,23 @@ def test_the_chance_goes_by_levels_at_equal_age_and_by_how_far_arms_have_come() 
         assert forecast.forecast(pair, [age, age]).chance[1] == pytest.approx(chance, abs=0.04)
 
 
+@pytest.mark.parametrize("pulls", [1, 3, 30, 100])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_no_end_is_below_what_the_arm_gives_now(pulls: int, noise: float) -> None:
+    rng = np.random.default_rng(2)
+    ages = np.arange(1, pulls + 1)
+    paces = np.exp(rng.uniform(0.0, 4.0, 60))
+    curves = [
+        top * -np.expm1(-ages / pace) + noise * rng.standard_normal(pulls)
+        for top, pace in zip(rng.uniform(0.2, 0.9, 60), paces, strict=True)
+    ]
+    found = forecast.forecast(curves, [4 * pulls + 20] * 60)
+    now = found.level if noise else np.array([curve[-1] for curve in curves])
+    assert (found.final >= now - 0.003).all()
+    assert (found.high >= found.final).all()
+    assert (found.low <= found.final).all()
+
+
 def test_of_many_arms_the_chances_still_add_up() -> None:
     found = forecast.forecast([[0.1 + arm / 500] * 3 for arm in range(300)], [30] * 300)
     assert found.chance.sum() == pytest.approx(1.0)

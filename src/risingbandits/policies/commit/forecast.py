@@ -34,7 +34,7 @@ class Forecast(NamedTuple):
 
     level: Floats  #: the mean of the last quarter of the rewards
     error: Floats  #: the standard error of that, by the noise
-    final: Floats  #: the level that is expected at the age that was asked for
+    final: Floats  #: the level that is expected at the age that was asked for, not below the present one
     low: Floats  #: it lies above this
     high: Floats  #: and below this, with probability 0.9
     chance: Floats  #: that no other arm with rewards is better then, by levels at equal age
@@ -67,9 +67,12 @@ def forecast(curves: Sequence[ArrayLike], ages: ArrayLike, limits: tuple[float, 
         components = 2 * _curve_shapes.FAMILIES * taus.size
         mixture = _prediction.posterior(_sums(told, variance, taus), taus, np.zeros(components), 1.0, asked)
         found = _prediction.ends(mixture, level, limits, _MISFIT)
+        # The model may fit the way to here badly, or expect less of all arms; a curve that rises does not go back.
+        final = np.maximum(found.final, level)
+        high = np.maximum(found.high, final)
         error = np.sqrt(variance / windows)
         progress = np.array([curve.size for curve in told]) / asked
-        columns[:, known] = level, error, found.final, found.low, found.high, chances(told, progress, error)
+        columns[:, known] = level, error, final, found.low, high, chances(told, progress, error)
     return Forecast(*columns)
 
 
