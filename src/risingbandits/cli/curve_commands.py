@@ -78,6 +78,10 @@ def check(
     for name, values in gains.items():
         reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
     with Output(as_json) as output:
+        if found.direction == "minimize":
+            output.say(
+                "Low values are good: they are turned round, so that below a curve rises where its values fall.\n"
+            )
         output.table(check_table(reports), "shapes")
         output.add(verdicts={report.name: report.verdict for report in reports})
         for report in reports:

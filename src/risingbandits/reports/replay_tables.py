@@ -9,6 +9,7 @@ import numpy as np
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
+from risingbandits.policies.explanation import counted
 from risingbandits.simulation.replay import Replay
 
 
@@ -51,7 +52,7 @@ def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
         "policy",
         "pulls",
         "arms opened",
-        "reward per pull",
+        "loss per pull" if outcome.direction == "minimize" else "reward per pull",
         "regret per pull",
         "recommends",
         "final value",
@@ -59,9 +60,10 @@ def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
     )
     best = outcome.arms[outcome.best_arm]
     orders = "the arms as listed" if outcome.orders == 1 else f"{outcome.orders} orders of the arms"
+    arms = "1 arm" if len(outcome.arms) == 1 else f"{len(outcome.arms)} arms"
     title = (
-        f"{len(outcome.arms)} arms, {outcome.budget:,} pulls, {orders}; best single arm {outcome.best_constant:.4f} "
-        f"per pull, best in the end {best} with {outcome.final[outcome.best_arm]:.4f}"
+        f"{arms}, {counted(outcome.budget)}, {orders}; best single arm {outcome.best_constant:.4f} per pull, best in "
+        f"the end {best} with {outcome.final[outcome.best_arm]:.4f}"
     )
     return TextTable(header, rows, frozenset({1, 2, 3, 4, 6, 7}), title, records)
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
+from risingbandits.policies.explanation import counted
 from risingbandits.simulation.replay import Replay
 
 OBJECTIVES = ("best-arm", "cumulative")
@@ -23,6 +24,7 @@ NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
 _PREFERRED = "auto"  # among policies that do equally well: the default of an allocation
 _LITTLE = 0.1  # of what a random arm loses
+_ROUNDING = 1e-9  # of the reward range, by which equal arms may differ
 _MOST_ROUNDS = 20_000  # replayed pull by pull, to see when the decision was clear
 
 
@@ -124,8 +126,8 @@ def advise(
     Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it keeps to the
     end, 30 % of that in all: it saves 225 pulls.
     The decision could have been made after 32 pulls (the median of 10 orders, which have 2 to 42): from then on the arm
-    that it would keep is within 1 % of the range of the best one.
-    This is about these curves; the interval is one of orders, not of other tasks.
+    that it would keep is as good as the best one, to within 1 % of the range of the values.
+    This is about these curves alone: other tasks may differ by more than the orders do.
     """
     objective = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
     hours = outcome.hours if hours is None else hours
@@ -135,7 +137,7 @@ def advise(
         raise RisingBanditsError(f"price needs hours, which curves without times do not have, got {shown(price)}.")
     bill = _Bill(outcome, hours, step, price)
     whole = bill.of(outcome.lengths)
-    if reason := _too_little(outcome):
+    if reason := _too_little(outcome, objective):
         nothing = f"Cannot say which policy to use: {reason}"
         return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
     figures = figures_of(outcome, objective)
@@ -156,7 +158,7 @@ def advise(
     if objective == "best-arm":
         decided, sentence = _when(outcome, policy)
         said.append(sentence)
-    said.append("This is about these curves; the interval is one of orders, not of other tasks.")
+    said.append("This is about these curves alone: other tasks may differ by more than the orders do.")
     arm = Counter(outcome.recommended[policy].tolist()).most_common(1)[0][0]
     width = float(half_width(short)) if outcome.orders >= _LEAST_ORDERS else np.nan
     return Advice(
@@ -200,18 +202,21 @@ def lost_by_a_random_arm(outcome: Replay, objective: str) -> float:
     return float(worth.max() - worth.mean()) * outcome.unit
 
 
-def _too_little(outcome: Replay) -> str:
+def _too_little(outcome: Replay, objective: str) -> str:
     """Why nothing can be said, if so."""
     if len(outcome.arms) < _LEAST_ARMS:
-        return f"{len(outcome.arms)} arms are too few to choose from, {_LEAST_ARMS} are the least."
+        few = "1 arm is" if len(outcome.arms) == 1 else f"{len(outcome.arms)} arms are"
+        return f"{few} too few to choose from, {_LEAST_ARMS} are the least."
     longest = int(outcome.lengths.max())
     if longest < _LEAST_VALUES:
         return f"the longest curve has {longest} values, {_LEAST_VALUES} are the least."
     if outcome.budget >= outcome.lengths.sum():
         return (
             f"{outcome.budget:,} pulls train every arm to the end, so nothing had to be chosen; "
-            f"{outcome.lengths.sum():,} pulls are all that was recorded."
+            f"{outcome.lengths.sum():,} pulls are all that was recorded. Give a smaller budget."
         )
+    if objective == "best-arm" and lost_by_a_random_arm(outcome, objective) <= _ROUNDING * outcome.unit:
+        return f"all arms are worth the same in the end, {outcome.final[0]:.4g}, so that any policy keeps a best one."
     return ""
 
 
@@ -246,16 +251,19 @@ def _what_to_use(outcome: Replay, policy: str, short: Floats, objective: str) ->
         where = "with the arms as listed" if outcome.orders == 1 else f"in each of {orders}"
         return f"Use {policy}: {where} it keeps the best one, {best}."
     near = int((short <= NEAR * outcome.unit).sum())
+    where = f"{near} of {_orders(outcome)} it is" if near else "no order is it"
     kept = float(outcome.final[outcome.recommended[policy]].mean())
     return (
         f"Use {policy}: over {orders} it keeps an arm that is worth {kept:.4g} in the end, "
-        f"{_about(float(short.mean()), short)} short of the best one, {best}; in {near} of "
-        f"{outcome.orders} it is within 1 % of the range of that."
+        f"{_about(float(short.mean()), short)} short of the best one, {best}; in {where} as good, to within "
+        "1 % of the range of the values."
     )
 
 
 def _about(mean: float, values: Floats) -> str:
-    return f"{mean:.2g}" + (f" ± {float(half_width(values)):.2g}" if len(values) >= _LEAST_ORDERS else "")
+    """A mean with its interval, if there is one: of equal values there is none."""
+    told = len(values) >= _LEAST_ORDERS and np.ptp(values) > 0.0
+    return f"{mean:.2g}" + (f" ± {float(half_width(values)):.2g}" if told else "")
 
 
 def _orders(outcome: Replay) -> str:
@@ -287,17 +295,17 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
     if 2 * never >= again:
         where = "this order" if again == 1 else f"{never} of {again} orders"
         return np.inf, (
-            f"Cannot say when the decision could have been made: in {where} the arm that it keeps is more than 1 % of "
-            "the range short of the best one; a larger budget may help."
+            f"Cannot say when the decision could have been made: in {where} the arm that it keeps is worse than "
+            "the best one, by more than 1 % of the range of the values; a larger budget may help."
         )
     middle = float(np.median(found))
     known = found[np.isfinite(found)]
     spread = f" (the median of {again} orders, which have {known.min():,.0f} to {known.max():,.0f})"
     also = f"; in {never} of {again} orders never" if never else ""
     return middle, (
-        f"The decision could have been made after {middle:,.0f} pulls"
-        f"{spread if known.min() < known.max() else ''}: from then on the arm that it would keep is within 1 % of the "
-        f"range of the best one{also}."
+        f"The decision could have been made after {counted(round(middle))}"
+        f"{spread if known.min() < known.max() else ''}: from then on the arm that it would keep is as good as the "
+        f"best one, to within 1 % of the range of the values{also}."
     )
 
 

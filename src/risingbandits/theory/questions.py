@@ -29,6 +29,7 @@ _MOST, _HALF = 0.8, 0.5  # of the arms have a feature: then it is one of all, or
 _CALM = 0.35  # of its fluctuation in the middle that a curve has at its end: then something has calmed it
 _OFTEN = 1 / 3  # of the second differences of a curve change their sign: noise does so in 3 of 4, a smooth curve never
 _LEAST_FOR_CALM = 25  # values
+_ROUNDING = 1e-12  # of the values, by which the ends of equal arms may differ
 
 
 class Verdict(NamedTuple):
@@ -61,7 +62,7 @@ def check_curves(
     ...     print(f"{verdict.question}: {verdict.answer}.")
     rising: yes, 8 of 8 arms.
     concave: yes, 8 of 8 arms.
-    early ranks: known: rank correlation with the end 1.00 at 10 %, 1.00 at 20 %, 1.00 at 50 %.
+    early ranks: tell who wins: rank correlation with the end (1: same order) 1.00 at 10 %, 1.00 at 20 %, 1.00 at 50 %.
     noise: small, 0.09 % of how far arms are apart in the end.
     schedule: none seen.
     restarts: none seen.
@@ -112,6 +113,10 @@ def ends_of(table: Floats) -> Floats:
 def _shape(reports: Sequence[CurveReport], shape: str) -> Verdict:
     wrong = sum(getattr(report, shape).violated for report in reports)
     count = f"{len(reports) - wrong} of {len(reports)} arms"
+    expected = {
+        "rising": "arms get better with use, which policies here expect",
+        "concave": "arms gain less and less with use, so that policies can tell how far one may still come",
+    }
     meanings = {
         "rising": "an arm that gets worse with use is stopped too late by policies that expect it to rise",
         "concave": "arms may rise late, so that policies that extrapolate, such as commit-ucb, may miss them; "
@@ -119,48 +124,60 @@ def _shape(reports: Sequence[CurveReport], shape: str) -> Verdict:
     }
     if wrong > _SOME * len(reports):
         return Verdict(shape, f"no, {count}", meanings[shape])
-    return Verdict(shape, f"yes, {count}", "as the theory wants it")
+    return Verdict(shape, f"yes, {count}", expected[shape])
 
 
-def _too_small(table: Floats) -> str:
+def _too_small(question: str, table: Floats) -> Verdict | None:
+    """That nothing can be said, if so, and what to record."""
     arms, length = table.shape
     if arms < _FEW:
-        return f"cannot say, {arms} whole curve{'s are' if arms != 1 else ' is'} too few, {_FEW} are the least"
+        answer = f"cannot say: it takes {_FEW} runs that were not stopped early, here {_are(arms)}"
+        return Verdict(question, answer, "record more runs to their end")
     if length < _LEAST_VALUES:
-        return f"cannot say, curves of {length} values are too short, {_LEAST_VALUES} are the least"
-    return ""
+        answer = f"cannot say: it takes {_LEAST_VALUES} values of each run, here {_are(length)}"
+        return Verdict(question, answer, "record values more often, or train for longer")
+    return None
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
 
 
 def _ranks(table: Floats) -> Verdict:
     question = "early ranks"
-    if reason := _too_small(table):
-        return Verdict(question, reason, "record more runs, or more values of each")
+    if too_small := _too_small(question, table):
+        return too_small
     found = early_ranks(table)
     if np.isnan(found).any():
-        return Verdict(question, "cannot say, all arms are equal early or in the end", "any policy will do")
+        return Verdict(question, "cannot say: all arms are equal early or in the end", "any policy will do")
     text = ", ".join(f"{value:.2f} at {share:.0%}" for value, share in zip(found, SHARES, strict=True))
-    text = f"rank correlation with the end {text.replace('%', ' %')}"
+    text = f"rank correlation with the end (1: same order) {text.replace('%', ' %')}"
     at = float(found[SHARES.index(_ASKED)])
     if at >= _EARLY:
-        return Verdict(question, f"known: {text}", "early stopping is safe: halving and small budgets lose little")
+        return Verdict(
+            question, f"tell who wins: {text}", "early stopping is safe: halving and small budgets lose little"
+        )
     if at >= _LATE:
         return Verdict(
-            question, f"partly known: {text}", "stop the worst half early, and keep several until the middle"
+            question, f"tell in part who wins: {text}", "stop the worst half early, and keep several until the middle"
         )
     return Verdict(
-        question, f"unknown: {text}", "arms overtake each other late: a small budget finds the best one by luck"
+        question,
+        f"do not tell who wins: {text}",
+        "arms overtake each other late: a small budget finds the best one by luck",
     )
 
 
 def _noise(table: Floats) -> Verdict:
     question = "noise"
     if table.shape[0] < 2 or table.shape[1] < 3:
-        return Verdict(question, "cannot say, two whole curves of three values are the least", "record more")
+        answer = "cannot say: it takes 2 runs that were not stopped early, with 3 values each"
+        return Verdict(question, answer, "record more runs to their end")
     tails = table[:, table.shape[1] // 3 :] if table.shape[1] >= 9 else table
     noise = math.sqrt(float(np.mean([noise_level(own) ** 2 for own in tails])))
     apart = float(np.std(ends_of(table), ddof=1))
-    if apart == 0.0:
-        return Verdict(question, "cannot say, all arms end at the same value", "any policy will do")
+    if apart <= _ROUNDING * float(np.abs(table).max()):
+        return Verdict(question, "cannot say: all arms end at the same value", "any policy will do")
     share = f"{100 * noise / apart:.2g} % of how far arms are apart in the end"
     if noise <= _QUIET * apart:
         return Verdict(question, f"small, {share}", "one value tells arms apart")
@@ -174,8 +191,8 @@ def _noise(table: Floats) -> Verdict:
 def _schedule(table: Floats) -> Verdict:
     """Whether most curves calm down, or speed up, towards their end, which curves without a planned end do not."""
     question = "schedule"
-    if reason := _too_small(table):
-        return Verdict(question, reason, "record more runs, or more values of each")
+    if too_small := _too_small(question, table):
+        return too_small
     found = {
         "gain more in the last fifth than in the one before": (gains_late(table), len(table)),
         "fluctuate far less at the end than in the middle": calm_at_the_end(table),

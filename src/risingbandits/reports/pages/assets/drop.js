@@ -203,7 +203,7 @@
     const early10 = known && known.every(Number.isFinite) ? known.map((value) => value.toFixed(2)) : null;
     const rows = [
       ["end worse than they begin", worse ? `${worse} of ${curves.length} runs` : "none"],
-      ["rank correlation with the end at 10, 20, 50 % of the curves", early10 ? early10.join(", ") : "cannot say, five whole curves of ten values are the least"],
+      ["rank correlation with the end at 10, 20, 50 % of the curves", early10 ? early10.join(", ") : "cannot say: it takes five runs of ten values that were not stopped early"],
       ["restarts", list(own.filter((one) => one.restarted))],
       ["diverged", list(own.filter((one) => one.diverged))],
     ];
