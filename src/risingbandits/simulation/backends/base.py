@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from typing import TypeVar
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.importing import imports_its_own
 from risingbandits._core.progress import Advance
 
 K = TypeVar("K", bound=Hashable)
@@ -56,7 +57,8 @@ class Threads(Backend):
 
     Items are handed out in blocks: few enough to reuse buffers, enough to keep all threads busy.
 
-    By default there is one thread for each core.
+    By default there is one thread for each core. While a module with a policy of its own is imported, everything is
+    played in the importing thread: others would wait for that module, and the module for them.
 
     Examples
     --------
@@ -72,6 +74,9 @@ class Threads(Backend):
         return self.jobs
 
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
+        if imports_its_own():
+            yield from _one_after_another(begin, items)
+            return
         stop = threading.Event()
         finished: queue.SimpleQueue[tuple[K, int, T] | BaseException] = queue.SimpleQueue()
 
@@ -107,6 +112,13 @@ class Threads(Backend):
             stop.set()
             # After an interrupt, also while blocks are handed out, the caller does not wait for runs in progress.
             pool.shutdown(wait=not interrupted, cancel_futures=True)
+
+
+def _one_after_another(begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Iterator[tuple[K, int, T]]:
+    for label, own in items.items():
+        one = begin(label)
+        for item in own:
+            yield label, item, one(item)
 
 
 @contextmanager
