@@ -254,7 +254,7 @@ def test_the_best_clique_need_not_have_the_best_arm() -> None:
     assert problem.oracle_arm() == 2
     assert problem.oracle_prefix([0, 1, 2, 3, 4]) == pytest.approx([0.0, 0.5, 1.0, 1.8, 2.7])
     result = simulate("constant(arm=2)", problem)
-    assert result.final_regret["constant"][0] == pytest.approx(2.7 - 2.2)
+    assert result.final_regret["constant(arm=2)"][0] == pytest.approx(2.7 - 2.2)
 
 
 def test_cliques_of_closed_forms_and_clipped_means() -> None:

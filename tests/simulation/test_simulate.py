@@ -75,11 +75,22 @@ def test_policies_may_be_given_in_many_ways() -> None:
     assert labels == [["red-ucb"], ["red-ucb"], ["red-ucb", "round-robin"], ["mine"], ["REdUCB()", "REdUCB(eps=0.1)"]]
 
 
+def test_a_string_is_its_own_label_whatever_it_is_compared_with() -> None:
+    written = "red-ucb(eps=0.1)"
+    beside: list[Any] = [[], ["round-robin"], ["red-ucb"], [REdUCB(eps=0.2)], [REdUCB(), "red-ucb( eps=0.3 )"]]
+    labels = [simulate([written, *others], "paper-2arms", horizon=20).policies for others in beside]
+    others = [[], ["round-robin"], ["red-ucb"], ["red-ucb"], ["red-ucb", "red-ucb( eps=0.3 )"]]
+    assert labels == [[written, *own] for own in others]
+    mixed = simulate(["red-ucb", REdUCB(eps=0.2)], "paper-2arms", horizon=20)
+    assert mixed.policies == ["red-ucb", "REdUCB(eps=0.2)"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         ({"policies": []}, "policies"),
-        ({"policies": ["red-ucb", "red-ucb"]}, "twice"),
+        ({"policies": ["red-ucb", "red-ucb"]}, "policies has red-ucb twice"),
+        ({"policies": ["red-ucb", "REdUCB"]}, "policies has red-ucb twice"),
         ({"policies": [3]}, "policies"),
         ({"policies": "no-such"}, "no-such"),
         ({"problem": "no-such"}, "no-such"),

@@ -46,8 +46,8 @@ def simulate(
     Parameters
     ----------
     policies : policy, name, sequence of these, or dict of label -> policy
-        What to compare; a name may have settings, "red-ucb(eps=0.1)". A policy whose ``sigma`` is None gets the
-        problem's noise level.
+        What to compare; a name may have settings, "red-ucb(eps=0.1)", and is the label of its policy in the result.
+        A policy whose ``sigma`` is None gets the problem's noise level.
     problem : RisingBandit or str
         The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
         known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless, one
@@ -189,23 +189,40 @@ def _final_means(problem: RisingBandit, horizon: int, lengths: Ints | None) -> F
 
 
 def labelled_policies(policies: Policies) -> dict[str, Policy]:
-    """Any accepted way of naming policies as a dict of label -> policy. Equal names are numbered."""
+    """Any accepted way of naming policies as a dict of label -> policy.
+
+    A string is its own label, as on the command line, whatever it is compared with. Objects are called by their names
+    or, where something else has the same one, by what makes them.
+
+    >>> from risingbandits.policies import REdUCB, RoundRobin
+    >>> list(labelled_policies(["red-ucb", "red-ucb(eps=0.1)", REdUCB(eps=0.2), RoundRobin()]))
+    ['red-ucb', 'red-ucb(eps=0.1)', 'REdUCB(eps=0.2)', 'round-robin']
+    """
     if isinstance(policies, str | Policy):
         policies = [policies]
     if isinstance(policies, Mapping):
-        pairs = [(str(label), _as_policy(policy)) for label, policy in policies.items()]
+        given = [(str(label), str(label), _as_policy(policy)) for label, policy in policies.items()]
     else:
-        pairs = [(policy.name, policy) for policy in map(_as_policy, policies)]
-    if not pairs:
+        given = [_labels(policy) for policy in policies]
+    if not given:
         raise RisingBanditsError("policies must name at least one policy, got none.")
-    labels = [label for label, _ in pairs]
+    labels = [label for label, _, _ in given]
     named: dict[str, Policy] = {}
-    for label, policy in pairs:
-        unique = label if labels.count(label) == 1 else repr(policy)
+    for label, instead, policy in given:
+        unique = label if labels.count(label) == 1 else instead
         if unique in named:
             raise RisingBanditsError(f"policies has {unique} twice; give a dict of label -> policy to keep both.")
         named[unique] = policy
     return named
+
+
+def _labels(given: Any) -> tuple[str, str, Policy]:
+    """What a policy is called, and what it is called where another is called so, too."""
+    policy = _as_policy(given)
+    if isinstance(given, str):
+        label = given.strip() if "(" in given else policy.name
+        return label, label, policy
+    return policy.name, repr(policy), policy
 
 
 def _as_policy(policy: Any) -> Policy:
