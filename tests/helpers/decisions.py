@@ -43,3 +43,16 @@ def check_decisions(
         if after is not None:
             after(policy)
     return pulls
+
+
+def check_late_arm(policy: Policy) -> None:
+    """An arm that is masked in the first half of a run is pulled in the second."""
+    policy = policy.clone().reset(3, 300, seed=1)
+    without = np.array([True, False, True])
+    for _ in range(150):
+        arm = policy.ask(without)
+        assert arm != 1
+        policy.tell(arm, 0.3)
+    for _ in range(150):
+        policy.tell(policy.ask(), 0.3)
+    assert policy.pulls[1] > 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import reference_index as reference
-from decisions import check_decisions
+from decisions import check_decisions, check_late_arm
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
 from risingbandits.policies import (
@@ -136,15 +136,7 @@ def test_asking_changes_no_decision(policy: Policy) -> None:
 
 @pytest.mark.parametrize("policy", SETTINGS, ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
-    policy = policy.clone().reset(3, 300, seed=1)
-    without = np.array([True, False, True])
-    for _ in range(150):
-        arm = policy.ask(without)
-        assert arm != 1
-        policy.tell(arm, 0.3)
-    for _ in range(150):
-        policy.tell(policy.ask(), 0.3)
-    assert policy.pulls[1] > 0
+    check_late_arm(policy)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_rising_kin as slow
+from decisions import check_decisions, check_late_arm
 from reference_index import Reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate
 from risingbandits._core.jit import interpreted
@@ -18,7 +19,6 @@ from risingbandits.policies import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, Linea
 from risingbandits.policies._kernels import least_squares, noise_estimate
 from risingbandits.policies.rising import cure_ucb, rc_be
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Tabulated
-from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy
 
@@ -84,24 +84,16 @@ def reference_of(policy: Policy, slow_class: type[Reference], n_arms: int) -> An
 
 def play_both(policy: Policy, slow_class: type[Reference], problem: RisingBandit, seed: int) -> Any:
     """Ask both in every round of one run and compare their indexes now and then; return the reference."""
-    mean_of, draw = interpreted(mean_at), interpreted(draw_reward)
-    noise_seed, policy_seed = np.random.SeedSequence(seed).spawn(2)
-    noise = np.random.default_rng(noise_seed)
-    environment = problem.environment(HORIZON)
     other = reference_of(policy, slow_class, problem.n_arms)
-    running = policy.clone().reset(problem.n_arms, HORIZON, policy_seed)
-    for t in range(1, HORIZON + 1):
-        arm = running.ask()
-        assert arm == other.ask(None), f"round {t}: arm {arm}"
-        if t % 25 == 0 and isinstance(other, slow.CureUCB | slow.TIUCB | slow.RAWUCB):
+
+    def compare(running: Policy) -> None:
+        other.running = running
+        if running.pulls.sum() % 25 == 0 and isinstance(other, slow.CureUCB | slow.TIUCB | slow.RAWUCB):
             np.testing.assert_allclose(running.explain()["value"], other.index(), rtol=1e-9)
-        mean = mean_of(environment, arm, t if environment.restless else int(running.pulls[arm]) + 1)
-        reward = draw(environment, mean, noise)
-        running.tell(arm, reward)
-        other.tell(arm, reward, None)
+
+    pulls = check_decisions(policy, other, problem, HORIZON, seed, compare)
     compiled_run = Runner(policy, problem, HORIZON, np.array([HORIZON])).play(np.random.SeedSequence(seed))
-    assert compiled_run.pulls.tolist() == running.pulls.tolist()
-    other.running = running
+    assert compiled_run.pulls.tolist() == pulls.tolist()
     return other
 
 
@@ -261,15 +253,7 @@ def test_noise_that_is_estimated_is_what_decides(kind: Any, sigma: str) -> None:
 
 @pytest.mark.parametrize("policy", [*(pair[0] for pair in PAIRS), *OPTIONS], ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
-    policy = policy.clone().reset(3, 300, seed=1)
-    without = np.array([True, False, True])
-    for _ in range(150):
-        arm = policy.ask(without)
-        assert arm != 1
-        policy.tell(arm, 0.3)
-    for _ in range(150):
-        policy.tell(policy.ask(), 0.3)
-    assert policy.pulls[1] > 0
+    check_late_arm(policy)
 
 
 @pytest.mark.parametrize(

@@ -207,52 +207,8 @@ def recommend(state: State, t: int, pulls: Ints) -> int:
     return chosen
 
 
-class _PowerLossPolicy(recent_means.RecentPolicy):
-    """What both have in common."""
-
-    needs_horizon = True
-    scratch = frozenset({"pool"})
-
-    rho: float
-    U: float
-    delta: float | None
-    scale: float
-
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        rounds = horizon or 1
-        delta = 1.0 / rounds if self.delta is None else float(self.delta)
-        printed = 10.0 * (math.sqrt(self.U) + 1.0) ** 2 / (self.rho * (1.0 - self.rho))
-        return State(
-            horizon=rounds,
-            rho=float(self.rho),
-            width=float(self.scale) * printed,
-            log_odds=math.log(n_arms * rounds / delta),
-            **{**sweeps.new_fields(n_arms), **recent_means.new_fields(n_arms, capacity)},
-            powers=np.zeros((n_arms, 2)),
-            curve=np.zeros((n_arms, 4)),
-        )
-
-    def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        n = np.maximum(state.pulls, 1).astype(np.float64)
-        end = n + max(state.horizon - (t - 1), 0)
-        limit, rise = state.curve[:, LIMIT], state.curve[:, RISE]
-        share = (np.log(n) + state.log_odds) / n
-        columns = {
-            "level": limit - rise * n**-state.rho,
-            "final": limit - rise * end**-state.rho,
-            "width": state.width * (share + np.sqrt(share)),
-        }
-        known = {name: np.where(state.pulls > 0, values, np.nan) for name, values in columns.items()}
-        return {**known, "active": sweeps.active(state.place, state.marks)}
-
-    def why_kept(self, at: Moment) -> str:
-        left = int(at.state.marks[sweeps.ACTIVE])
-        race = f"the best of the {left} arms in the race" if left > 1 else "the only arm left in the race"
-        return f"predicted end {at.level('final')}, {race}"
-
-
 @register
-class CellaETC(_PowerLossPolicy):
+class CellaETC(recent_means.RecentPolicy):
     r"""Explore, then commit, for losses that fall like a known power of the pulls.
 
     The loss of an arm at its n-th pull is :math:`\alpha n^{-\rho} + \beta` with a known :math:`\rho` and
@@ -308,6 +264,8 @@ class CellaETC(_PowerLossPolicy):
 
     name = "cella-etc"
     summary = "every arm in turn until one surely ends highest (losses fall like a known power)"
+    needs_horizon = True
+    scratch = frozenset({"pool"})
     kernels = Kernels(select=select, update=update_etc, recommend=recommend)
 
     rho: float = number(0.5, above=0.0, below=1.0)
@@ -315,9 +273,41 @@ class CellaETC(_PowerLossPolicy):
     delta: float | None = number(None, above=0.0, below=1.0)
     scale: float = number(1.0, above=0.0)
 
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        rounds = horizon or 1
+        delta = 1.0 / rounds if self.delta is None else float(self.delta)
+        printed = 10.0 * (math.sqrt(self.U) + 1.0) ** 2 / (self.rho * (1.0 - self.rho))
+        return State(
+            horizon=rounds,
+            rho=float(self.rho),
+            width=float(self.scale) * printed,
+            log_odds=math.log(n_arms * rounds / delta),
+            **{**sweeps.new_fields(n_arms), **recent_means.new_fields(n_arms, capacity)},
+            powers=np.zeros((n_arms, 2)),
+            curve=np.zeros((n_arms, 4)),
+        )
+
+    def parts(self, state: Any, t: int) -> dict[str, Floats]:
+        n = np.maximum(state.pulls, 1).astype(np.float64)
+        end = n + max(state.horizon - (t - 1), 0)
+        limit, rise = state.curve[:, LIMIT], state.curve[:, RISE]
+        share = (np.log(n) + state.log_odds) / n
+        columns = {
+            "level": limit - rise * n**-state.rho,
+            "final": limit - rise * end**-state.rho,
+            "width": state.width * (share + np.sqrt(share)),
+        }
+        known = {name: np.where(state.pulls > 0, values, np.nan) for name, values in columns.items()}
+        return {**known, "active": sweeps.active(state.place, state.marks)}
+
+    def why_kept(self, at: Moment) -> str:
+        left = int(at.state.marks[sweeps.ACTIVE])
+        race = f"the best of the {left} arms in the race" if left > 1 else "the only arm left in the race"
+        return f"predicted end {at.level('final')}, {race}"
+
 
 @register
-class RestSure(_PowerLossPolicy):
+class RestSure(CellaETC):
     r"""REST-SURE: as `CellaETC`, but arms that another beats all the way are dropped, and it stops when learning costs.
 
     The estimates and CB are those of `CellaETC` (Cella, Pontil and Gentile, 2021). After :math:`\tau` sweeps over the
@@ -334,18 +324,7 @@ class RestSure(_PowerLossPolicy):
 
     Use it instead of `CellaETC`, above all where there are many arms, since bad ones go early: on the six arms of
     `CellaETC` its regret is 5,380 as printed, 1,020 with a scale of 0.003, 206 with 0.001, and 112 with 0.0001, where 1
-    of 20 runs ends with a wrong arm.
-
-    Parameters
-    ----------
-    rho : float
-        The power, in (0, 1). The default 1/2, where the printed factor is smallest, is ours.
-    U : float
-        The most that an arm rises, the bound of alpha. 1 for rewards in [0, 1].
-    delta : float or None
-        Risk, in (0, 1). None: 1 / T.
-    scale : float
-        What the printed CB is multiplied by. 1: as printed.
+    of 20 runs ends with a wrong arm. The settings are those of `CellaETC`.
 
     References
     ----------
@@ -367,8 +346,3 @@ class RestSure(_PowerLossPolicy):
     name = "rest-sure"
     summary = "drops arms that surely end lower, stops when learning costs more (losses fall like a known power)"
     kernels = Kernels(select=select, update=update_rest_sure, recommend=recommend)
-
-    rho: float = number(0.5, above=0.0, below=1.0)
-    U: float = number(1.0, minimum=0.0)
-    delta: float | None = number(None, above=0.0, below=1.0)
-    scale: float = number(1.0, above=0.0)
