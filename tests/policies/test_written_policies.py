@@ -25,7 +25,7 @@ OBJECTS = ("register", "check_policy", "check_same_in_all_modes", "play_by_hand"
 def by_simulate() -> Policy:
     assert simulate({"mine": WRITTEN}, "paper-2arms", horizon=50).settings["mine"] == repr(MEANT.replace())
     [played] = simulate([WRITTEN], "paper-2arms", horizon=50).settings.values()
-    assert played == simulate(WRITTEN, "paper-2arms", horizon=50).settings["commit-ucb"]
+    assert played == simulate(WRITTEN, "paper-2arms", horizon=50).settings[WRITTEN]
     return get_policy(played.replace("CommitUCB", "commit-ucb"))
 
 
