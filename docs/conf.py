@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "page_links",
     "policy_pages",
 ]
 exclude_patterns = ["_build", "gallery/*.py", "gallery/*.ipynb", "reproduction/README.md", "tutorials"]

@@ -62,6 +62,13 @@ def test_every_tutorial_has_a_thumbnail_of_its_own(site: Path) -> None:
         assert f"sphx_glr_{name}_001.png" in (site / "gallery" / f"{name}.html").read_text()  # and it is a figure
 
 
+def test_docstrings_link_to_pages(site: Path) -> None:
+    """Which name the files, for readers of the source."""
+    text = (site / "policy" / "commit-ucb.html").read_text()
+    assert 'href="../commit-ucb.html"' in text.partition("<article")[2]
+    assert "docs/commit-ucb.md" not in text
+
+
 def test_formulas_are_part_of_the_page(site: Path) -> None:
     text = (site / "theory.html").read_text()
     assert text.count("<math") > 15
