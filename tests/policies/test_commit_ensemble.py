@@ -213,9 +213,9 @@ def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
     "policy",
     [
         CommitEnsemble(),
-        CommitEnsemble(sigma="estimate"),
+        pytest.param(CommitEnsemble(sigma="estimate"), marks=pytest.mark.slow),
         CommitEnsemble(prior="pooled", sigma=0.1),
-        CommitEnsemble(sigma="auto", growth=1.0, cap=0.8),
+        pytest.param(CommitEnsemble(sigma="auto", growth=1.0, cap=0.8), marks=pytest.mark.slow),
     ],
     ids=repr,
 )
