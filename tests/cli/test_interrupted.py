@@ -54,6 +54,24 @@ def check(folder: Path, moment: float, cache: Path | None) -> None:
     assert not (folder / "study").exists() or os.listdir(folder / "study") == []
 
 
+AGAIN = """\
+import os, signal, time
+import risingbandits.cli as cli
+
+def heard():
+    os.kill(os.getpid(), signal.SIGINT)
+    return True
+
+cli.heard = heard
+cli.run = lambda: [print("ready", flush=True), time.sleep(60)]
+cli.main()
+"""
+
+
+def test_again_while_the_first_one_is_dealt_with(tmp_path: Path) -> None:
+    assert interrupted(AGAIN, tmp_path, []) == (130, "", f"{SENTENCE}\n")
+
+
 @pytest.mark.parametrize("moment", [0.0, 0.1, 0.4, 1.0])
 def test_at_some_moments(tmp_path: Path, moment: float) -> None:
     check(tmp_path, moment, None)

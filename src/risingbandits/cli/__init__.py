@@ -27,6 +27,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def main() -> None:
     """Entry point of the console command."""
     try:
+        _run_to_its_end()
+    except KeyboardInterrupt:  # sent again while the first one was being dealt with
+        say()
+        leave(CODE)
+
+
+def _run_to_its_end() -> None:
+    try:
         listen()
         code = run()
     except SystemExit:

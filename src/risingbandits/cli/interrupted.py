@@ -26,7 +26,7 @@ SENTENCE = "Interrupted; no unfinished files were left behind."
 _SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
 _FAREWELL = 3.0  # seconds for threads to end by themselves
 _asked: queue.SimpleQueue[float] = queue.SimpleQueue()
-_program = _heard = _leaving = False
+_program = _heard = _leaving = _said = False
 
 
 def heard() -> bool:
@@ -56,8 +56,14 @@ def listen() -> None:
 
 
 def say() -> None:
-    """What the user is told."""
-    print(SENTENCE, file=sys.stderr, flush=True)
+    """Tell the user, once. From then on the program is about to end, and nothing interrupts it."""
+    global _leaving, _said
+    if _program:
+        _leaving = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not (_program and _said):
+        _said = True
+        print(SENTENCE, file=sys.stderr, flush=True)
 
 
 def leave(code: int) -> None:
