@@ -28,7 +28,6 @@ _TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 _EXTRAS = "pandas,sklearn,river,optuna,postgres,processes,report"
 _POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ts")
 _TESTS = (
-    "README.md",
     "src/risingbandits/__init__.py",
     "src/risingbandits/policies/base.py",
     "src/risingbandits/simulation/run.py",
@@ -53,6 +52,7 @@ _TESTS = (
     ),
 )
 _TESTS_OF_EXTRAS = (
+    "README.md",
     "tests/allocation/test_process_arms.py",
     "tests/integrations/test_adapters_optuna.py",
     "tests/integrations/test_adapters_river.py",

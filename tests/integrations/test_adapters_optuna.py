@@ -34,14 +34,24 @@ def _quiet() -> Iterator[None]:
 
 
 @pytest.fixture(params=["memory", "sqlite", "journal"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """A function that opens the storage, as a new process would."""
     if request.param == "memory":
         only = InMemoryStorage()
-        return lambda: only
-    if request.param == "sqlite":
-        return lambda: RDBStorage(f"sqlite:///{tmp_path}/study.db")
-    return lambda: JournalStorage(JournalFileBackend(str(tmp_path / "journal.log")))
+        yield lambda: only
+    elif request.param == "sqlite":
+        opened: list[RDBStorage] = []
+
+        def opening() -> RDBStorage:
+            opened.append(RDBStorage(f"sqlite:///{tmp_path}/study.db"))
+            return opened[-1]
+
+        yield opening
+        for storage in opened:  # from 3.13 on Python complains of connections that are left open
+            storage.remove_session()
+            storage.engine.dispose()
+    else:
+        yield lambda: JournalStorage(JournalFileBackend(str(tmp_path / "journal.log")))
 
 
 def make_study(storage: Any, direction: Any = "maximize") -> Any:
