@@ -112,7 +112,7 @@ def _entropy(arms: Floats, arm: int) -> float:
 def best_arm(arms: Floats, level: Floats, f: float, available: Mask, rng: Rng) -> int:
     """The available arm with the highest bound."""
     if rng is not None:
-        return _best_by_solving(arms, f, available, rng)
+        return best_arm_of(arms, (f,), available, rng)
     for _ in range(2 * arms.shape[0] + 8):
         best = -math.inf
         second = -math.inf
@@ -137,7 +137,7 @@ def best_arm(arms: Floats, level: Floats, f: float, available: Mask, rng: Rng) -
             return chosen
         if arms[chosen, _A] + arms[chosen, _B] * f > second - _MARGIN:
             break
-    return _best_by_solving(arms, f, available, rng)
+    return best_arm_of(arms, (f,), available, rng)
 
 
 @kernel
@@ -154,26 +154,6 @@ def _take_tangent(arms: Floats, arm: int, q: float, log_q: float, log_rest: floa
     return g
 
 
-@rare_kernel
-def _best_by_solving(arms: Floats, f: float, available: Mask, rng: Rng) -> int:
-    """The same, solving for every arm whose line does not rule it out."""
-    best = -math.inf
-    chosen = argmax.first(available)
-    ties = 0
-    for arm in range(arms.shape[0]):
-        if available is not None and not available[arm]:
-            continue
-        if arms[arm, _A] + arms[arm, _B] * f < best - _MARGIN:
-            continue
-        value = _solved(arms, arm, f)
-        if rng is not None:
-            best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
-        elif value > best:
-            best = value
-            chosen = arm
-    return chosen
-
-
 @kernel
 def _solved(arms: Floats, arm: int, f: float) -> float:
     """The bound of the arm, whose line is from now on the tangent there."""
@@ -184,33 +164,45 @@ def _solved(arms: Floats, arm: int, f: float) -> float:
 
 
 @kernel
+def _own(thresholds: Floats | tuple[float], arm: int) -> float:
+    return thresholds[min(arm, len(thresholds) - 1)]
+
+
+@kernel
 def _line(arms: Floats, arm: int, f: float) -> float:
     return arms[arm, _A] + arms[arm, _B] * f
 
 
 @rare_kernel
-def best_arm_of(arms: Floats, thresholds: Floats, available: Mask, rng: Rng) -> int:
-    """The available arm with the highest bound where each arm has an f of its own, which may fall as well as rise.
+def best_arm_of(arms: Floats, thresholds: Floats | tuple[float], available: Mask, rng: Rng) -> int:
+    """The available arm with the highest bound, where each arm has an f of its own, which may fall as well as rise.
 
-    The arm with the highest line is solved for first, so that the lines of most others rule them out.
+    ``thresholds`` has one f for each arm, or one for all. The arm with the highest line is solved for first, so that
+    the lines of most others rule them out. Arms that are equal to it, of which 0/1 rewards in a short window have some
+    in most rounds, are not solved for again.
     """
     likely = argmax.first(available)
     for arm in range(arms.shape[0]):
-        higher = _line(arms, arm, thresholds[arm]) > _line(arms, likely, thresholds[likely])
+        higher = _line(arms, arm, _own(thresholds, arm)) > _line(arms, likely, _own(thresholds, likely))
         if higher and (available is None or available[arm]):
             likely = arm
-    sure = _solved(arms, likely, thresholds[likely])
+    n, s, f = arms[likely, _N], arms[likely, _S], _own(thresholds, likely)
+    sure = _solved(arms, likely, f)
     best = -math.inf
     chosen = likely
     ties = 0
     for arm in range(arms.shape[0]):
         if available is not None and not available[arm]:
             continue
+        own = _own(thresholds, arm)
+        if arm != likely and _line(arms, arm, own) < sure - _MARGIN:
+            continue
         value = sure
-        if arm != likely:
-            if _line(arms, arm, thresholds[arm]) < sure - _MARGIN:
-                continue
-            value = _solved(arms, arm, thresholds[arm])
+        if arms[arm, _N] == n and arms[arm, _S] == s and own == f:
+            for column in range(_H, _B + 1):
+                arms[arm, column] = arms[likely, column]
+        else:
+            value = _solved(arms, arm, own)
         if rng is not None:
             best, chosen, ties = argmax.among_ties(value, best, arm, chosen, ties, rng)
         elif value > best:
