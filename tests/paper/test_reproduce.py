@@ -17,7 +17,7 @@ from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.paper import claims
 from risingbandits.paper.kept import KEPT
-from risingbandits.paper.regret_study import Panel
+from risingbandits.paper.regret_study import Panel, Size
 from risingbandits.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.paper.tables_on_disk import RegretData
 from risingbandits.policies import REdUCB
@@ -130,6 +130,19 @@ def test_without_extra_panels(tmp_path: Path) -> None:
     reproduce(["2arms"], tmp_path, replace(QUICK, runs=1, extra=False), 1, "command")
     assert list(RegretData.read(tmp_path, "2arms").lines) == ["gaussian"]
     assert not (tmp_path / "2arms-regret-extra.png").exists()
+
+
+def test_panels_beside_the_paper_have_fewer_runs_and_say_so() -> None:
+    study = EXPERIMENTS["2arms"]
+    assert {panel.name: panel.runs for panel in study.panels(Size())} == {
+        "gaussian": 100,
+        "bernoulli": 30,
+        "deviations": 30,
+        "program": 100,
+    }
+    assert {panel.runs for panel in study.panels(Size(runs=3))} == {3}
+    titles = [table.title for table in study.tables(ROOT / "docs" / "reproduction")]
+    assert [title.rsplit(", ", 1)[1] for title in titles] == ["100 runs", "30 runs", "30 runs", "100 runs"]
 
 
 def test_page_says_what_the_tables_say() -> None:

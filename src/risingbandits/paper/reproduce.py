@@ -69,7 +69,8 @@ def _sum_up(names: Sequence[str], folder: Path, header: dict[str, Any], extra: b
     horizon = "the problems' own horizons" if header["horizon"] is None else f"{header['horizon']:,} rounds"
     parts = [
         "# The paper's synthetic study, recomputed\n",
-        f"Version {header['version']}, seed {header['seed']}, {header['runs']} runs, {horizon}. Made by:\n",
+        f"Version {header['version']}, seed {header['seed']}, {header['runs']} runs if not stated otherwise, "
+        f"{horizon}. Made by:\n",
         f"```\n{header['command']}\n```\n",
         "Regret is what the best constant arm earns beyond the policy; J* is all that this arm earns. Intervals and "
         "bands: 95 % confidence of the mean (Student t).\n",
