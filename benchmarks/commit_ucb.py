@@ -1,6 +1,6 @@
 """What the page on CommitUCB says: regrets on fresh seeds, by rule and confidence, and where a rule loses on purpose.
 
-    python benchmarks/commit_ucb.py               # four tables, half a minute
+    python benchmarks/commit_ucb.py               # five tables, a minute
     python benchmarks/commit_ucb.py --quick       # small sizes, to see that it works
 
 "Optimism" is `risk=None, recheck=0`. Intervals are 95 % (Student t). The seed has not been used to choose anything.
@@ -10,15 +10,27 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from risingbandits import Policy, Result, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.tables import TextTable
-from risingbandits.policies import CommitEnsemble, CommitUCB
-from risingbandits.problems import Bernoulli, ConstantCurve, FunctionCurve, Gaussian, NoNoise, Tabulated, problem_pair
+from risingbandits.policies import KLUCB, CommitEnsemble, CommitUCB
+from risingbandits.problems import (
+    Bernoulli,
+    ConstantCurve,
+    FunctionCurve,
+    Gaussian,
+    Noise,
+    NoNoise,
+    Tabulated,
+    power_law_problem,
+    problem_pair,
+    random_problem,
+)
 
 SEED = 2_027
 SIGMA = 0.1
@@ -77,11 +89,48 @@ def fresh(size: Size) -> TextTable:
     for name, problem in problems.items():
         result = played(RULES, problem, size.runs, size)
         rows.append((name, *(cell(result, rule) for rule in RULES), f"{result.final_regret['CommitUCB'].max():,.0f}"))
+    for cap in (0.8, 1.2):
+        result = played({"cap": CommitUCB(cap=cap)}, get_problem(PAPER[0]), size.runs, size)
+        rows.append(
+            (f"{PAPER[0]}, cap told as {cap}", cell(result, "cap"), "", f"{result.final_regret['cap'].max():,.0f}")
+        )
     for name, told in (("half", SIGMA / 2), ("double", 2 * SIGMA)):
         result = played({name: CommitUCB(sigma=told)}, get_problem("paper-2arms"), size.many, size)
         row = (f"paper-2arms, sigma told as {name}", cell(result, name), "", f"{result.final_regret[name].max():,.0f}")
         rows.append(row)
     return TextTable(("problem", *RULES, "worst run of CommitUCB"), rows, frozenset(range(1, 4)))
+
+
+def beside_kl(size: Size) -> TextTable:
+    """Problems drawn at random, one run each, in % of J*: mean (median), and the ratio of the means."""
+    drawn: dict[str, Callable[[int], RisingBandit]] = {
+        f"random, {name}": partial(_random, noise, 50_000 // size.divide)
+        for name, noise in (("Gaussian 0.1", Gaussian(SIGMA)), ("0/1 rewards", Bernoulli()))
+    }
+    for n_arms, horizon in ((50, 200_000), (200, 20_000)):
+        drawn[f"power laws, K = {n_arms}, T = {horizon:,}"] = partial(_power, n_arms, horizon // size.divide)
+    rows = []
+    for name, draw in drawn.items():
+        problems = [draw(number) for number in range(2 * size.few if name.startswith("power") else 2 * size.many)]
+        shares = []
+        for problem in problems:
+            result = simulate({"own": CommitUCB(), "kl": KLUCB()}, problem, runs=1, seed=SEED, record_at=1)
+            lost = [result.final_regret[label][0] for label in ("own", "kl")]
+            shares.append(100 * np.array(lost) / problem.oracle_value(result.horizon))
+        own, other = np.array(shares).T
+        again = np.random.default_rng(SEED).integers(len(own), size=(2_000, len(own)))
+        low, high = np.quantile(own[again].mean(axis=1) / other[again].mean(axis=1), [0.025, 0.975])
+        each = (f"{values.mean():.2f} ({np.median(values):.2f})" for values in (own, other))
+        rows.append((name, str(len(own)), *each, f"{own.mean() / other.mean():.2f} [{low:.2f}, {high:.2f}]"))
+    return TextTable(("problems", "how many", "CommitUCB", "KL-UCB", "ratio"), rows, frozenset(range(1, 5)))
+
+
+def _random(noise: Noise, horizon: int, number: int) -> RisingBandit:
+    return random_problem(None, horizon, np.random.SeedSequence([SEED, number]), noise)
+
+
+def _power(n_arms: int, horizon: int, number: int) -> RisingBandit:
+    return power_law_problem(n_arms, horizon, np.random.SeedSequence([SEED, number]), Gaussian(SIGMA))
 
 
 def from_zero(size: Size) -> TextTable:
@@ -130,7 +179,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2 runs, a tenth of the rounds")
     size = Size(2, 2, 2, 10) if parser.parse_args().quick else Size(50, 400, 10, 1)
-    for table in (by_rule, fresh, from_zero, straight):
+    for table in (by_rule, fresh, beside_kl, from_zero, straight):
         print(f"{table.__doc__}\n\n{table(size).markdown()}")
 
 
