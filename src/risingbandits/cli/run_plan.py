@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A plan runs the commands that it names, with your permissions: do not run plans that you do not trust. Interrupt a run \
-whenever you like; the same command continues where it stopped. The documentation's page is "Commands as arms".
+whenever you like; the same command continues where it stopped. See the page "Commands as arms" of the documentation.
 """
 NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
 

@@ -43,7 +43,7 @@ def worker(
             metavar="TIME",
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Commands at a time; default: the plan's jobs, else 1.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Commands at a time; default: as for run.")] = None,
     store: Annotated[str | None, typer.Option(help="Use this store instead of the plan's.")] = None,
 ) -> None:
     """Pull the arms of a plan while there is time, give back what is not done, and exit with code 0.

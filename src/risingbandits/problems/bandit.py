@@ -28,7 +28,7 @@ _ENDLESS = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, repr=False)
 class RisingBandit:
-    """Arms whose mean reward moves with their pulls (rested), with the rounds (restless), or with those of some arms.
+    """Arms whose mean reward moves with their own pulls (rested), the rounds (restless), or the pulls of some arms.
 
     Immutable. Under Bernoulli and Beta noise the mean of a pull is the curve clipped to [0, 1]; ``means``,
     ``mean_sums`` and the oracle are those of the clipped means, because they are what a policy is paid.
@@ -126,7 +126,7 @@ class RisingBandit:
     ) -> RisingBandit:
         """Problem of tabulated curves, one row for each arm; rows may differ in length.
 
-        Pulls beyond the end of a row have its last value. The horizon is by default the length of the longest row.
+        Pulls beyond the end of a row repeat its last value. The horizon is by default the length of the longest row.
 
         Examples
         --------
@@ -265,11 +265,11 @@ class RisingBandit:
         """What regret is measured against: "one arm" if none falls, "greedy" if arms only fall, "each round" if
         restless.
 
-        Where the arms trigger each other in disjoint cliques, it is "one clique", played greedily, or "greedy". Else it
-        is NP-hard to find: "search" where few arms and rounds allow to look at all pull counts.
+        Where the arms trigger each other in disjoint cliques, it is "one clique", played greedily, or "greedy".
+        Otherwise it is NP-hard to find: "search" where arms and rounds are few enough to look at all pull counts.
 
-        "unknown" where it is not known: of rested arms that rise and fall, and of many that trigger each other. Regret
-        is then against the best single arm, which need not be the best that can be had.
+        "unknown" where it is not known: for rested arms that rise and fall, and for many that trigger each other.
+        Regret is then against the best single arm, and more may be possible.
 
         Examples
         --------
@@ -286,7 +286,7 @@ class RisingBandit:
 
         With rising rested arms it pulls the oracle arm in every round, with rested arms that only fall the one with the
         highest next mean, with restless ones the best arm of each round. Where the best policy is not known (see
-        `best_policy`), these are the sums of the oracle arm, and more can be had.
+        `best_policy`), these are the sums of the oracle arm, and more may be possible.
         """
         horizon = self._horizon(horizon)
         rounds = check_counts("checkpoints", checkpoints)

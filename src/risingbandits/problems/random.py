@@ -119,9 +119,9 @@ def graph_problem(
     n_arms, horizon, seed, noise
         As in `power_law_problem`, which has the same curves.
     edges : float
-        The chance of each pair of arms to have an edge, in [0, 1]; without any, arms are rested, with all, restless.
+        The chance that a pair of arms has an edge, in [0, 1]; without edges arms are rested, with all of them restless.
     cliques : int, optional
-        Make disjoint cliques instead, so many, none of them empty: their best policy is known. Every further arm is in
+        Make this many disjoint cliques instead, none of them empty: their best policy is known. Every further arm is in
         any of them with the same chance.
 
     Examples

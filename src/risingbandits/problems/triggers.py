@@ -19,8 +19,8 @@ from risingbandits._core.types import Ints
 class TriggerGraph:
     """A graph over the arms: a pull of an arm makes it and its neighbours rise (Genalti et al., 2024).
 
-    The mean reward of an arm is its curve at the number of pulls that have triggered it, its own among them. No edge at
-    all are rested arms, all edges restless ones.
+    The mean reward of an arm is its curve at the number of pulls that have triggered it, its own among them. Without
+    edges arms are rested, with all edges restless.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class TriggerGraph:
 
 
 def check_triggers(triggers: Any, n_arms: int) -> TriggerGraph:
-    """``triggers`` as a graph over so many arms."""
+    """``triggers`` as a graph over this many arms."""
     graph = triggers if isinstance(triggers, TriggerGraph) else TriggerGraph(triggers)
     check_trigger_matrix("triggers", graph.matrix, n_arms)
     return graph

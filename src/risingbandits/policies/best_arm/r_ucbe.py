@@ -107,12 +107,11 @@ class RUCBE(noise_estimate.NoisePolicy):
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
     recommends : {"estimate", "index"}
-        What the arm that is recommended has most of.
+        Which of the two is highest for the recommended arm.
 
     References
     ----------

@@ -99,9 +99,9 @@ class RAWUCB(noise_estimate.NoisePolicy):
               +\infty \text{ before the first pull}
 
     (Seznec et al., 2020). Where means only fall, the mean of any window lies above the next reward, so that every
-    window gives an upper bound and the lowest counts. From the same authors is the efficient form with windows on a
-    geometric grid: here every window is m times as long as the one before, rounded down, and one longer at least. Means
-    are exact, from running sums, where theirs are older ones, which is our choice; m = 1 is the definition.
+    window gives an upper bound and the lowest counts. The efficient form with windows on a geometric grid is by the
+    same authors: here every window is m times as long as the one before, rounded down, and at least one longer. Means
+    are exact, from running sums, where theirs are older ones; this is our choice. m = 1 is the definition.
 
     **Not valid for arms that rise**: there old rewards lie below the next one, no window bounds it, and the shortest
     and the longest windows make an arm look worse than it is. It stands here as a cited relative and as a yardstick for
@@ -110,18 +110,17 @@ class RAWUCB(noise_estimate.NoisePolicy):
     Parameters
     ----------
     alpha : float
-        Confidence exponent, delta_t = t^-alpha, above 0. Default 1.4, of the authors' experiments; on the arms
-        below 1 has a regret of 11 and 4 of 24.
+        Confidence exponent, delta_t = t^-alpha, above 0. Default 1.4, as in the authors' experiments; on the arms
+        below, regret is 11 with 1 and 24 with 4.
     m : float
-        Growth of the windows, from 1 on. Default 2: a round costs log2 n steps for each arm that may lead. 1 is all
-        windows, for which a round costs as many steps as such arms have pulls: with an arm that falls from 1 to 0, two
-        constant ones and 20,000 rounds regret is 8.6 [6.9, 10.3] then and 10.4 [8.1, 12.7] with 2, in 26 and 0.1 s for
-        10 runs (`GaussianUCB` has 1,791).
+        Growth of the windows, from 1 on. Default 2: a round costs log2 n steps for each arm that may lead. 1 means all
+        windows; a round then costs as many steps as such arms have pulls. With an arm that falls from 1 to 0, two
+        constant ones and 20,000 rounds, regret is 8.6 [6.9, 10.3] with 1 and 10.4 [8.1, 12.7] with 2, in 26 and 0.1 s
+        for 10 runs (`GaussianUCB` has 1,791).
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------

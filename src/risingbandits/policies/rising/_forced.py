@@ -1,4 +1,4 @@
-"""Forced pulls: every arm so many times in turn, before a policy decides by itself. Once for all that begin so.
+"""Forced pulls: every arm a number of times in turn, before a policy decides. Shared by all that begin so.
 
 A state with forced pulls has two more fields at its end: ``forced``, their number Gamma, and ``pulls``, the pulls of
 each arm and, last, how many arms have fewer than Gamma. The arm with the fewest pulls is next, the lowest number of

@@ -70,7 +70,7 @@ def add(state: State, arm: int, reward: float) -> None:
 
 @kernel
 def level(state: State, arm: int, before: int) -> float:
-    """The mean of the arm's last window of rewards, so many ``before`` the last left out; -inf if there are none.
+    """The mean of the arm's last window of rewards, with the last ``before`` left out; -inf if there are none.
 
     Summed anew: a difference of running sums would have slopes where a curve without noise is flat.
     """
@@ -187,7 +187,7 @@ class RandomRoundRobin(Policy):
     window: int
 
     def fresh(self, n_arms: int, horizon: int, capacity: int, first_stage: int, sums: bool, upper: bool) -> State:
-        """The state before the first round, with a first stage of so many rounds."""
+        """The state before the first round, with a first stage of this many rounds."""
         bar = np.array([0.0, 1.0, 0.0])
         marks = np.zeros(3, dtype=np.int64)
         if not first_stage and self.m is not None:

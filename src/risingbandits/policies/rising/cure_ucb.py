@@ -93,9 +93,9 @@ class CureUCB(noise_estimate.NoisePolicy):
     r"""CURE-UCB: pull the arm that may earn most in the rounds that are left, if it alone were pulled.
 
     "CUmulative Reward Estimation": R-ed-UCB asks where an arm may be at round t; this index asks what the arm would
-    give on average from now on to the end, which a known horizon T allows. Only the abstract and the summary of the
-    paper were at hand: an index of a recent mean, a projected gain and a bonus, which knows T. What follows is derived
-    from R-ed-UCB. Its index for pull x of an arm with N pulls and a window of :math:`h = \lfloor \epsilon N \rfloor` is
+    give on average from now on to the end, which a known horizon T allows. From the abstract and the summary of the
+    paper alone: an index of a recent mean, a projected gain and a bonus, which knows T. What follows is derived from
+    R-ed-UCB. Its index for pull x of an arm with N pulls and a window of :math:`h = \lfloor \epsilon N \rfloor` is
 
     .. math:: \hat\mu(x) + \sigma (x - N + h - 1) \sqrt{\frac{10 \alpha \log t}{h^3}}, \qquad
               \hat\mu(x) = \frac1h \sum_{l=N-h+1}^{N} \Big( r(l) + (x-l) \frac{r(l) - r(l-h)}{h} \Big).
@@ -119,15 +119,15 @@ class CureUCB(noise_estimate.NoisePolicy):
     eps : float
         Window as a share of the pulls, in (0, 1/2). Default 1/4, as in `REdUCB`.
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept. 0 is the rule without noise.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
+        the rule without noise.
     alpha : float
         Confidence exponent, delta_t = t^-alpha, above 2. Default 3, as in `REdUCB`.
     bonus_scale : float
-        Multiplies the width. Default 1, R-ed-UCB's: regret on ``paper-15arms`` is 67,400, with 0.3 50,200; with 0.1
-        and below the policy locks on any arm (62,100 with a 95 % interval of 40,500 over 10 runs).
+        Multiplies the width. Default 1, R-ed-UCB's: regret on ``paper-15arms`` is 67,400, with 0.3 50,200; with 0.1 and
+        below the policy locks onto any arm (62,100 with a 95 % interval of 40,500 over 10 runs).
     ceiling : float or None
         What no pull can earn more than: the optimistic line is cut there, pull by pull, before the mean is taken. Our
         choice; None leaves it uncut. Where no reward exceeds 1 take 1: regret on ``paper-15arms`` is then 2,100 instead

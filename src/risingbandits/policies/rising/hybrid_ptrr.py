@@ -92,8 +92,8 @@ class HybridPTRR(rr.RandomRoundRobin):
     In the first B rounds an arm with n rewards f(1), ..., f(n), the last slope :math:`\gamma = f(n) - f(n-1)`, ends
     between :math:`L = f(n)` and :math:`U = f(n) + (T - n) \gamma`. The arm with the widest bounds is pulled, and as
     soon as an arm's L is above all other U it gets all further pulls. Otherwise `PTRR` follows, which counts each arm's
-    pulls from there, with :math:`\tau' = T - B - K` and :math:`m' = m \tau' / T` (Blum et al., 2025). Benign instances
-    are so decided early, and on the others the guarantee of `PTRR` is kept but for a constant.
+    pulls from there, with :math:`\tau' = T - B - K` and :math:`m' = m \tau' / T` (Blum et al., 2025). So benign
+    instances are decided early, and on the others the guarantee of `PTRR` is kept up to a constant.
 
     From the paper: both stages; its text also has the highest U for the widest bounds (``explores="upper"``), and
     bounds of the sum for those of the end, :math:`L = F + (T - n) f(n)`, :math:`U = L + \gamma (T - n)(T - n + 1) / 2`
@@ -119,7 +119,8 @@ class HybridPTRR(rr.RandomRoundRobin):
     bounds : {"end", "sum"}
         What it bounds: the level at the end, or all that an arm would earn.
     window : int
-        Levels are means of so many last rewards, the slope is that between two windows. 1, the paper's: the last ones.
+        Levels are means of this many last rewards, and the slope is that between two windows. 1, the paper's choice:
+        the last rewards alone.
 
     References
     ----------

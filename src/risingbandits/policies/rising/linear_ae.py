@@ -93,7 +93,7 @@ class LinearAE(noise_estimate.NoisePolicy):
 
     For rewards that rise linearly with an arm's own pulls, :math:`\mu_i(n) = L_i n + b_i` (Amichay and Mansour, 2025).
     From the paper: elimination of arms by confidence bounds of their lines, with regret that adapts to the slopes and
-    intercepts. Its widths were not at hand; ours are derived from the least-squares fit. An arm with n pulls that got
+    intercepts. Its widths are not known here; ours are derived from the least-squares fit. An arm with n pulls that got
     the R rounds left would make pulls n+1 to n+R, so that its mean over them is the line at
     :math:`x = n + (R+1)/2`. The fit there is a weighted sum of the rewards, sub-Gaussian with the variance
     :math:`\sigma^2 v`, and all bounds
@@ -110,13 +110,12 @@ class LinearAE(noise_estimate.NoisePolicy):
     Parameters
     ----------
     delta : float or None
-        Confidence, in (0, 1]; None: 1/T, our choice: regret on ``paper-15arms`` is 3,000 then, and with 0.1 15,200 with
-        a 95 % interval of 20,300 over 10 runs, because the best arm is sometimes dropped.
+        Confidence, in (0, 1]; None: 1/T, our choice: regret on ``paper-15arms`` is then 3,000. With 0.1 it is 15,200,
+        with a 95 % interval of 20,300 over 10 runs, because the best arm is sometimes dropped.
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------

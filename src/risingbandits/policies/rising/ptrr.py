@@ -64,7 +64,7 @@ class PTRR(rr.RandomRoundRobin):
 
     Use it against the worst case, many arms that all look alike for long: where 24 of 25 arms stop at 1/5 of the best,
     which is the last, it earns 28 % of what that one would (m given, 200 runs) or 18 % (guessed), `REdUCB` 7 % and
-    round robin 4 %. It stays with the first arm that is good enough, so that its regret is large where arms are benign.
+    round robin 4 %. It stays with the first arm that is good enough, so its regret is large where arms are benign.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class PTRR(rr.RandomRoundRobin):
     m : float or None
         Level of the best arm after T - K pulls; one that is too high drops it. None: guessed.
     window : int
-        An arm is judged by the mean of so many last rewards. 1, the papers': by the last one.
+        An arm is judged by the mean of this many of its last rewards. 1, the papers' choice: by the last one.
 
     References
     ----------

@@ -119,24 +119,23 @@ class RCBE(noise_estimate.NoisePolicy):
 
     .. math:: S_i + B_w < \max_j S_j, \qquad B_w = 2 \Big( 1 + 2 \sigma \sqrt{\Delta_w \ln(2 K \Delta_w)} \Big).
 
-    All of this is from the paper, of which no more was at hand (Migali, Genalti, Mussi and Metelli, 2025); its regret
+    All of this is from the paper (Migali, Genalti, Mussi and Metelli, 2025), of which no more is known here; its regret
     for alpha = 8/3 is :math:`\tilde O(T^{7/11})`. Our choice: an arm that was not available in every sweep is compared
     with what the leader earns on average in as many pulls, and of estimated noise levels the highest counts. It needs
     no horizon. Rewards are meant to be in [0, 1] up to their noise.
 
     Use it for arms that rise with time (``RisingBandit(..., restless=True)``). With arms that rise when they are pulled
     it is a baseline: what was learnt is forgotten after each window, and the arm that leads now wins. The budget is a
-    sum of rewards, so that arms which are close are told apart in long windows only.
+    sum of rewards, so arms that are close are told apart only in long windows.
 
     Parameters
     ----------
     alpha : float
         Growth of the windows, above 0. Default 8/3, the paper's.
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------

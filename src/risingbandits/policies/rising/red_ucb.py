@@ -266,7 +266,7 @@ class REdUCB(noise_estimate.NoisePolicy):
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     bonus_scale : float
-        Multiplies the width; 1 is the paper. At 0.1 and below the policy locks on a random arm.
+        Multiplies the width; 1 is the paper. At 0.1 and below the policy locks onto a random arm.
     clip_index : bool
         Replace a finite index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for a long time.
     nonneg_slope : bool

@@ -132,14 +132,14 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 class TIUCB(noise_estimate.NoisePolicy):
     r"""TI-UCB: pull the arm whose line points highest at its next pull; begin a new line where an arm changes.
 
-    "Time-increasing" arms rise about linearly and then converge. From the paper (Xia et al., 2024), as far as it was at
-    hand: per arm a least-squares line through the rewards since its last change, the index
+    "Time-increasing" arms rise about linearly and then converge. From the paper (Xia et al., 2024), as far as it is
+    known here: per arm a least-squares line through the rewards since its last change, the index
 
     .. math:: \hat a_i (n_i + 1) + \hat b_i + c \sqrt{\log t / n_i}, \qquad +\infty \text{ while } n_i < 2,
 
     with the :math:`n_i` rewards since then, and a test on a sliding window of :math:`\omega` rewards: the predictions
     of two consecutive fits are compared, and where they differ by more than :math:`\gamma / 2` the arm's fit begins
-    anew. The paper's constants were not at hand, so this is no claim to be its program. Derived: the prediction for the
+    anew. The paper's constants are not known here, so this may differ from its program. Derived: the prediction for the
     next pull has about four times the variance of a mean, hence c = 4 sigma by default, the width for delta_t = t^-2;
     likewise the default of gamma. Our choice: the two fits are those of the two halves of the window, both predict the
     next pull, a window lies after the last change as a whole, and a new fit begins with the newer half of the window.
@@ -162,10 +162,9 @@ class TIUCB(noise_estimate.NoisePolicy):
     c : float or None
         Width of the confidence interval; None: 4 sigma.
     sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None takes the problem's in `simulate` and 1/2, right for any reward
-        in [0, 1], elsewhere. "estimate" finds it out, for rewards in [0, 1], from differences of neighbouring rewards;
-        "smooth" is an older way. Rewards that contradict a number above 0 are
-        noticed, which is said once; it is kept.
+        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
+        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
+        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
