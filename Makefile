@@ -7,13 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 FRAMEWORKS := .venv-frameworks
 CELLS ?=
+ORDERS ?= 20
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
 INTERPRETED = -m "not slow and not compiled" tests/policies tests/problems tests/theory
 # import-linter says nothing while all layers hold
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
 CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
 
-.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-matrix coverage bench docs release clean
+.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-orders test-matrix coverage bench docs release clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -42,6 +43,9 @@ test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in pl
 
 test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes that are made on purpose
 	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
+
+test-orders: $(VENV)/.installed-dev  ## all tests once and the quick ones ORDERS=20 times, each time in another order
+	@$(BIN)/python tools/orders.py --jobs $(JOBS) --orders $(ORDERS)
 
 test-matrix:  ## some tests under Python 3.11 to 3.13, with the lowest versions and without extras; CELLS="lowest core"
 	@$(PYTHON) tools/matrix.py $(CELLS)

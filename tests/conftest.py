@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from chromium import Watched, open_browser, watched_page
+from order import in_order
 from risingbandits._core import compile_wait
 from servers import PostgresServer, find_binaries, postgres_server
 
@@ -44,10 +45,12 @@ _schemas = itertools.count(1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests get an hour each."""
+    """Slow tests get an hour each; with RISINGBANDITS_TEST_ORDER=7 all come in order 7 (`tools/orders.py`)."""
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3_600))
+    if order := os.environ.get("RISINGBANDITS_TEST_ORDER"):
+        items[:] = in_order(items, int(order))
 
 
 @pytest.fixture(scope="session")
