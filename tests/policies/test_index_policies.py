@@ -310,6 +310,27 @@ def test_separating_level_finds_the_arm_of_the_bisection(
         means[changed] = arms[changed, 1] / counts[changed]
 
 
+@settings(max_examples=100, deadline=None)
+@given(arms_strategy, st.data())
+def test_thresholds_of_their_own_find_the_arm_of_the_bisection(
+    pulls_and_means: list[tuple[int, float]], data: st.DataObject
+) -> None:
+    set_arm, best_arm_of = interpreted(_kl.set_arm), interpreted(_kl.best_arm_of)
+    n_arms = len(pulls_and_means)
+    arms, level = _kl.new_arms(n_arms), _kl.new_level()
+    counts, means = np.zeros(n_arms), np.zeros(n_arms)
+    for i, (n, mean) in enumerate(pulls_and_means):
+        set_arm(arms, level, i, float(n), n * mean, 1.0)
+        counts[i], means[i] = n, n * mean / max(n, 1)
+    for _ in range(3):  # they may fall as well as rise
+        own = np.array(data.draw(st.lists(st.sampled_from([0.5, 2.0, 9.0]), min_size=n_arms, max_size=n_arms)))
+        exact = np.array([reference.kl_bound(counts[i : i + 1], means[i : i + 1], own[i])[0] for i in range(n_arms)])
+        arm = best_arm_of(arms, own, None, None)
+        assert exact[arm] == pytest.approx(exact.max(), abs=2e-12)
+        same = (counts == counts[arm]) & (means == means[arm]) & (own == own[arm])
+        assert arm == np.flatnonzero(same)[0]  # equal arms: the lowest
+
+
 def test_random_ties_of_equal_kl_bounds_are_fair() -> None:
     policy = KLUCB(ties="random").reset(4, seed=1)
     for arm in range(4):
