@@ -134,7 +134,7 @@ def test_package_works_where_compilation_is_disabled(tmp_path: Path) -> None:
     assert outputs[0] == outputs[1] != ""
 
 
-def test_stamps_tell_functions_constants_and_classes_apart() -> None:
+def test_stamps_tell_functions_constants_and_classes_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def one() -> int:
         return 1
 
@@ -146,6 +146,10 @@ def test_stamps_tell_functions_constants_and_classes_apart() -> None:
     assert source_stamp(one, int) != source_stamp(one, float)
     stamps = {source_stamp(p.kernels.select) for p in (REdUCB, RoundRobin)}
     assert len(stamps) == 2
+    monkeypatch.setattr(sys.modules[__name__], "_FACTOR", 2.0)
+    before = source_stamp(_twice_and_one)  # which reaches the constant through another kernel
+    monkeypatch.setattr(sys.modules[__name__], "_FACTOR", 3.0)
+    assert source_stamp(_twice_and_one) != before
 
 
 def test_kernels_that_allocate_do_not_compile() -> None:
@@ -167,9 +171,12 @@ def test_loops_are_shared_by_policies_of_one_class() -> None:
     )
 
 
+_FACTOR = 2.0
+
+
 @kernel
 def _twice(x: float) -> float:
-    return 2.0 * x
+    return _FACTOR * x
 
 
 @kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from programs import PATIENCE
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.reports.live import page_updates
 from risingbandits.reports.live.page_updates import PageUpdates, State
+from risingbandits.reports.live.server import serve
 from sample_stores import WICKED, make_store, reward_of
 from watching import watching
 
@@ -74,6 +76,26 @@ def test_nobody_listens_on_other_addresses(port: int) -> None:
     """Linux has all of 127.0.0.0/8: who listens everywhere listens on 127.0.0.2, too."""
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", port), timeout=PATIENCE)
+
+
+def test_it_is_ready_only_when_it_handles_signals(store: Path) -> None:
+    handlers = []
+
+    def ready(address: str) -> None:
+        assert address.startswith("http://127.0.0.1:")
+        handlers.append(signal.getsignal(signal.SIGINT))
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # ignored in what a shell starts in the background
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            serve(store, ready=ready)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert handlers != [signal.default_int_handler]
+    assert len(handlers) == 1
 
 
 def test_the_page_only_for_this_machine(port: int) -> None:
