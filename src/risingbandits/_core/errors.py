@@ -126,10 +126,10 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 _MOST_LISTED = 12  # choices that are listed beside a suggestion; more would hide it
 
 
-def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+def check_choice(name: str, value: Any, allowed: Iterable[str], listed_by: str = "") -> str:
     """``value``, if it is one of the ``allowed`` strings; otherwise an error that suggests the closest one.
 
-    Many choices are listed only where none of them is close.
+    Many choices are listed only where none of them is close and no command lists them.
 
     >>> check_choice("backend", "loca", ["local", "ray"])
     Traceback (most recent call last):
@@ -141,7 +141,10 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
         return value
     close = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     ending = f", did you mean {close[0]!r}?" if close else "."
-    listed = f"{len(choices)} names" if close and len(choices) > _MOST_LISTED else ", ".join(choices)
+    many = len(choices) > _MOST_LISTED
+    listed = f"{len(choices)} names" if many and (close or listed_by) else ", ".join(choices)
+    if many and listed_by and not close:
+        ending = f": `{listed_by}` lists them."
     raise RisingBanditsError(f"{name} must be one of {listed}; got {shown(value)}{ending}")
 
 

@@ -20,6 +20,7 @@ from risingbandits.policies.explanation import Explanation, Units
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
 
+_NAMED = 3  # arms that a sentence names
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
 
@@ -133,8 +134,29 @@ def standing(ledger: Ledger) -> str:
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
-    untried = untried_sentence(ledger)
-    return f"{done} Recommended: {ledger.recommend()}{f'. {untried}.' if untried else ''}"
+    more = [said for said in (_failed_sentence(ledger), untried_sentence(ledger)) if said]
+    return f"{done} Recommended: {ledger.recommend()}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
+
+
+def _failed_sentence(ledger: Ledger) -> str:
+    """Which arms were given up because they failed; empty if none was.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> allocator = Allocator(["a", "b", "c"], budget=3, policy="round-robin", retries=1)
+    >>> allocator.fail(allocator.ask(), "no such file", retry=False)
+    >>> standing(allocator.ledger)
+    'Spent 0 of 3 pulls. No pull is done yet.'
+    >>> for pull in allocator:
+    ...     _ = allocator.tell(pull, 0.5)
+    >>> standing(allocator.ledger)
+    'The budget is spent. Recommended: b. 1 of 3 arms failed and was retired: a.'
+    """
+    failed = [arm.name for arm in ledger.arms if arm.retired is not None and arm.failures]
+    if not failed:
+        return ""
+    named = ", ".join(failed[:_NAMED]) + (" and others" if len(failed) > _NAMED else "")
+    were = "was" if len(failed) == 1 else "were"
+    return f"{len(failed):,} of {len(ledger.arms):,} arms failed and {were} retired: {named}"
 
 
 # -- rows of the table -----------------------------------------------------------------------------------------------

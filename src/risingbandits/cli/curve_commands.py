@@ -111,7 +111,7 @@ def replay(
     policies: Annotated[
         str | None,
         typer.Option(
-            help="As for simulate; default: ours, successive halving, Hyperband, round robin.",
+            help="As for simulate; default: auto and others that fit the objective.",
             autocompletion=completion.policies,
         ),
     ] = None,

@@ -3,6 +3,37 @@
 Every policy has the same verbs: ``reset(n_arms, horizon, seed)`` begins a run, ``ask(available)`` names the next arm,
 ``tell(arm, reward)`` reports what a pull earned, ``recommend()`` names the arm to keep and ``explain()`` says why.
 
+A policy of your own is a class with two small functions. Both are compiled, so they use numbers, arrays and loops only;
+``available`` is None if all arms may be pulled, else one boolean per arm:
+
+>>> from typing import NamedTuple
+>>> import numpy as np
+>>> from risingbandits import simulate
+>>> from risingbandits.policies import Kernels, Policy, kernel
+>>> class State(NamedTuple):
+...     last: np.ndarray  # the last reward of each arm
+>>> @kernel
+... def select(state, t, available, rng):
+...     chosen = -1
+...     for arm in range(state.last.shape[0]):
+...         if available is None or available[arm]:
+...             if chosen < 0 or state.last[arm] > state.last[chosen]:
+...                 chosen = arm
+...     return chosen
+>>> @kernel
+... def update(state, t, arm, reward, rng):
+...     state.last[arm] = reward
+>>> class LastBest(Policy):
+...     name = "last-best"
+...     kernels = Kernels(select=select, update=update)
+...     def __init__(self, start=1.0):  # settings are stored under their own names
+...         self.start = start
+...     def new_state(self, n_arms, horizon, capacity):
+...         return State(last=np.full(n_arms, self.start))
+>>> result = simulate([LastBest(), "round-robin"], "paper-2arms", horizon=200, runs=2)
+>>> result.policies
+['last-best', 'round-robin']
+
 Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
 """
 

@@ -96,7 +96,8 @@ class Policy:
     Users call ``reset``, ``ask``, ``tell``, ``recommend``, ``explain``, ``pulls``, ``get_params``, ``replace``,
     ``clone``, ``save``, ``load`` and, to keep a run themselves, ``state_dict`` and ``restore``.
 
-    Authors write the settings as fields, or a constructor that only stores its arguments under their own names, and
+    Authors (`help(risingbandits.policies)` has an example) write a constructor that only stores its arguments under
+    their own names, or settings as fields made by `risingbandits.policies.settings`, and
 
     - ``name``, ``summary`` and the other tags below;
     - ``kernels``, the compiled pieces, or ``kernels_for(n_arms, horizon)`` if they depend on the settings or on the

@@ -74,13 +74,15 @@ def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, 
     >>> level = np.array([0.7, 0.71, 0.2])
     >>> against(0, "abc", np.array([12, 3, 3]), {"level": (level, ["0.7", "0.71", "0.2"])})
     'b is ahead in level (0.71), with only 3 pulls'
+    >>> against(0, "abc", np.array([12, 3, 3]), {"level": (level, ["0.7", "0.7", "0.2"])})  # no lead that is shown
+    ''
     """
     ahead: dict[int, list[str]] = {}
     for called, (values, texts) in columns.items():
         known = np.isfinite(values) & (pulls > 0)
         if known.any():
             best = int(np.where(known, values, -np.inf).argmax())
-            if best != kept and not values[best] <= values[kept]:
+            if best != kept and not values[best] <= values[kept] and texts[best] != texts[kept]:
                 ahead.setdefault(best, []).append(f"{called} ({texts[best]})")
     said = []
     for arm, leads in ahead.items():

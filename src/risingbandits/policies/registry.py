@@ -17,9 +17,10 @@ _CLASSES: dict[str, type[Policy]] = {}
 
 @dataclass_transform(eq_default=False)
 def register(policy: P) -> P:
-    """Class decorator: make a policy known by its ``name`` to `simulate`, the command line and `load`.
+    """Class decorator: make a policy known by its ``name`` to `simulate`, `Allocator` and `load` in this program.
 
-    If its settings are fields (see `settings`), it gets a constructor that stores them.
+    Commands know the policies of the package; the arena takes others as ``FILE.py:CLASS``. If the settings are fields
+    (see `settings`), the policy gets a constructor that stores them.
     """
     known = _CLASSES.get(policy.name)
     if known is not None and known.__qualname__ != policy.__qualname__:
@@ -79,4 +80,4 @@ def policy_class(name: str) -> type[Policy]:
         for known in _CLASSES.values():
             if known.__name__ == name:
                 return known
-    return _CLASSES[check_choice("policy", name, policy_names())]
+    return _CLASSES[check_choice("policy", name, policy_names(), "risingbandits policies")]

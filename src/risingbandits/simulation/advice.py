@@ -145,7 +145,7 @@ def advise(
     short = figures[policy]
     cost, finishing = bill.of_policy(policy, objective)
     said = [
-        _what_to_use(outcome, policy, short, objective),
+        _what_to_use(outcome, policy, figures, objective),
         *([f"As far as {_orders(outcome)} tell, {_listed(equals)} as well."] if equals else []),
         _saving(outcome, policy, cost, finishing, whole),
     ]
@@ -237,8 +237,8 @@ def _chosen(figures: Mapping[str, Floats], random: float) -> tuple[str, list[str
     return policy, [label for label in equals if label != policy]
 
 
-def _what_to_use(outcome: Replay, policy: str, short: Floats, objective: str) -> str:
-    orders = f"{_orders(outcome)} of the arms"
+def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], objective: str) -> str:
+    orders, short = f"{_orders(outcome)} of the arms", figures[policy]
     if objective == "cumulative":
         way = "more" if short.mean() < 0 else "less"
         return (
@@ -250,14 +250,20 @@ def _what_to_use(outcome: Replay, policy: str, short: Floats, objective: str) ->
     if not short.any():
         where = "with the arms as listed" if outcome.orders == 1 else f"in each of {orders}"
         return f"Use {policy}: {where} it keeps the best one, {best}."
-    near = int((short <= NEAR * outcome.unit).sum())
-    where = f"{near} of {_orders(outcome)} it is" if near else "no order is it"
     kept = float(outcome.final[outcome.recommended[policy]].mean())
-    return (
-        f"Use {policy}: over {orders} it keeps an arm that is worth {kept:.4g} in the end, "
-        f"{_about(float(short.mean()), short)} short of the best one, {best}; in {where} as good, to within "
-        "1 % of the range of the values."
+    keeps = (
+        f"over {orders} it keeps an arm that is worth {kept:.4g} in the end, "
+        f"{_about(float(short.mean()), short)} short of the best one, {best}"
     )
+    near = {label: int((values <= NEAR * outcome.unit).sum()) for label, values in figures.items()}
+    if not any(near.values()):
+        nobody = "The policy does not find" if len(figures) == 1 else f"None of the {len(figures)} policies finds"
+        return (
+            f"{nobody} an arm as good as the best one with {counted(outcome.budget)}, in any order. {policy} comes "
+            f"closest: {keeps}. A larger budget may help."
+        )
+    where = f"{near[policy]} of {_orders(outcome)} it is" if near[policy] else "no order is it"
+    return f"Use {policy}: {keeps}; in {where} as good, to within 1 % of the range of the values."
 
 
 def _about(mean: float, values: Floats) -> str:
@@ -296,7 +302,7 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
         where = "this order" if again == 1 else f"{never} of {again} orders"
         return np.inf, (
             f"Cannot say when the decision could have been made: in {where} the arm that it keeps is worse than "
-            "the best one, by more than 1 % of the range of the values; a larger budget may help."
+            "the best one, by more than 1 % of the range of the values."
         )
     middle = float(np.median(found))
     known = found[np.isfinite(found)]

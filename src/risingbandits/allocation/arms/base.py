@@ -93,7 +93,10 @@ def as_arm(thing: Any) -> Arm:
         return thing
     if callable(thing):
         return _FunctionArm(thing)
-    raise RisingBanditsError(f"an arm must have a method pull(pull) or be a function of the pull, got {shown(thing)}.")
+    raise RisingBanditsError(
+        "an arm must have a method pull(pull) or be a function of the pull (a function without arguments must return "
+        f"one of these), got {shown(thing)}."
+    )
 
 
 def check_direction(name: str, arm: Any, direction: str) -> None:
