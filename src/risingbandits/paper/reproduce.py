@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,9 @@ def reproduce(
     """
     folder = prepare_folder(Path(folder))
     played = 0
-    with backend_for(backend, jobs, address) as players:
+    stems: dict[str, Future[list[str]]] = {}
+    # One thread draws a study while the next one is played, mostly by compiled code that leaves Python to it.
+    with ThreadPoolExecutor(1) as drawing, backend_for(backend, jobs, address) as players:
         for name in names:
             study = EXPERIMENTS[name]
             results = {}
@@ -54,8 +57,9 @@ def reproduce(
                 played += 0 if kept else panel.runs * len(panel.policies)
                 results[panel.name] = kept or panel.play(folder, players, progress)
             study.write(results, size, folder)
+            stems[name] = drawing.submit(study.draw, folder)
     header = {"version": __version__, "command": command, "seed": size.seed, "runs": size.runs, "horizon": size.horizon}
-    _sum_up(names, folder, header, size.extra)
+    _sum_up({name: drawn.result() for name, drawn in stems.items()}, folder, header, size.extra)
     return played
 
 
@@ -65,7 +69,8 @@ def redraw(names: Sequence[str], folder: str | Path) -> None:
         EXPERIMENTS[name].draw(Path(folder))
 
 
-def _sum_up(names: Sequence[str], folder: Path, header: dict[str, Any], extra: bool) -> None:
+def _sum_up(stems: Mapping[str, list[str]], folder: Path, header: dict[str, Any], extra: bool) -> None:
+    """Write the summary of studies whose figures have these stems."""
     horizon = "the problems' own horizons" if header["horizon"] is None else f"{header['horizon']:,} rounds"
     parts = [
         "# The paper's synthetic study, recomputed\n",
@@ -76,20 +81,20 @@ def _sum_up(names: Sequence[str], folder: Path, header: dict[str, Any], extra: b
         "bands: 95 % confidence of the mean (Student t).\n",
     ]
     content: dict[str, Any] = {**header, "experiments": {}}
-    for name in names:
+    for name, figures in stems.items():
         study = EXPERIMENTS[name]
-        tables, stems = study.tables(folder), study.draw(folder)
+        tables = study.tables(folder)
         parts.append(f"## {study.title}\n")
         for table in tables:
             parts += [f"**{table.title}**\n", table.markdown()]
-        parts += [f"![{stem}]({stem}.png)\n" for stem in stems]
+        parts += [f"![{stem}]({stem}.png)\n" for stem in figures]
         content["experiments"][name] = {
-            "figures": stems,
+            "figures": figures,
             "tables": [{"title": t.title, "header": t.header, "rows": t.rows} for t in tables],
         }
         if (folder / f"{name}-final.csv").exists():
             content["experiments"][name]["final"] = read_rows(folder / f"{name}-final.csv")
-    if header["horizon"] is None and extra and {"15arms", "2arms"} <= set(names):
+    if header["horizon"] is None and extra and {"15arms", "2arms"} <= set(stems):
         judgements = claims.judged(folder)
         claims.write(folder, judgements)
         table = claims_table(judgements)

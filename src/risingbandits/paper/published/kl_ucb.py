@@ -36,6 +36,9 @@ def _rank(total: float, rounds: int, limit: float) -> float:
     All arms have the same limit, so the bound grows with the mean alone, until it meets the ceiling 1 - 1e-10.
     """
     mean = min(max(total / rounds, TOLERANCE), 1.0 - TOLERANCE)
+    gap = 1.0 - TOLERANCE - mean
+    if limit / rounds < 1.999 * gap * gap:  # kl >= 2 gap^2 (Pinsker): far below the ceiling, and no logarithm is needed
+        return mean
     return 2.0 if limit / rounds >= kl(mean, 1.0 - TOLERANCE) else mean
 
 
