@@ -1,7 +1,7 @@
 """Whether tests depend on their order: all of them once, then the quick ones many times, each time in another order.
 
-The first run shows how long tests take. Those that take half a second or more, with what they set up, are left out of
-the others, so that these take minutes. Files, and the tests within a file, are shuffled by the number of the order:
+The first run shows how long tests take. Tests that take a fifth of a second or more are left out of the others, and so
+are files that take as long to set something up, so that these runs take minutes. Files, and the tests within a file, are shuffled by the number of the order:
 
     python tools/orders.py --orders 20
     RISINGBANDITS_TEST_ORDER=7 pytest ...     # order 7 again
@@ -20,18 +20,21 @@ from pathlib import Path
 
 from environments import ROOT
 
-QUICK = 0.5  # seconds
-_DURATION = re.compile(r"^(?P<seconds>[\d.]+)s (?:call|setup|teardown) +(?P<test>\S.*?)\s*$", re.MULTILINE)
+QUICK = 0.2  # seconds
+_DURATION = re.compile(r"^(?P<seconds>[\d.]+)s (?P<when>call|setup|teardown) +(?P<test>\S.*?)\s*$", re.MULTILINE)
 _SUMMARY = re.compile(r"^(?:=+ )?(?P<line>\d+ (?:failed|passed|error).* in [\d.]+s.*?)(?: =+)?$", re.MULTILINE)
 
 
 def slow_tests(log: str) -> list[str]:
-    """The tests that a log of pytest's ``--durations`` has as slow.
+    """The tests that a log of pytest's ``--durations`` has as slow, and the files that have a slow set-up.
 
     >>> slow_tests("0.91s call     tests/a.py::test_b[x y]\\n0.02s setup    tests/a.py::test_c")
     ['tests/a.py::test_b[x y]']
+    >>> slow_tests("0.91s setup    tests/a.py::test_b")
+    ['tests/a.py']
     """
-    return sorted({each["test"] for each in _DURATION.finditer(log) if float(each["seconds"]) >= QUICK})
+    slow = [each for each in _DURATION.finditer(log) if float(each["seconds"]) >= QUICK]
+    return sorted({each["test"] if each["when"] == "call" else each["test"].partition("::")[0] for each in slow})
 
 
 def summary(log: str) -> str:
@@ -95,7 +98,7 @@ def main() -> int:
         if code:
             print(log)
             failed.append(f"{order} of the quick tests")
-    print(f"{given.orders} orders without {len(slow)} slow tests; failed: {', '.join(failed) or 'none'}")
+    print(f"{given.orders} orders without {len(slow)} slow tests and files; failed: {', '.join(failed) or 'none'}")
     return bool(failed)
 
 
