@@ -1,7 +1,8 @@
 """Whether tests depend on their order: all of them once, then the quick ones many times, each time in another order.
 
 The first run shows how long tests take. Tests that take a fifth of a second or more are left out of the others, and so
-are files that take as long to set something up, so that these runs take minutes. Files, and the tests within a file, are shuffled by the number of the order:
+are files that take as long to set something up, so that these runs take minutes. Files, and the tests within a file,
+are shuffled by the number of the order:
 
     python tools/orders.py --orders 20
     RISINGBANDITS_TEST_ORDER=7 pytest ...     # order 7 again
