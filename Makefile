@@ -1,9 +1,8 @@
 # Two commands matter: `make demo` shows what the package does, `make test` checks it.
-# Python >= 3.11 is taken from python3, or from PYTHON=... ; tests run in three processes, since some of them wait for
-# programs, or in JOBS=... (0: in one).
+# Python >= 3.11 is taken from python3, or from PYTHON=... ; tests run in two processes, or in JOBS=... (0: in one).
 
 PYTHON ?= python3
-JOBS ?= 3
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 FRAMEWORKS := .venv-frameworks
