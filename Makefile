@@ -12,7 +12,10 @@ INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constra
 INTERPRETED = -m "not slow and not compiled" tests/policies tests/problems tests/theory
 # import-linter says nothing while all layers hold
 LAYERS = { said=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }; }
-CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --no-error-summary && $(LAYERS)
+CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(LAYERS)
+# Types are checked beside the tests: without mypy's cache they take half a minute of one core.
+BESIDE_TYPES = $(BIN)/mypy --no-error-summary & types=$$!; $(1); code=$$?; \
+	wait $$types || { echo "mypy has found errors: see above." >&2; code=1; }; exit $$code
 
 .PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-orders test-matrix coverage bench docs release clean
 .DEFAULT_GOAL := help
@@ -27,11 +30,11 @@ demo: $(VENV)/.installed  ## the paper's two problems, then live learners; table
 
 test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
-	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow"
+	@$(call BESIDE_TYPES,$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not slow")
 
 test-all: $(VENV)/.installed-dev  ## the same with the slow tests, in plain Python and with mistakes made on purpose
 	@$(CHECKS)
-	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile
+	@$(call BESIDE_TYPES,$(BIN)/pytest -q -n $(JOBS) --dist loadfile)
 	@$(MAKE) --no-print-directory test-interpreted test-mutations
 
 test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own

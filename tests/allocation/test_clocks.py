@@ -54,7 +54,7 @@ def test_a_clock_that_is_set_during_a_pull_costs_nothing(
 def test_a_dead_workers_pull_comes_back_when_its_lease_ends(
     place: str, jump: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dead_worker(place, lease=3.0)
+    dead_worker(place, lease=1.0)
     set_clock(monkeypatch, jump)
     with Allocator.open(place) as allocator:
         pull = allocator.ask(wait=PATIENCE)
@@ -66,7 +66,7 @@ def test_after_the_machine_was_started_with_an_earlier_clock_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = str(tmp_path / "run.db")
-    dead_worker(place, lease=3.0)
+    dead_worker(place, lease=1.0)
     monkeypatch.setattr(sqlite, "boot_id", lambda: "another start of the machine")
     set_clock(monkeypatch, -1000.0)
     with Allocator.open(place) as allocator:

@@ -23,7 +23,7 @@ FILES = ("tasks.csv", "arena.json", "arena.md")
 
 @pytest.fixture(scope="module", autouse=True)
 def _cluster() -> Iterator[Nodes]:
-    with nodes(workers=1) as made:
+    with nodes(workers=0) as made:
         yield made
 
 

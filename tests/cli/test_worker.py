@@ -87,7 +87,7 @@ def goes_on(folder: Path, where: Path) -> None:
 
 
 def test_the_time_is_over(plan: Path, tmp_path: Path) -> None:
-    with started(plan, "--time-left", "00:00:12") as process:
+    with started(plan, "--time-left", "00:00:08") as process:
         running = both_wait(tmp_path)
         assert process.wait(PATIENCE) == 0
     assert all(map(gone, running))

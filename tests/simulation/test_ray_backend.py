@@ -1,4 +1,4 @@
-"""Studies on a cluster of three nodes: equal bytes, lost nodes, continued files, refusals."""
+"""Studies on a cluster: equal bytes, lost nodes, continued files, refusals."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ from risingbandits.simulation.backends.ray import RayBlocks, play_block, program
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Nodes]:
-    with nodes(workers=2) as made:
+    with nodes(workers=0) as made:
         yield made
 
 
 @pytest.fixture(autouse=True)
-def _whole(cluster: Nodes) -> None:
-    cluster.heal(2)
+def _whole(cluster: Nodes, request: pytest.FixtureRequest) -> None:
+    """One node is enough for quick tests; slow ones have three."""
+    if request.node.get_closest_marker("slow"):
+        cluster.heal(2)
 
 
 def files(folder: Path) -> dict[str, bytes]:
