@@ -1,4 +1,4 @@
-"""Write the generated parts of policies.md and arena.md in docs, or with --check only say whether they are current."""
+"""Write the generated parts of pages in docs, or with --check only say whether they are current."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 from risingbandits.arena.records import families_tables, leaderboard, read_record
 from risingbandits.reports.tables import policies_table
+
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+from figures import read_list, when
 
 _BEGIN, _END = "<!-- written by make docs -->\n", "<!-- end -->\n"
 _RECORDS = Path(__file__).parents[1] / "records"
@@ -30,7 +33,24 @@ def arena_tables() -> str:
     return "\n".join(tables)
 
 
-_PARTS: dict[str, Callable[[], str]] = {"policies.md": lambda: policies_table().markdown(), "arena.md": arena_tables}
+def figures_table() -> str:
+    """The programs behind the figures, with the pages that quote them and the day of the last run."""
+    rows = ["| command | pages | last run | takes |", "| --- | --- | --- | --- |"]
+    for figures in read_list():
+        commands = "<br>".join(f"`{each.strip()}`" for each in figures.command.replace("\n", " ").split("&&"))
+        pages = ", ".join(
+            f"[{page.removeprefix('docs/').removesuffix('.md')}]({page.removeprefix('docs/')})" if "/" in page else page
+            for page in figures.pages
+        )
+        rows.append(f"| {commands} | {pages} | {when(figures.kept())} | {figures.takes} |")
+    return "\n".join(rows) + "\n"
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "policies.md": lambda: policies_table().markdown(),
+    "arena.md": arena_tables,
+    "measured.md": figures_table,
+}
 
 
 def main() -> int:
