@@ -37,9 +37,9 @@ EXCEPT = re.compile(
 # Whose blocks test_documentation runs.
 GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
-# in test_arena or in test_reproduce.
+# in test_arena or in test_reproduce; `demo` is run as `make demo` does.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits arena (--objective both|.*--tune)"
+    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|.*--tune)"
     r"|risingbandits paper (reproduce|imdb (curves|run .*--seed))"
 )
 
@@ -49,7 +49,8 @@ def commands() -> Iterator[str]:
     for block in all_blocks():
         if block.language in SHELL and not block.reason:
             yield from block.commands()
-    for page in (page for page in PAGES if page.name != "CHANGELOG.md"):  # which tells of commands that are gone
+    # The one tells of commands that are gone, the other lists those of other pages with all their options.
+    for page in (page for page in PAGES if page.name not in ("CHANGELOG.md", "measured.md")):
         prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
         for code in re.findall(r"`((?:risingbandits|python) [^`]+ [^`]+)`", prose):
             yield " ".join(code.split())

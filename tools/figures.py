@@ -57,6 +57,14 @@ def read_list(path: Path = LIST) -> list[Figures]:
     return [Figures(name, **{**entry, "pages": tuple(entry["pages"])}) for name, entry in entries.items()]
 
 
+def printed_by(name: str) -> str:
+    """What the program of this name printed, or what the arena's record of this name holds, or nothing."""
+    record = ROOT / "records" / f"{name}.json"
+    if record.exists():
+        return record.read_text()
+    return next((body(each.kept()) for each in read_list() if each.name == name), "")
+
+
 def when(kept: str) -> str:
     """The version and the day in the head of what is kept.
 

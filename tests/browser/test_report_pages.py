@@ -51,8 +51,7 @@ def traces(page: Page, figure: str) -> Locator:
     return page.locator(f"#{figure} .plot .scatterlayer .trace")
 
 
-@pytest.mark.parametrize("width", [400, 1200])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "dark"), [(400, True), (1200, False)])
 def test_a_study_is_drawn(new_page: NewPage, study: str, width: int, dark: bool) -> None:
     watched = new_page(width=width, dark=dark)
     page = opened(watched, study)
@@ -65,8 +64,7 @@ def test_a_study_is_drawn(new_page: NewPage, study: str, width: int, dark: bool)
     assert watched.requests == [study]
 
 
-@pytest.mark.parametrize("width", [400, 1200])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1200, True)])
 def test_an_allocation_is_drawn(new_page: NewPage, allocation: str, width: int, dark: bool) -> None:
     watched = new_page(width=width, dark=dark)
     page = opened(watched, allocation)

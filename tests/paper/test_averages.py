@@ -95,6 +95,7 @@ sys.exit(run(sys.argv[3:]))
 """
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_and_continued(tmp_path: Path) -> None:
     """Killed among the curves, killed again among the policies, and continued: equal in every byte."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -215,9 +215,7 @@ class Policy:
 
     def get_params(self) -> dict[str, Any]:
         """The settings, as given to the constructor."""
-        return {
-            name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
-        }
+        return {name: getattr(self, name) for name in _parameters(type(self).__init__)}
 
     def replace(self, **changes: Any) -> Self:
         """A new policy with some settings changed."""
@@ -229,7 +227,7 @@ class Policy:
         return copy if self._state is None else copy.restore(self.state_dict())
 
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
+        defaults = _parameters(type(self).__init__)
         changed = [f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k].default)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -406,6 +404,12 @@ class Policy:
     def _check_begun(self, verb: str) -> None:
         if self._state is None:
             raise RisingBanditsError(f"{verb} needs a run: call reset(n_arms) first.")
+
+
+@cache
+def _parameters(constructor: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    """What a constructor takes, by name."""
+    return {name: each for name, each in inspect.signature(constructor).parameters.items() if name != "self"}
 
 
 def _same(value: Any, default: Any) -> bool:
