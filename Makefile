@@ -53,7 +53,7 @@ test-orders: $(VENV)/.installed-dev  ## all tests once and the quick ones ORDERS
 test-matrix:  ## some tests under Python 3.11 to 3.13, with the lowest versions and without extras; CELLS="lowest core"
 	@$(PYTHON) tools/matrix.py $(CELLS)
 
-coverage: $(VENV)/.installed-dev  ## which lines the tests run: kernels in plain Python, then everything as it is
+coverage: $(VENV)/.installed-coverage  ## which lines the tests run: kernels in plain Python, then everything as it is
 	@$(BIN)/coverage erase
 	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q -n $(JOBS) --dist loadfile $(INTERPRETED)
 	@$(BIN)/coverage run -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
@@ -87,6 +87,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing what the tests need (once)"
 	@$(INSTALL) ".[dev]"
+	@touch $@
+
+$(VENV)/.installed-coverage: $(VENV)/.installed-dev
+	@$(INSTALL) ".[dev,coverage]"
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev

@@ -14,6 +14,7 @@ from risingbandits.policies import policy_class, policy_names
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.py"))
+ON_A_CLUSTER = "6_cluster"
 # What a browser fetches by itself; links that a reader may follow are not among them.
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*href=["']?(?:https?:)?//"""
@@ -24,9 +25,9 @@ pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install 'rising
 sphinx_gallery = pytest.importorskip("sphinx_gallery", reason="the site needs it: pip install 'risingbandits[docs]'")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built from a copy of the sources, warnings being errors."""
+@pytest.fixture(scope="module", params=["quick", pytest.param("whole", marks=pytest.mark.slow)])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built from a copy of the sources, warnings being errors; the quick one starts no cluster."""
     folder = tmp_path_factory.mktemp("site")
     unwanted = shutil.ignore_patterns("gallery", "policy", "__pycache__")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=unwanted)
@@ -34,9 +35,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / "examples", folder / "examples")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", "built"]
+    if request.param == "quick":
+        command += ["-D", rf"sphinx_gallery_conf.filename_pattern=(?<!{ON_A_CLUSTER})\.py$"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "built"
+
+
+def run_tutorials(request: pytest.FixtureRequest) -> list[str]:
+    """Those that were run for this site."""
+    whole = request.node.get_closest_marker("slow") is not None
+    return [name for name in TUTORIALS if whole or name != ON_A_CLUSTER]
 
 
 def test_every_policy_has_a_page(site: Path) -> None:
@@ -45,20 +54,19 @@ def test_every_policy_has_a_page(site: Path) -> None:
         assert f"{policy_class(name).__name__}</span>" in text, name
 
 
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_tutorials_show_what_they_print(site: Path, tutorial: str) -> None:
-    text = (site / "gallery" / f"{tutorial}.html").read_text()
-    assert "sphx-glr-script-out" in text
+def test_tutorials_show_what_they_print(site: Path, request: pytest.FixtureRequest) -> None:
+    for tutorial in run_tutorials(request):
+        assert "sphx-glr-script-out" in (site / "gallery" / f"{tutorial}.html").read_text(), tutorial
 
 
-def test_every_tutorial_has_a_thumbnail_of_its_own(site: Path) -> None:
+def test_every_tutorial_has_a_thumbnail_of_its_own(site: Path, request: pytest.FixtureRequest) -> None:
     """One without a figure would have the placeholder of the gallery."""
-    folder = site / "_images"
-    thumbnails = {name: (folder / f"sphx_glr_{name}_thumb.png").read_bytes() for name in TUTORIALS}
+    folder, run = site / "_images", run_tutorials(request)
+    thumbnails = {name: (folder / f"sphx_glr_{name}_thumb.png").read_bytes() for name in run}
     placeholder = (Path(sphinx_gallery.__file__).parent / "_static" / "no_image.png").read_bytes()
     assert placeholder not in thumbnails.values()
-    assert len(set(thumbnails.values())) == len(TUTORIALS)
-    for name in TUTORIALS:
+    assert len(set(thumbnails.values())) == len(run)
+    for name in run:
         assert f"sphx_glr_{name}_001.png" in (site / "gallery" / f"{name}.html").read_text()  # and it is a figure
 
 

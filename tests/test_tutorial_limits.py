@@ -19,7 +19,7 @@ import runpy, sys, types
 settings = runpy.run_path({str(DOCS / "conf.py")!r})
 import tutorial_limits
 
-tutorial_limits.LIMIT = 3
+tutorial_limits.LIMIT = 2
 ray = types.ModuleType("ray")
 tries = []
 
@@ -59,7 +59,7 @@ def built(folder: Path, tutorials: dict[str, str], fails: int = 0) -> subprocess
 def test_a_tutorial_that_hangs_fails_with_its_name_and_the_others_are_tried(tmp_path: Path) -> None:
     done = built(tmp_path, {"1_hangs.py": HANGS, "2_quick.py": QUICK})
     assert done.returncode != 0
-    assert "TooSlow: 1_hangs.py took longer than 3 s." in done.stderr
+    assert "TooSlow: 1_hangs.py took longer than 2 s." in done.stderr
     assert "what is printed" in (tmp_path / "source" / "gallery" / "2_quick.rst").read_text()
 
 
@@ -75,4 +75,4 @@ def test_a_slow_ray_does_not_end_the_build(fails: int, shown: str, tmp_path: Pat
 def test_a_hanging_cluster_does_not_end_the_build_either(tmp_path: Path) -> None:
     done = built(tmp_path, {"6_cluster.py": ON_RAY + "import time\n\ntime.sleep(600)\n"})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "6_cluster.py took longer than 3 s." in (tmp_path / "built" / "gallery" / "6_cluster.html").read_text()
+    assert "6_cluster.py took longer than 2 s." in (tmp_path / "built" / "gallery" / "6_cluster.html").read_text()

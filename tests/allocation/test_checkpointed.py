@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain_arm import Chain, UnsavedChain, expected
+from risingbandits import Allocator
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, room, who_must_go
@@ -182,3 +185,53 @@ def test_who_makes_room() -> None:
     assert who_must_go(nodes, placed, {"CPU": 3.0}) is None  # x is at work
     del placed["y"]
     assert who_must_go({"b": nodes["b"]}, placed, {"CPU": 2.0}) == (["z", "w"], "b")
+
+
+class Counting:
+    """Counts its pulls."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def pull(self, pull: Pull) -> float:
+        self.count += 1
+        return {"a": 0.9, "b": 0.5}[pull.arm]
+
+    def save(self, path: Path) -> None:
+        path.write_text(str(self.count))
+
+    def load(self, path: Path) -> None:
+        self.count = int(path.read_text())
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["objects", "functions"])
+def test_any_arm_can_be_loaded_after_a_restart(made: bool, tmp_path: Path) -> None:
+    def arms() -> dict[str, Any]:
+        return {name: Counting if made else Counting() for name in "ab"}
+
+    with Allocator(arms(), 7, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        allocator.run(progress=False)
+    with Allocator(arms(), 7, store=tmp_path / "run.db", policy="round-robin") as again:
+        assert [again.load(name).count for name in "ab"] == [4, 3]
+        again.run(progress=False)  # there is nothing left to do, and what was loaded stays
+        assert again.load("b") is again.load("b")
+        assert again.load("b").count == 3
+
+
+def test_what_cannot_be_loaded_is_said(tmp_path: Path) -> None:
+    with Allocator({"a": Counting(), "b": Counting()}, 5, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        allocator.run(progress=False)
+    shutil.rmtree(tmp_path / "run.db.state" / "b")
+    with (
+        Allocator(["a", "b"], 5, store=tmp_path / "run.db", policy="round-robin") as nameless,
+        pytest.raises(RisingBanditsError, match="arm must be one that this allocator has an object for, got 'a'"),
+    ):
+        nameless.load("a")
+    given = {"a": Counting(), "b": Counting()}
+    with Allocator(given, 5, store=tmp_path / "run.db", policy="round-robin") as allocator:
+        with pytest.raises(RisingBanditsError, match="arm 'b' cannot be loaded: it has no checkpoint after pull 2"):
+            allocator.load("b")
+        with pytest.raises(RisingBanditsError, match=r"arm must be one of \['a', 'b'\], got 'c'"):
+            allocator.load("c")
+        assert allocator.load("a") is given["a"]
+        assert given["a"].count == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,12 @@ def rise(family: str, x: float) -> float:
     if family == "broken line":
         return min(x, 1.0)
     return float(1 - (1 + x) ** -EXPONENTS[family])
+
+
+@lru_cache(maxsize=100_000)
+def rises(family: str, tau: float, pulls: tuple[float, ...]) -> Floats:
+    """The curve of pace tau at these pulls."""
+    return np.array([rise(family, pull / tau) for pull in pulls])
 
 
 def integral(family: str, x: float, tau: float) -> float:
@@ -72,7 +79,7 @@ def components(
     for with_start in (False, True):
         for family in FAMILIES:
             for tau in paces(horizon):
-                g = np.array([rise(family, value / tau) for value in x])
+                g = rises(family, tau, tuple(x))
                 design = np.column_stack([np.ones_like(g), g]) if with_start else g[:, None]
                 size = design.shape[1]
                 prior_mean = np.full(size, 0.3 if with_start else 0.5)

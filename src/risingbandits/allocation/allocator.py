@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from risingbandits._core.errors import RisingBanditsError, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.places import Places, Slots, check_slot
@@ -348,6 +348,19 @@ class Allocator(AsyncVerbs, Views):
 
         with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:
             run_arms(self, chosen, jobs, progress, slots, keep)
+
+    def load(self, arm: str) -> Any:
+        """The object of an arm as its last pull left it, whichever process made that pull.
+
+        `run` does this for the recommended arm. Others that an earlier process has pulled are loaded only here, from
+        their checkpoints: trained learners may need more memory than new ones.
+        """
+        pulls = len(self.ledger.arm(arm).rewards)
+        if arm not in self._arms:
+            raise RisingBanditsError(f"arm must be one that this allocator has an object for, got {shown(arm)}.")
+        if arm not in self.checkpointed:
+            self.checkpointed[arm] = Checkpointed.of(arm, self._arms[arm], self)
+        return self.checkpointed[arm].loaded(pulls)
 
     def find_arm(self, name: str) -> Any:
         """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""

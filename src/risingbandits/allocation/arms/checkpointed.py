@@ -276,6 +276,19 @@ class Checkpointed:
             else:
                 log.warning("arm %r is as it was given: it has no checkpoint after pull %d.", self.name, pulls)
 
+    def loaded(self, pulls: int) -> Any:
+        """The learner as ``pulls`` pulls have left it, from memory or from its checkpoint; nothing is trained."""
+        with self._lock:
+            if self._arm is None:
+                self._take_new()
+            if not self._keeps_itself and self.pulls != pulls:
+                files = self._files if self._can_be_saved else None
+                if files is None or not files.checkpoint(pulls).exists():
+                    said = f"it has no checkpoint after pull {pulls}"
+                    raise RisingBanditsError(f"arm {self.name!r} cannot be loaded: {said}.")
+                self._load(pulls)
+            return self._arm if self._make is not None else self.given
+
     def _write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as temporary:
