@@ -39,7 +39,7 @@ GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
 # in test_arena or in test_reproduce; `demo` is run as `make demo` does.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|.*--tune)"
+    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|--rows|.*--tune)"
     r"|risingbandits paper (reproduce|imdb (curves|run .*--seed))"
 )
 

@@ -57,7 +57,7 @@ def test_one_after_the_other_takes_over(tmp_path: Path) -> None:
     assert len(begun(diary)) == 12  # none twice
 
 
-@pytest.mark.parametrize("kind", [Chain, UnsavedChain])
+@pytest.mark.parametrize("kind", [Chain, pytest.param(UnsavedChain, marks=pytest.mark.slow)])
 def test_more_arms_than_processes(kind: type[Chain], tmp_path: Path) -> None:
     diary = tmp_path / "diary"
     arms = ProcessArms(chains("abc", diary, kind), processes=2)

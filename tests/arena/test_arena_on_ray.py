@@ -37,6 +37,7 @@ def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert written[0] == written[1]
 
 
+@pytest.mark.slow  # that blocks are equal there is shown by test_ray_backend
 def test_recorded_curves(tmp_path: Path) -> None:
     tasks = [curve_task(n_arms=6, length=12, seed=seed, name=f"task {seed}") for seed in range(3)]
     row = replayed_row("family", "real", "best-arm", tasks, 3, Sizes(orders=4))
