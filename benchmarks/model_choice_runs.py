@@ -217,6 +217,7 @@ def _play_digits(contender: str, curves: dict[str, Curve], seed: int, pulls: int
             counts[name] += 1
         return counts, str(policy.ranking[0])
     arms = {name: (lambda pull: curves[pull.arm].batch[pull.n - 1]) for name in curves}
-    allocator = Allocator(arms, pulls, policy=contender, seed=seed)
+    objective = "cumulative" if contender == "auto" else None  # the others are made for one of the two
+    allocator = Allocator(arms, pulls, objective=objective, policy=contender, seed=seed)
     allocator.run(progress=False)
     return {name: len(allocator.rewards(name)) for name in curves}, allocator.recommend()
