@@ -27,6 +27,7 @@ SEED = 7_001
 SIGMA = 0.1
 BAD = 4_000  # of the regret: runs above it went wrong on the paper's problems
 AUTO: dict[str, Policy] = {"auto, told nothing": Auto()}
+SIGMA_TOLD: dict[str, Policy] = {"auto, told sigma": Auto(sigma=SIGMA)}
 HALF: dict[str, Policy] = {"auto, told half of sigma": Auto(sigma=SIGMA / 2)}
 TOLD: dict[str, Policy] = {"commit-ucb, told sigma": CommitUCB(sigma=SIGMA)}
 BESIDE_KL: dict[str, Policy] = {**AUTO, "kl-ucb": KLUCB()}
@@ -60,12 +61,12 @@ def paired(horizon: int, side: int) -> RisingBandit:
 def rows(scale: int) -> list[Row]:
     """Everything that is played; ``scale`` divides numbers of runs and rounds."""
     runs, many, horizon = max(2, 300 // scale), range(max(2, 600 // scale)), max(2_000, 50_000 // scale)
-    both = {**AUTO, **TOLD}
+    both = {**AUTO, **SIGMA_TOLD, **TOLD}
     return [
         Row("paper-15arms", [partial(get_problem, "paper-15arms")], runs, both),
         Row("paper-2arms", [partial(get_problem, "paper-2arms")], runs, {**both, **HALF}),
         Row("pair, beta 0.7, side A", [partial(paired, horizon, 0)], runs, AUTO),
-        Row("pair, beta 0.7, side B", [partial(paired, horizon, 1)], runs, AUTO),
+        Row("pair, beta 0.7, side B", [partial(paired, horizon, 1)], runs, {**AUTO, **SIGMA_TOLD}),
         Row("random, Gaussian", [partial(drawn, Gaussian(SIGMA), horizon, i) for i in many], 1, BESIDE_KL),
         Row("random, 0/1 rewards", [partial(drawn, Bernoulli(), horizon, i) for i in many], 1, BESIDE_KL),
         Row("arms that do not rise", [partial(constant_arms, i) for i in many][:50], 2, BESIDE_KL),
