@@ -44,6 +44,13 @@ def test_table_of_policies_is_current() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_no_line_begins_with_a_per_cent_sign(page: str) -> None:
+    """MyST takes it for a comment and leaves it out."""
+    prose = re.sub(r"^ *```.*?^ *```", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"^\s*%.*", prose, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
         assert (ROOT / page).parent.joinpath(target).exists(), target

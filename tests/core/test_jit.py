@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
 from risingbandits import get_problem
-from risingbandits._core.jit import compiled, interpreted, kernel, source_stamp
+from risingbandits._core.jit import compiled, instructions, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
 from risingbandits.simulation.engine import Runner, compiled_loop
 
@@ -189,3 +191,22 @@ def test_kernels_can_be_called_from_python_before_and_after_compiled_code_has_ca
     assert _twice(1.5) == 3.0
     assert compiled(_twice_and_one)(2.0) == 5.0
     assert (_twice(2.0), _twice(3), _twice_and_one(2.0)) == (4.0, 6.0, 5.0)
+
+
+_kernels: Any = types.ModuleType("kernels_of_a_test")
+_kernels.twice = _twice
+
+
+def _twice_by_its_module(x: float) -> float:
+    return float(_kernels.twice(x))
+
+
+def test_kernels_that_are_called_by_their_module_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = interpreted(_twice_by_its_module)
+    assert slow.__globals__["_kernels"].twice is not _twice
+    assert isinstance(slow.__globals__["_kernels"].twice, types.FunctionType)
+    assert slow(2.0) == 4.0
+    assert instructions(_twice_by_its_module) > len(_twice_by_its_module.__code__.co_code) // 2
+    before = source_stamp(_twice_by_its_module)
+    monkeypatch.setattr(sys.modules[__name__], "_FACTOR", 3.0)
+    assert source_stamp(_twice_by_its_module) != before

@@ -52,11 +52,12 @@ def _pass_unchanged(possible: Sequence[Mutation], copies: Sequence[_Copy]) -> bo
     """Whether all tests pass without a mutation; each copy tries some of their files, and gets what others compiled."""
     tests = sorted({test for each in possible for test in each.killed_by})
     files = sorted({test.partition("::")[0] for test in tests})
-    for number, copy in enumerate(copies):
-        own = set(files[number :: len(copies)])
+    busy = copies[: len(files)]  # without a test, pytest would take all
+    for number, copy in enumerate(busy):
+        own = set(files[number :: len(busy)])
         copy.start([test for test in tests if test.partition("::")[0] in own])
-    codes = [copy.wait() for copy in copies]
-    for copy, code in zip(copies, codes, strict=True):
+    codes = [copy.wait() for copy in busy]
+    for copy, code in zip(busy, codes, strict=True):
         if code not in (_PASSED, _NONE):
             print(copy.log.read_text())
         for other in copies:
