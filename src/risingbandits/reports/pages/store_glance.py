@@ -45,7 +45,7 @@ def _band(row: ArmRow, finished: bool) -> str:
     >>> _band(row, finished=False)
     'level 0.515; expected to end between 0.52 and 0.9 (90 % band)'
     >>> _band(row._replace(chance=0.25), finished=True)
-    'level 0.515, between 0.52 and 0.9 (90 % band); 25 % chance to be the best of the tried arms'
+    'level 0.515; its curve model says between 0.52 and 0.9 (90 % band); 25 % chance to be the best of the tried arms'
     >>> _band(row._replace(end_low=math.nan, end_high=math.nan), finished=False)
     'level 0.515 ± 0.01'
     """
@@ -53,7 +53,7 @@ def _band(row: ArmRow, finished: bool) -> str:
         said = f"level {row.level:.3g}" + ("" if math.isnan(row.width) else f" ± {row.width:.2g}")
     else:
         band = f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)"
-        said = f"level {row.level:.3g}{',' if finished else '; expected to end'} {band}"
+        said = f"level {row.level:.3g}; {'its curve model says' if finished else 'expected to end'} {band}"
     if math.isnan(row.chance):
         return said
     return f"{said}; {100.0 * row.chance:.0f} % chance to be the best of the tried arms"
