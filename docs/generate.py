@@ -42,7 +42,9 @@ def figures_table() -> str:
             f"[{page.removeprefix('docs/').removesuffix('.md')}]({page.removeprefix('docs/')})" if "/" in page else page
             for page in figures.pages
         )
-        rows.append(f"| {commands} | {pages} | {when(figures.kept())} | {figures.takes} |")
+        rows.append(
+            f"| {commands} | {pages} | {when(figures.kept()).removeprefix('risingbandits ')} | {figures.takes} |"
+        )
     return "\n".join(rows) + "\n"
 
 
