@@ -42,9 +42,9 @@ def figures_table() -> str:
             f"[{page.removeprefix('docs/').removesuffix('.md')}]({page.removeprefix('docs/')})" if "/" in page else page
             for page in figures.pages
         )
-        rows.append(
-            f"| {commands} | {pages} | {when(figures.kept()).removeprefix('risingbandits ')} | {figures.takes} |"
-        )
+        kept = figures.kept()
+        last = when(kept).removeprefix("risingbandits ") if kept else ""
+        rows.append(f"| {commands} | {pages} | {last} | {figures.takes} |")
     return "\n".join(rows) + "\n"
 
 
