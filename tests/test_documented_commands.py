@@ -26,12 +26,12 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 
-# What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, and what
-# other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its two commands are run here without
-# make.
+# What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, what writes
+# into the repository, and what other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its two
+# commands are run here without make.
 EXCEPT = re.compile(
     r"(make (test|test-(all|frameworks|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
-    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|risingbandits arena data .+)$"
+    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|risingbandits arena data .+|python tools/figures\.py .+)$"
 )
 
 # Whose blocks test_documentation runs.
