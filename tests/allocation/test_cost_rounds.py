@@ -134,8 +134,8 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
     rules: dict[str, dict[str, Any]] = {
         "arms are compared by what they earn for their cost": {"objective": "cumulative"},
         "arms are compared by what they reach at equal cost": {},
-        "policy round-robin does not look at them": {"policy": "round-robin"},
-        "policy auto does not look at them": {"costs": "ignore"},
+        "policy round-robin ignores them": {"policy": "round-robin"},
+        "policy auto ignores them": {"costs": "ignore"},
     }
     for rule, settings in rules.items():
         allocator = Allocator(["a", "b"], Budget(cost=100.0), **settings)
@@ -143,7 +143,7 @@ def test_who_looks_at_costs_is_said(tmp_path: Path) -> None:
             pull = allocator.ask()
             assert pull is not None
             allocator.tell(pull, 0.5, cost=1.0 if pull.arm == "a" else 10.0)
-        assert cost_sentence(allocator.ledger) == f"costs differ by 10 between arms; {rule}"
+        assert cost_sentence(allocator.ledger) == f"costs differ by a factor of 10 between arms; {rule}"
         assert str(allocator.explain()).splitlines()[1] == cost_sentence(allocator.ledger)
     assert cost_sentence(Allocator(["a", "b"], Budget(cost=9.0)).ledger) == ""
     plan = tmp_path / "plan.toml"
@@ -157,7 +157,7 @@ def test_what_the_setting_needs_is_said() -> None:
         ({"budget": 9}, 'costs="compare" needs a budget in cost or seconds, got Budget(pulls=9).'),
         (
             {"budget": Budget(cost=9), "objective": "cumulative", "reward_range": None, "sigma": 0.1},
-            'costs="compare" needs reward_range, from whose lower end it is counted what a pull earns, got None.',
+            'costs="compare" needs reward_range, because what a pull earns is counted from its lower end, got None.',
         ),
     ]
     for settings, sentence in refused:

@@ -249,7 +249,7 @@ def test_a_log_that_is_cut_or_removed_is_noticed(tmp_path: Path) -> None:
         log = Path(f"{path}-wal")
         log.unlink() if cut is None else os.truncate(log, cut)
         for open_it in (Allocator.open, open_reader):
-            with pytest.raises(RisingBanditsError, match=r"has gone back: event 400 was kept in it and is gone"):
+            with pytest.raises(RisingBanditsError, match=r"has gone back in time: event 400 was kept .* now gone"):
                 open_it(path)
         finding = next(finding for finding in inspect_store(path) if finding.part == "acknowledged")
         assert not finding.whole
@@ -322,7 +322,7 @@ def test_damaged_settings_are_called_so_and_not_copied(tmp_path: Path) -> None:
         connection.execute("UPDATE settings SET value = replace(value, 'maximize', 'maximise') WHERE key = 'settings'")
     connection.close()
     for look in (Allocator.open, open_reader, lambda path: copy_whole_part(path, tmp_path / "copy.db")):
-        with pytest.raises(RisingBanditsError, match=r"run.db is damaged, or of another version, by its"):
+        with pytest.raises(RisingBanditsError, match=r"run.db is damaged or of another version, judging by its"):
             look(path)
     assert not (tmp_path / "copy.db").exists()
 

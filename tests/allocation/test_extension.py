@@ -269,7 +269,7 @@ def test_a_policy_that_refuses_leaves_the_run_as_it_was() -> None:
     allocator = Allocator(["a", "b"], 4, policy="round-robin")
     with pytest.raises(RisingBanditsError, match="arm must be 0 to 1, got 7"):
         allocator.extend(policy="constant(arm=7)", budget=50)
-    with pytest.raises(RisingBanditsError, match=r"what can be extended is arms, budget, .*, got objective"):
+    with pytest.raises(RisingBanditsError, match=r"only arms, budget, .* can be extended, got objective"):
         allocator.extend(objective="best-arm")
     assert (allocator.settings.budget.pulls, len(spend_half(allocator)), allocator.store.last_id()) == (4, 4, 8)
     assert allocator.extend(policy="epsilon-greedy") == "policy RoundRobin() -> EpsilonGreedy()"

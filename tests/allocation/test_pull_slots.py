@@ -144,7 +144,7 @@ def test_a_slot_is_kept_in_store_and_snapshot(tmp_path: Path) -> None:
         ([1], None, "slots, a name must be a printable string of 1 to 200 characters, got 1."),
         (["x", "x"], None, "slots has 'x' twice: for two pulls at a time write {\"x\" = 2}."),
         ({"x": 0.5}, None, "slots of x must be an integer >= 1, got 0.5."),
-        ({"x": 2}, 3, "jobs must be at most 2, the places that slots have, got 3."),
+        ({"x": 2}, 3, "jobs must be at most 2, the places on the slots, got 3."),
     ],
 )
 def test_mistakes(slots: Any, jobs: int | None, complaint: str) -> None:
@@ -205,7 +205,7 @@ def test_a_gpu_that_there_is_not(
     (tmp_path / "plan.toml").write_text(text)
     for more in (["--check"], []):
         assert run(["run", str(tmp_path / "plan.toml"), *more]) == 2
-        sentence = "plan.toml, slots must be GPUs that CUDA_VISIBLE_DEVICES leaves, which is '3,5', got cuda:2."
+        sentence = "plan.toml, slots must be GPUs that CUDA_VISIBLE_DEVICES='3,5' leaves visible, got cuda:2."
         assert sentence in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
     assert visible_devices("cuda:1", {"CUDA_VISIBLE_DEVICES": " 3, 5"}) == {"CUDA_VISIBLE_DEVICES": "5"}
@@ -237,7 +237,7 @@ def test_jobs_of_a_plan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("head", "command", "complaint"),
     [
-        ('slots = ["x"]\njobs = 2', '["echo"]', "jobs must be at most 1, the places that slots have, got 2."),
+        ('slots = ["x"]\njobs = 2', '["echo"]', "jobs must be at most 1, the places on the slots, got 2."),
         ('slots = "x"', '["echo"]', 'slots must be names such as ["cuda:0", "cuda:1"], got \'x\'.'),
         ("", '["echo", "{slot}"]', "slots must be given, because the command of a has {slot}."),
     ],

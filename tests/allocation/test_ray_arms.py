@@ -102,7 +102,7 @@ def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path, ca
     assert len({process for *_, process in made}) > 3
     said = [record.message for record in caplog.records if "make room for one another" in record.message]
     assert len(said) == 1  # one at a time in turn: each pull from the third on starts a process
-    assert "3 arms have room for 2" in said[0]
+    assert "there is room for 2 of 3 arms" in said[0]
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_commands_of_a_plan_run_on_the_cluster(tmp_path: Path, capsys: pytest.Ca
     assert run(["run", plan, "--backend", "cloud"]) == 2
     errors = capsys.readouterr().err
     assert "address and resources are for --backend ray, got 'auto'" in errors
-    assert "resources must be as CPU=2,GPU=0.5, got '2'" in errors
+    assert "resources must be like CPU=2,GPU=0.5, got '2'" in errors
     assert "backend must be one of local, ray; got 'cloud'" in errors
 
 

@@ -53,7 +53,7 @@ def test_a_stopped_worker_is_waited_for_no_longer_than_asked(place: str) -> None
         with holder(place) as pid:
             os.kill(pid, signal.SIGSTOP)
             said = f"by process {pid} .*, which is stopped" if "://" not in place else "by another worker"
-            with pytest.raises(StoreBusy, match=f"is held .*{said}.*; nothing was written"):
+            with pytest.raises(StoreBusy, match=f"has been held .*{said}.*; nothing was written"):
                 allocator.ask(wait=1.0)
             if "://" in place:  # the server ends a transaction that stands still
                 assert allocator.ask(wait=math.inf) is not None

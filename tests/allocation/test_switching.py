@@ -24,7 +24,7 @@ def test_when_it_is_due(waited: float, seconds: float, went: int, warned: bool) 
         switching.made_room(arms=6, there=2)
     assert len(said) == warned  # never twice
     if warned:
-        assert "6 arms have room for 2" in said[0]
+        assert "there is room for 2 of 6 arms" in said[0]
         assert 'resources={"CPU": 0.3}' in said[0]
 
 

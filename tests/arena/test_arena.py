@@ -163,7 +163,7 @@ def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tup
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["--tune", "mine"], "tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got 'mine'."),
         (["--tune", "mine = kl-ucb"], "tune must give at least two policies for 'mine', got 'kl-ucb'."),
-        (["--tune", "mine = kl-ucb, ucb1", "--rows", "pairs"], "tune needs two families of real curves"),
+        (["--tune", "mine = kl-ucb, ucb1", "--rows", "pairs"], "tune needs at least two families of real curves"),
     ],
 )
 def test_arguments_that_cannot_be_used(

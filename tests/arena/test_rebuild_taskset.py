@@ -57,11 +57,11 @@ def test_other_files_are_named(tmp_path: Path) -> None:
     settings = dict.fromkeys(taskset.SETTINGS, 0.1)
     write(tmp_path, "a", [run(settings, [1.0])])
     write(tmp_path, "b", [run(settings, [1.0, 2.0])])
-    with pytest.raises(RisingBanditsError, match="must have as many settings and losses each"):
+    with pytest.raises(RisingBanditsError, match="must have equal numbers of settings and losses"):
         taskset.convert(tmp_path, ["a", "b"])
     for content in ("[", '[{"hp": {}}]', "[3]", json.dumps([run(settings, [1.0]), run(settings, [])])):
         (tmp_path / f"{taskset.PREFIX}a.json").write_text(content)
-        with pytest.raises(RisingBanditsError, match=r"a\.json must have a list of runs with their settings hp"):
+        with pytest.raises(RisingBanditsError, match=r"a\.json must have a list of runs, each with its settings hp"):
             taskset.convert(tmp_path, ["a"])
 
 

@@ -66,7 +66,7 @@ def changed(**changes: Any) -> dict[str, Any]:
     ("content", "message"),
     [
         ("{", "is not a JSON file"),
-        ("[]", "it is no object"),
+        ("[]", "it is not an object"),
         (json.dumps({"format": 1}), "it lacks command, date, versions"),
         (json.dumps(changed(format=7)), "format must be 1, is 7"),
         (json.dumps(changed(versions={})), "versions must name risingbandits"),

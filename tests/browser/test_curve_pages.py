@@ -150,7 +150,7 @@ def test_files_are_dropped_with_the_mouse_and_wicked_names_do_nothing(
         ("a,b\n0.5,x\n", "file.csv, row 2, column b must be a number, got x."),
         ("", "file.csv has no rows below a header."),
         ("step,word\n1,x\n", "file.csv has no numbers over steps."),
-        ("\0\1", "file.csv is no text: risingbandits curves import reads event files and databases."),
+        ("\0\1", "file.csv is not a text file: risingbandits curves import reads event files and databases."),
     ],
 )
 def test_files_that_cannot_be_used_are_told_in_a_sentence(

@@ -78,7 +78,7 @@ def test_a_store_with_an_arm_that_the_plan_does_not_know(capsys: pytest.CaptureF
         allocator.add("c")
     (tmp_path / "plan.db.state").mkdir()
     (tmp_path / "plan.db.state" / ".running").touch()
-    assert "arms must be all arms of the store, which also has 'c'." in refused(capsys, tmp_path, "budget = 4")
+    assert "arms must include all arms of the store, which also has 'c'." in refused(capsys, tmp_path, "budget = 4")
 
 
 def test_foreign_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

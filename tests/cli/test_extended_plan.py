@@ -40,11 +40,11 @@ def test_a_plan_with_more_budget_and_arms(capsys: pytest.CaptureFixture[str], tm
     line = "budget 4 -> 8 pulls, 2 new arms: c, d, retries 3 -> 5\n"
     code, out, _ = outcome(capsys, "run", plan, "--check")
     assert code == 0
-    assert f"Would be taken over: {line}" in out
+    assert f"Would change: {line}" in out
     assert pulls(tmp_path) == {"a": 2, "b": 2}, "a check changes nothing"
     code, out, _ = outcome(capsys, "run", plan)
     assert code == 0
-    assert f"Taken over: {line}" in out
+    assert f"Changed: {line}" in out
     assert "The budget is spent." in out
     assert pulls(tmp_path) == {"a": 3, "b": 3, "c": 1, "d": 1}
     code, out, _ = outcome(capsys, "run", plan)
@@ -64,25 +64,25 @@ def test_a_plan_without_an_arm_that_was_pulled(capsys: pytest.CaptureFixture[str
     assert outcome(capsys, "run", write(tmp_path, "budget = 4", "a", "b"))[0] == 0
     code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 6", "a"))
     assert code == 0
-    assert "Taken over: budget 4 -> 6 pulls, no longer pulled: b (2 pulls)\n" in out
+    assert "Changed: budget 4 -> 6 pulls, no longer pulled: b (2 pulls)\n" in out
     assert "no longer named" in out, "in the table"
     assert pulls(tmp_path) == {"a": 4, "b": 2}
     code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 9", "a", "b"))
-    assert "Taken over: budget 6 -> 9 pulls, again: b\n" in out
+    assert "Changed: budget 6 -> 9 pulls, again: b\n" in out
     assert pulls(tmp_path) == {"a": 5, "b": 4}
 
 
 def test_a_budget_for_this_run_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = write(tmp_path, "budget = 2", "a")
-    assert "Taken over: budget 2 -> 3 pulls\n" in outcome(capsys, "run", plan, "--budget", "3")[1]
+    assert "Changed: budget 2 -> 3 pulls\n" in outcome(capsys, "run", plan, "--budget", "3")[1]
     assert pulls(tmp_path) == {"a": 3}
     code, out, _ = outcome(capsys, "run", plan, "--budget", "5", "--check")
-    assert "Would be taken over: budget 3 -> 5 pulls\n" in out
+    assert "Would change: budget 3 -> 5 pulls\n" in out
     assert "aken over" not in outcome(capsys, "run", plan)[1]
     outcome(capsys, "run", plan, "--budget", "5")
     assert pulls(tmp_path) == {"a": 5}
     write(tmp_path, "budget = 5", "a", "b")
-    assert "Taken over: 1 new arm: b, budget 5 -> 7 pulls\n" in outcome(capsys, "run", plan, "--budget", "7")[1]
+    assert "Changed: 1 new arm: b, budget 5 -> 7 pulls\n" in outcome(capsys, "run", plan, "--budget", "7")[1]
     code, out, err = outcome(capsys, "run", plan, "--budget", "4")
     assert (code, out) == (2, "")
     assert "budget is 7 pulls in the store, got 4 pulls: it must be at least the 7 that are spent." in err
@@ -96,7 +96,7 @@ def test_a_budget_for_this_run_stays(capsys: pytest.CaptureFixture[str], tmp_pat
 def test_a_budget_in_seconds_is_extended_in_seconds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = write(tmp_path, "budget = {cost = 2}", "a")
     outcome(capsys, "run", plan)
-    assert "Taken over: budget 2 -> 3.5 cost\n" in outcome(capsys, "run", plan, "--budget", "3.5")[1]
+    assert "Changed: budget 2 -> 3.5 cost\n" in outcome(capsys, "run", plan, "--budget", "3.5")[1]
     assert pulls(tmp_path) == {"a": 4}
     code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 9", "a"))
     assert code == 2
@@ -118,7 +118,7 @@ def test_earlier_runs_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         capsys, "run", write(tmp_path, "budget = 5", "a", "b", "c"), "--warm-start", tmp_path / "june.csv"
     )
     assert code == 0
-    assert "Taken over: budget 4 -> 5 pulls, 1 new arm: c, rewards of earlier pulls: 1 of c\n" in out
+    assert "Changed: budget 4 -> 5 pulls, 1 new arm: c, rewards of earlier pulls: 1 of c\n" in out
     code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 5\nwarm_start = 3", "a"), "--check")
     assert (code, "warm_start must map names of arms to rewards, got 3." in err) == (2, True)
 

@@ -139,7 +139,7 @@ def test_what_says_little(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     path.write_text("a,b\n1,2\n")
     out = outcome(capsys, "prior", path)[1]
     assert out.splitlines() == [
-        "Left out, with fewer than 3 arms: small.",
+        "Left out because they have fewer than 3 arms: small.",
         "No earlier task has the 3 arms that are needed to say anything.",
     ]
     rows = [("one", 1), ("two", -1)]

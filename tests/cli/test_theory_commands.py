@@ -116,7 +116,7 @@ def test_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_losses_are_called_what_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "losses.csv"
     path.write_text("a,b,c\n0.9,0.8,0.9\n0.6,0.5,0.7\n0.5,0.3,0.6\n")
-    turned = "Low values are good: they are turned round, so that below a curve rises where its values fall."
+    turned = "Low values are good, so all signs are reversed: below, a curve rises where its values fall."
     assert outcome(capsys, "check", str(path), "--noise", "0")[1].startswith(turned)
     replayed = ("replay", str(path), "--policies", "round-robin", "--budget", "6")
     out = outcome(capsys, *replayed)[1]

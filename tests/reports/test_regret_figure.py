@@ -157,7 +157,7 @@ def test_axes_of_the_user() -> None:
         ({"width": 0.1}, "width must be a finite number >= 1"),
         ({"band": 95}, "band must be True, False or a number between 0 and 1, got 95"),
         ({"path": "figure.bmp"}, "path must end in .pdf, .png or .svg, got 'figure.bmp'"),
-        ({"ax": Figure().add_subplot(), "width": 3}, "width and height are of a new figure"),
+        ({"ax": Figure().add_subplot(), "width": 3}, "width and height are for a new figure"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, object], sentence: str) -> None:

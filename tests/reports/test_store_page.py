@@ -185,8 +185,8 @@ def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
     assert f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)" in found["leader"].detail
     assert found["left"].value == "60 pulls"
     last = Counter(event.arm for event in [event for event in events if event.kind == "tell"][-20:])
-    assert found["being fed"].value == events[-1].arm
-    assert all(f"{count} \N{MULTIPLICATION SIGN} {arm}" in found["being fed"].detail for arm, count in last.items())
+    assert found["being pulled"].value == events[-1].arm
+    assert all(f"{count} \N{MULTIPLICATION SIGN} {arm}" in found["being pulled"].detail for arm, count in last.items())
     untried = [name for name in names if name not in {event.arm for event in events if event.kind == "tell"}]
     assert found["never tried"][1:3] == ("4 of 6 arms", f"{', '.join(untried[:3])} and 1 more")
     assert found["failed or expired"].value == "2"
@@ -202,7 +202,7 @@ def test_the_first_screen_of_a_run_that_is_over(tmp_path: Path) -> None:
     for live in (True, False):
         found = first_screen(log, live)
         assert found["time left" if live else "left"][1:3] == ("none", "the run is over")
-        assert found["being fed"].value == "nobody now"
+        assert found["being pulled"].value == "none now"
         assert found["never tried"].value == "none"
         assert "expected" not in found["leader"].detail
 
@@ -303,7 +303,7 @@ def test_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept["left"][1:3] == ("6 pulls", "about 9 min at the latest pace")
     assert "time left" not in kept
     log.take([Event(6, 300.0, "fail", "a", 5, 3, text="broke down", worker=host)])
-    assert first_screen(log, live=True)["time left"][1:3] == ("nothing runs", "6 pulls left")
+    assert first_screen(log, live=True)["time left"][1:3] == ("nothing is running", "6 pulls left")
     page = allocation_page(log, "run.db").html()
     assert "process 77" in page
     assert host not in page
@@ -327,8 +327,8 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
         live, kept = first_screen(follower.log, live=True), first_screen(follower.log)
     ended = "the process of the pull in flight has ended"
     assert live["time left"][1:] == ("stopped", f"{ended}: run it again to continue; 7 pulls left", True)
-    assert live["being fed"][1] == "nobody now"
-    assert (kept["left"][1], kept["being fed"][1]) == ("7 pulls", "b"), "a file looks at no process"
+    assert live["being pulled"][1] == "none now"
+    assert (kept["left"][1], kept["being pulled"][1]) == ("7 pulls", "b"), "a file looks at no process"
     assert run(["watch", str(path), "--terminal", "--once"]) == 0
     assert f"12 %, stopped: {ended}" in " ".join(capsys.readouterr().out.split())
 

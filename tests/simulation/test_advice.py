@@ -103,9 +103,9 @@ def test_earning_while_learning_is_compared_by_what_was_earned() -> None:
 @pytest.mark.parametrize(
     ("curves", "budget", "sentence"),
     [
-        (dict(list(NETS.items())[:2]), 10, "2 arms are too few to choose from, 3 are the least."),
-        (dict(list(NETS.items())[:1]), 10, "1 arm is too few to choose from, 3 are the least."),
-        ({name: curve[:4] for name, curve in NETS.items()}, 10, "the longest curve has 4 values, 5 are the least."),
+        (dict(list(NETS.items())[:2]), 10, "2 arms are too few to choose from, at least 3 are needed."),
+        (dict(list(NETS.items())[:1]), 10, "1 arm is too few to choose from, at least 3 are needed."),
+        ({name: own[:4] for name, own in NETS.items()}, 10, "the longest curve has 4 values, at least 5 are needed."),
         (NETS, 320, "320 pulls train every arm to the end, so nothing had to be chosen; 320 pulls are all that was"),
         (dict.fromkeys(NETS, NETS["net 3"]), 80, "all arms are worth the same in the end, 0.2953, so that any policy"),
     ],
@@ -118,7 +118,7 @@ def test_what_cannot_be_said(curves: dict[str, list[float]], budget: int, senten
 
 def test_few_orders_say_nothing_about_certainty() -> None:
     advice = played("auto", orders=1).advice
-    assert "Cannot say how sure that is: 1 order of the arms is too few, 5 are the least." in advice.sentences
+    assert "Cannot say how sure that is: 1 order of the arms is too few, at least 5 are needed." in advice.sentences
     assert np.isnan(advice.uncertainty)
 
 
@@ -158,7 +158,7 @@ def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ("options", "sentence"),
     [
         (["--hours", "4", "--budget", "4"], "only one of budget and hours may be given, got 4 and 4."),
-        (["--hours", "0.1"], "hours must be at least 0.5, what a pull takes on average, got 0.1."),
+        (["--hours", "0.1"], "hours must be at least 0.5, the mean length of a pull, got 0.1."),
         (["--hours", "0"], "hours must be "),
     ],
 )

@@ -104,10 +104,10 @@ def test_shapes_of_all_arms() -> None:
 
 def test_what_cannot_be_said() -> None:
     few = verdicts(PARALLEL[:4])
-    assert few["early ranks"].answer == "cannot say: it takes 5 runs that were not stopped early, here are 4"
+    assert few["early ranks"].answer == "cannot say: it takes 5 runs that were not stopped early, and there are 4"
     assert few["early ranks"].meaning == "record more runs to their end"
     short = verdicts([curve[:9] for curve in PARALLEL])
-    assert short["schedule"].answer == "cannot say: it takes 10 values of each run, here are 9"
+    assert short["schedule"].answer == "cannot say: it takes 10 values of each run, and there are 9"
     assert short["schedule"].meaning == "record values more often, or train for longer"
     equal = verdicts([PARALLEL[0]] * 6)
     assert equal["early ranks"].answer == "cannot say: all arms are equal early or in the end"

@@ -58,7 +58,7 @@ class Allocator(AsyncVerbs, Views):
         None: the default for the objective. A name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
         Where events are kept; None: in memory. An existing store is resumed. Settings that differ from those it was
-        last opened with are taken over (see `extend`) or refused by name.
+        last opened with are applied (see `extend`) or refused by name.
     direction : {"maximize", "minimize"}
         "minimize" for losses, which fall.
     reward_range : (low, high) or None
@@ -67,7 +67,7 @@ class Allocator(AsyncVerbs, Views):
         Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves with hardly any noise.
     max_arms : int, "auto" or None
         The largest number of arms to open; a retired arm makes room for another. "auto": about sqrt(pulls) / 3 if
-        there are fewer than 20 pulls per arm.
+        there are at most 20 pulls per arm.
     order : {"given", "random"} or None
         The order in which arms are opened where some may be left out: "given" if the most promising ones come first;
         None: random, by the seed.
@@ -192,7 +192,7 @@ class Allocator(AsyncVerbs, Views):
         if ledger.surprises:
             log.warning("%s: the policy now decides differently than when it was asked.", store.name)
         if self.taken_over:
-            log.info("%s: taken over: %s", store.name, self.taken_over)
+            log.info("%s: changed: %s", store.name, self.taken_over)
         log.info("%s: %d arms, %s, %g spent", store.name, len(ledger.arms), ledger.settings.budget, ledger.spent)
 
     # -- ask and tell -------------------------------------------------------------------------------------------

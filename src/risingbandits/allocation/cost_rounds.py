@@ -195,20 +195,21 @@ def cost_sentence(ledger: Ledger) -> str:
     >>> for cost in (1.0, 10.0):
     ...     _ = allocator.tell(allocator.ask(), 0.5, cost)
     >>> cost_sentence(allocator.ledger)
-    'costs differ by 10 between arms; a budget in pulls does not look at them'
+    'costs differ by a factor of 10 between arms; a budget in pulls ignores them'
     """
     factor = cost_factor(ledger)
     if factor < _SAYING:
         return ""
-    said = f"costs differ by {factor:.2g} between arms" if math.isfinite(factor) else "some arms cost nothing"
+    differ = f"costs differ by a factor of {factor:.2g} between arms"
+    said = differ if math.isfinite(factor) else "some arms cost nothing"
     return f"{said}; {cost_rule(ledger.settings)}"
 
 
 def cost_rule(settings: Settings) -> str:
     """What is done about costs that differ between arms."""
     if settings.budget.pulls is not None:
-        return "a budget in pulls does not look at them"
+        return "a budget in pulls ignores them"
     if settings.costs == "ignore":
-        return f"policy {settings.policy.name} does not look at them"
+        return f"policy {settings.policy.name} ignores them"
     does = "earn for their cost" if settings.objective == "cumulative" else "reach at equal cost"
     return f"arms are compared by what they {does}"

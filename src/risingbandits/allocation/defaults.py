@@ -30,7 +30,7 @@ def choose_costs(
     if budget.pulls is not None:
         missing = f"a budget in cost or seconds, got {budget}"
     elif objective == "cumulative" and reward_range is None:
-        missing = "reward_range, from whose lower end it is counted what a pull earns, got None"
+        missing = "reward_range, because what a pull earns is counted from its lower end, got None"
     if costs == "compare" and missing:
         raise RisingBanditsError(f'costs="compare" needs {missing}.')
     if costs is not None:

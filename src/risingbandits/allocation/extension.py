@@ -96,7 +96,7 @@ def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
     for name in wanted:
         if name not in SETTINGS or not SETTINGS[name].extends:
             allowed = ", ".join(name for name, known in SETTINGS.items() if known.extends)
-            raise RisingBanditsError(f"what can be extended is {allowed}, got {name}.")
+            raise RisingBanditsError(f"only {allowed} can be extended, got {name}.")
     now = ledger.settings
     values = {name: SETTINGS[name].check(name, value) for name, value in wanted.items()}
     known = {arm.name: arm for arm in ledger.arms}

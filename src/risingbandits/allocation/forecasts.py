@@ -29,7 +29,7 @@ class Forecasts(NamedTuple):
         """Where this comes from."""
         if not np.isfinite(self.found.final).any():
             return ""
-        model = "end and band (90 %) are of a curve model, the chance to be the best goes by levels at equal age"
+        model = "end and band (90 %) come from a curve model, the chance of being the best from levels at equal age"
         taken = "given all of the budget that is left" if self.age is None else f"taken to {counted(self.age)}"
         return f"{model}: each tried arm {taken}"
 

@@ -38,7 +38,7 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     if settings.lazy and not settings.learns:
         if given is not None:
             log.warning(
-                "prior is not used: arms that are made when they are first pulled have no settings before; "
+                "prior is not used: arms that are made when they are first pulled have no settings until then; "
                 "for Optuna's trials, add the earlier ones to the study (study.add_trials), so that its sampler learns."
             )
         return None

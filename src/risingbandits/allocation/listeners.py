@@ -124,7 +124,7 @@ def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int
     on_tell : callable, or sequence of callables
         As for `Allocator`; but what one raises is raised here.
     after : int
-        Pulls that were heard before, ``Told.told`` of the last one: they are skipped.
+        The number of pulls that were heard before, ``Told.told`` of the last one; they are skipped.
     """
     listeners = check_listeners(on_tell)
     check_positive_int("after", after, minimum=0)

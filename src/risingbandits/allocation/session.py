@@ -119,7 +119,7 @@ class Session:
             return self._try_again(work, patience, error)
 
     def _try_again(self, work: Callable[[Ledger], T], patience: float, error: StoreUnreachable) -> T:
-        log.warning("%s It is tried again.", error)
+        log.warning("%s Trying again.", error)
         unsure: _Unsure | None = getattr(error, "unsure", None)
         end, pause = time.monotonic() + patience, _SHORTEST_PAUSE
         while True:
@@ -134,7 +134,7 @@ class Session:
 
     def _attempt(self, work: Callable[[Ledger], T], patience: float, unsure: _Unsure | None = None) -> T:
         if not (self.lock.acquire(False) or self.lock.acquire(timeout=min(patience, threading.TIMEOUT_MAX))):
-            raise StoreBusy(f"{self.store.name} has been waited for by another thread of this process for too long.")
+            raise StoreBusy(f"{self.store.name} has been in use by another thread of this process for too long.")
         committing = False
         try:
             ledger = self._begin(patience)
@@ -387,7 +387,7 @@ class Session:
                 given = Pull(id, event.arm, event.n)
             if given is not None:
                 if isinstance(pull, Pull) and (pull.arm, pull.n) != (given.arm, given.n):
-                    raise RisingBanditsError(f"{pull} is not from {self.store.name}, where it is {given}.")
+                    raise RisingBanditsError(f"{pull} is not from {self.store.name}, where that pull is {given}.")
                 return id
         raise RisingBanditsError(f"pull must be one that was asked for, got {shown(pull)}.")
 

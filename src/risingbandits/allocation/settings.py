@@ -394,4 +394,5 @@ def stored_settings(name: str, text: str) -> Settings:
     try:
         return Settings.from_json(text)
     except RisingBanditsError as error:
-        raise RisingBanditsError(f"{name} is damaged, or of another version, by its settings: {error}") from error
+        what = "damaged or of another version, judging by its settings"
+        raise RisingBanditsError(f"{name} is {what}: {error}") from error

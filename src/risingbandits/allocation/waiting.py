@@ -35,7 +35,7 @@ def ask_patiently(session: Session, wait: Any, slot: str = "") -> Pull | None:
         except (StoreBusy, StoreUnreachable) as error:
             trouble = error
             if end > time.monotonic():
-                log.warning("%s It is waited for.", error)
+                log.warning("%s Waiting for it.", error)
         if not _wait_for_change(session, seen, end):
             raise trouble
 

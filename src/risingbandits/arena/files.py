@@ -74,7 +74,7 @@ PARTS = (
     (("real",), "Families of real curves"),
     (("made",), "Made from real curves"),
     (("synthetic",), "Simulated problems"),
-    (("misjudged",), "Settings told wrong"),
+    (("misjudged",), "Misjudged settings"),
 )
 
 

@@ -76,7 +76,7 @@ def tune(
         own = [row for row in rows if row.objective == objective]
         scores = _scores(tuned, [row for row in own if row.kind == "real"], cells)
         if len(next(iter(scores.values()), {})) < 2:
-            raise RisingBanditsError(f"tune needs two families of real curves at least to choose {tuned.label!r} by.")
+            raise RisingBanditsError(f"tune needs at least two families of real curves to choose {tuned.label!r} by.")
         choice = {family: best_without(scores, family) for family in (*next(iter(scores.values())), "")}
         for row in own:
             made[row] = _mixed(row, cells[row], choice)

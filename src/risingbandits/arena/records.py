@@ -84,7 +84,7 @@ def read_record(path: Path) -> dict[str, Any]:
 def _wrong(record: Any) -> str:
     """What is wrong with a record; empty if nothing is."""
     if not isinstance(record, dict):
-        return "it is no object"
+        return "it is not an object"
     missing = [key for key in _KEYS if key not in record]
     if missing:
         return f"it lacks {', '.join(missing)}"

@@ -138,7 +138,7 @@ def simulate(
     curves: Annotated[
         Path | None,
         typer.Option(
-            help="Learning curves instead: logs, or a CSV file with a column per arm (name first) and a row per pull.",
+            help="Learning curves instead: logs, or a CSV file with a named column per arm and a row per pull.",
             autocompletion=completion.file(".csv"),
         ),
     ] = None,
@@ -162,7 +162,7 @@ def simulate(
     ] = None,
     seed: Seed = 0,
     record_at: Annotated[
-        str, typer.Option(help="Number of rounds at which to record regret, or the rounds: 100,1000,5000.")
+        str, typer.Option(help="Number of rounds at which to record regret, or the rounds themselves: 100,1000.")
     ] = "200",
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,

@@ -47,14 +47,14 @@ def arena(
     ] = None,
     tune: Annotated[
         list[str] | None,
-        typer.Option(help='"LABEL = POLICY, POLICY": plays, for each family, the one that is best on the others.'),
+        typer.Option(help='"LABEL = POLICY, POLICY": for each family, plays the policy that is best on the others.'),
     ] = None,
     rows: Annotated[
         str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; default: all.")
     ] = None,
     objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
     told: Annotated[
-        bool, typer.Option("--told", help="Play again, with policies told the noise and the length of the curves.")
+        bool, typer.Option("--told", help="Also play with policies told the noise and the length of the curves.")
     ] = False,
     orders: Annotated[int | None, typer.Option(help="Orders of the arms of each real task; default: 10.")] = None,
     runs: Annotated[
@@ -63,7 +63,7 @@ def arena(
     instances: Annotated[int | None, typer.Option(help="Fresh random instances; default: 100.")] = None,
     seed: Seed = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, just to see it work.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results; calling again continues.")] = Path("arena"),
+    out: Annotated[Path, typer.Option(help="Folder for results; the same command continues.")] = Path("arena"),
     record: Annotated[Path | None, typer.Option(help="Also save the figures in this new JSON file.")] = None,
     jobs: Jobs = None,
     backend: Backend = "local",

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from risingbandits.recorded import Curves
 
 _REPLAY_EPILOG = """\
-The file has a column per arm, its name first, and a row per pull; [bold]risingbandits export[/] writes one from a \
-store. Logs of other programs are read as well. Regret per pull: how much more the best single arm earns. Final value: \
-the mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
+The file has a column per arm, headed by its name, and a row per pull; [bold]risingbandits export[/] writes one from \
+a store. Logs of other programs are read as well. Regret per pull: how much more the best single arm earns. Final \
+value: the mean of the last 5 % of a curve. The advice below the tables compares with training every arm to the end.
 """
 
 
 _CHECK_EPILOG = """\
-The file has a column per arm, its name first, and a row per pull. p is how often pure noise around a constant \
+The file has a column per arm, headed by its name, and a row per pull. p is how often pure noise around a constant \
 (rising) or straight (concave) curve looks this bad; below 0.05 the shape counts as violated.
 """
 
@@ -37,7 +37,7 @@ Recorded = Annotated[
         autocompletion=completion.file(".csv", ".json", ".jsonl", ".db", ".parquet"),
     ),
 ]
-Page = Annotated[Path | None, typer.Option(help="Self-contained HTML file for pictures (needs the extra report).")]
+Page = Annotated[Path | None, typer.Option(help="Self-contained HTML file for pictures (needs the report extra).")]
 
 commands = typer.Typer()
 
@@ -79,9 +79,7 @@ def check(
         reports.append(check_curve(values, noise, name=name, simulations=simulations, seed=seed))
     with Output(as_json) as output:
         if found.direction == "minimize":
-            output.say(
-                "Low values are good: they are turned round, so that below a curve rises where its values fall.\n"
-            )
+            output.say("Low values are good, so all signs are reversed: below, a curve rises where its values fall.\n")
         output.table(check_table(reports), "shapes")
         output.add(verdicts={report.name: report.verdict for report in reports})
         for report in reports:
@@ -186,7 +184,7 @@ def _budget(curves: Curves, budget: int | None, hours: float | None) -> int | No
     each = sum(float(own[-1]) for own in curves.hours.values()) / recorded
     hours = check_finite("hours", hours, above=0.0)
     if each == 0.0 or hours < each:
-        raise RisingBanditsError(f"hours must be at least {each:.3g}, what a pull takes on average, got {hours:g}.")
+        raise RisingBanditsError(f"hours must be at least {each:.3g}, the mean length of a pull, got {hours:g}.")
     pulls = int(hours / each)
     typer.echo(f"{hours:g} hours are {pulls:,} pulls of {each:.3g} hours on average.", err=True)
     return pulls

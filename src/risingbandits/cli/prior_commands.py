@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PRIOR_EPILOG = """\
 A CSV file has either the columns task, arm, step and value (any others are settings of the arm), or a column per arm, \
-its name first, and a row per pull. prior is where an arm is expected to rank: 0.93 is above 93 of 100.
+headed by its name, and a row per pull. prior is where an arm is expected to rank: 0.93 means above 93 of 100 arms.
 
 Examples:
 
@@ -154,5 +154,5 @@ def _present(found: Findings, arms: Sequence[str], as_json: bool) -> None:
             names = ", ".join(found.ambiguous[:_MOST_NAMES]) + (", ..." if len(found.ambiguous) > _MOST_NAMES else "")
             output.say(f"Not matched by name, because their settings differ between tasks: {names}.")
         if found.left_out:
-            output.say(f"Left out, with fewer than 3 arms: {', '.join(found.left_out)}.")
+            output.say(f"Left out because they have fewer than 3 arms: {', '.join(found.left_out)}.")
         output.say(tables.head_line(found))

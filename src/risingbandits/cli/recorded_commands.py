@@ -134,7 +134,7 @@ def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
     low, high = own_range(curves.values)
     if (low, high) != (0.0, 1.0):
         typer.echo(
-            f"Values are assumed to lie in {low:.6g} to {high:.6g}, as the recorded ones do; --range sets another.",
+            f"Values are assumed to lie between {low:.6g} and {high:.6g}, as recorded; --range sets another range.",
             err=True,
         )
     return low, high

@@ -67,13 +67,13 @@ def run(
     prior: Annotated[
         list[str] | None,
         typer.Option(
-            help="Earlier runs, which decide the order of opening arms: stores or CSV files; may be repeated."
+            help="Earlier runs that decide in which order arms are opened: stores or CSV files; may be repeated."
         ),
     ] = None,
     warm_start: Annotated[
         list[str] | None,
         typer.Option(
-            help="Earlier runs of the same arms, whose rewards are known from the start: stores or CSV files."
+            help="Earlier runs of the same arms, whose rewards then count from the start: stores or CSV files."
         ),
     ] = None,
     memory: Annotated[
@@ -129,7 +129,7 @@ def run(
                 rule = cost_rule(settings)
                 output.say(f"Where costs differ between arms, {rule}.", costs=rule)
             if said:
-                output.say(f"Would be taken over: {said}", taken_over=said)
+                output.say(f"Would change: {said}", taken_over=said)
             hidden = hide_password(chosen.store)
             output.say(f"{chosen.path} can be run. Store: {hidden}", plan=chosen.path, store=hidden)
         return
@@ -142,7 +142,7 @@ def run(
         output.say(f"The earlier run is now in {aside}", earlier_run=aside)
     with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
         if allocator.taken_over:
-            output.say(f"Taken over: {allocator.taken_over}", taken_over=allocator.taken_over)
+            output.say(f"Changed: {allocator.taken_over}", taken_over=allocator.taken_over)
         with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
             find = partial(added_command, chosen) if backend == "local" else None
             received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()

@@ -69,7 +69,7 @@ def worker(
     until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
     with running(chosen), plan_allocator(chosen) as allocator:
         if allocator.taken_over:
-            typer.echo(f"Taken over: {allocator.taken_over}")
+            typer.echo(f"Changed: {allocator.taken_over}")
         with plan_arms(chosen, allocator) as arms, lines_or_table(allocator) as display:
             driver = Driver(
                 allocator,

@@ -2,7 +2,7 @@
 
 Each library is loaded when one of its names is first used; see docs/adapters.md.
 
-Stability: experimental, as what they follow changes with other libraries.
+Stability: experimental, because it follows changes in other libraries.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class PartialFitArm(_SklearnArm):
     ----------
     estimator : scikit-learn estimator
         With ``partial_fit``; a clone of it learns. If its ``random_state`` is None, it becomes ``seed``.
-    X, y : arrays, data frames or sparse matrices with as many rows
+    X, y : arrays, data frames or sparse matrices with the same number of rows
         The data.
     batch : int
         Rows of a pull; default 32.
@@ -181,7 +181,7 @@ class WarmStartArm(_SklearnArm):
     ----------
     estimator : scikit-learn estimator
         With ``warm_start`` and ``parameter``. If its ``random_state`` is None, it becomes ``seed``.
-    X, y : arrays, data frames or sparse matrices with as many rows
+    X, y : arrays, data frames or sparse matrices with the same number of rows
         The data to learn from.
     X_valid, y_valid
         The data to be scored on.

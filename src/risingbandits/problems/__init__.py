@@ -4,8 +4,8 @@ A `Curve` gives the mean reward of an arm's n-th pull; families in closed form k
 exactly, `Tabulated` holds anything else. A `RisingBandit` is one curve for each arm and the noise of the rewards: it
 answers what the best arm is and whether all arms rise, and turns itself into the arrays that the compiled simulation
 reads (`Environment`). `get_problem` has the named problems of the literature; `random_problem`,
-`power_law_problem`, `exponential_problem` and `graph_problem` draw new ones. A `TriggerGraph` says whose pulls make
-whom rise, where that is more than their own and less than everybody's.
+`power_law_problem`, `exponential_problem` and `graph_problem` draw new ones. A `TriggerGraph` says which arms rise
+with whose pulls, where that is neither their own pulls alone nor everybody's.
 
 Stability: stable; experimental are `Environment` and `TriggerGraph`.
 """

@@ -179,7 +179,7 @@ class RisingBandit:
 
     @property
     def trigger_matrix(self) -> Ints:
-        """Whose pulls make whom rise, (K, K): the identity of rested arms, all ones of restless ones, or ``triggers``.
+        """Whose pulls make whom rise, (K, K): the identity for rested arms, ones for restless ones, or ``triggers``.
 
         Examples
         --------

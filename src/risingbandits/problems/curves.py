@@ -38,7 +38,7 @@ class Exponential(Curve):
     limit : float
         Value that is approached; below ``start`` the curve falls.
     rate : float
-        Speed, > 0: the distance to the limit shrinks by e^(-rate) a pull.
+        Speed, > 0: each pull multiplies the distance to the limit by e^(-rate).
     start : float
         mu(0), default 0.
 
@@ -192,7 +192,7 @@ class LinearCapped(Curve):
     Parameters
     ----------
     slope : float
-        Gain a pull, >= 0.
+        Gain per pull, >= 0.
     cap : float
         Largest value.
 

@@ -1,4 +1,4 @@
-"""The data of each figure of a study, for any plotting library: `figures` (Matplotlib) and `pages` (Plotly)."""
+"""The data of each figure of a study, for any plotting library: `matplotlib_figures` and `pages` (Plotly)."""
 
 from __future__ import annotations
 

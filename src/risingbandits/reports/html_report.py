@@ -30,8 +30,8 @@ def page_of(source: str | Path) -> Page:
 def write_html(source: str | Path, path: str | Path) -> Path:
     """Write the page of ``source`` to ``path``, atomically; return the path.
 
-    ``source`` is a folder that `simulate --out`, `demo`, `imdb run` or `reproduce` wrote, or the store of an
-    allocation. Equal sources give equal bytes.
+    ``source`` is a folder that `simulate --out`, `demo`, `paper imdb run` or `paper reproduce` wrote, or the store of
+    an allocation. Equal sources give equal bytes.
     """
     target = Path(path)
     if target.is_dir():

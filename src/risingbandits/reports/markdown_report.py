@@ -13,7 +13,7 @@ from risingbandits.reports.study import Study
 from risingbandits.simulation.summary import summary_table
 
 _HOW_TO_READ = {
-    "cumulative": "Policy regret is what the best constant arm would have earned beyond the policy, in units of "
+    "cumulative": "Policy regret is how much more the best constant arm would have earned than the policy, in units of "
     "reward; J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t).",
     "best-arm": "Simple regret is how much less the recommended arm gives in the end than the best one, with a 95 % "
     "confidence interval of the mean (Student t); beside it the share of the runs that do not recommend a best arm, "

@@ -89,13 +89,13 @@ def plot_regret(
     title : str, optional
         By default what was simulated; "" for none, as with a caption.
     width, height : float, optional
-        Of a new figure, in inches. "column" and "page" are the widths of a column and of a page of a paper in two
-        columns; by default 4.2.
+        Size of a new figure, in inches. "column" and "page" are the widths of a column and of a page of a paper in two
+        columns; by default the width is 4.2.
     path : path, optional
         Write the figure to this file, .pdf, .png or .svg; equal figures give equal bytes.
     """
     if ax is not None and (width is not None or height is not None):
-        raise RisingBanditsError("width and height are of a new figure: give them, or ax, which has a figure.")
+        raise RisingBanditsError("width and height are for a new figure: give either them or ax, which has one.")
     inches = figure_width(width)
     legend = ("below" if inches < _NARROW and ax is None else "right") if legend is None else legend
     check_choice("log", log, ("", "x", "y", "xy"))

@@ -56,7 +56,7 @@ def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
         "regret per pull",
         "recommends",
         "final value",
-        "regret of it",
+        "its regret",
     )
     best = outcome.arms[outcome.best_arm]
     orders = "the arms as listed" if outcome.orders == 1 else f"{outcome.orders} orders of the arms"

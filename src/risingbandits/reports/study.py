@@ -88,7 +88,7 @@ class StudyNotes(NamedTuple):
         with readable(path, "holds no readable study"):
             content = json.loads(path.read_text())
             if content.pop("format") != _FORMAT:
-                raise RisingBanditsError(f"{path} has another format than this version reads ({_FORMAT}).")
+                raise RisingBanditsError(f"{path} has a format other than {_FORMAT}, which this version reads.")
             curves = content.pop("curves")
             means = {int(arm): values for arm, values in curves["means"].items()}
             return StudyNotes(**content, curves=Curves(curves["pulls"], means))

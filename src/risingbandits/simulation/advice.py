@@ -115,7 +115,7 @@ def advise(
     step : float, optional
         Steps of training that a pull stands for; by default that of loaded curves.
     price : float, optional
-        Of an hour; needs ``hours``.
+        Price of an hour; needs ``hours``.
 
     Examples
     --------
@@ -125,8 +125,8 @@ def advise(
     Use successive-halving: in each of 10 orders of the arms it keeps the best one, net 8 with 0.7875.
     Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it keeps to the
     end, 30 % of that in all: it saves 225 pulls.
-    The decision could have been made after 32 pulls (the median of 10 orders, which have 2 to 42): from then on the arm
-    that it would keep is as good as the best one, to within 1 % of the range of the values.
+    The decision could have been made after 32 pulls (the median of 10 orders, which range from 2 to 42): from then on
+    the arm that it would keep is as good as the best one, to within 1 % of the range of the values.
     This is about these curves alone: other tasks may differ by more than the orders do.
     """
     objective = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
@@ -152,7 +152,7 @@ def advise(
     if outcome.orders < _LEAST_ORDERS:
         said.append(
             f"Cannot say how sure that is: {_orders(outcome)} of the arms {'is' if outcome.orders == 1 else 'are'} too "
-            f"few, {_LEAST_ORDERS} are the least."
+            f"few, at least {_LEAST_ORDERS} are needed."
         )
     decided = np.nan
     if objective == "best-arm":
@@ -206,10 +206,10 @@ def _too_little(outcome: Replay, objective: str) -> str:
     """Why nothing can be said, if so."""
     if len(outcome.arms) < _LEAST_ARMS:
         few = "1 arm is" if len(outcome.arms) == 1 else f"{len(outcome.arms)} arms are"
-        return f"{few} too few to choose from, {_LEAST_ARMS} are the least."
+        return f"{few} too few to choose from, at least {_LEAST_ARMS} are needed."
     longest = int(outcome.lengths.max())
     if longest < _LEAST_VALUES:
-        return f"the longest curve has {longest} values, {_LEAST_VALUES} are the least."
+        return f"the longest curve has {longest} values, at least {_LEAST_VALUES} are needed."
     if outcome.budget >= outcome.lengths.sum():
         return (
             f"{outcome.budget:,} pulls train every arm to the end, so nothing had to be chosen; "
@@ -306,7 +306,7 @@ def _when(outcome: Replay, policy: str) -> tuple[float, str]:
         )
     middle = float(np.median(found))
     known = found[np.isfinite(found)]
-    spread = f" (the median of {again} orders, which have {known.min():,.0f} to {known.max():,.0f})"
+    spread = f" (the median of {again} orders, which range from {known.min():,.0f} to {known.max():,.0f})"
     also = f"; in {never} of {again} orders never" if never else ""
     return middle, (
         f"The decision could have been made after {counted(round(middle))}"

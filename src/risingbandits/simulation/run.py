@@ -62,14 +62,14 @@ def simulate(
     jobs : int, optional
         Threads, by default one per core; on Ray the most blocks of runs at once, by default the cluster's cores.
     record_at : int or sequence of int
-        Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one.
+        Rounds at which regret is recorded, or how many, evenly spaced. The horizon is always one of them.
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
     backend : "local" or "ray"
         Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
     address : str, optional
-        Of the Ray cluster, such as "auto" or "ray://host:10001". By default the program's own connection, that of
-        RAY_ADDRESS, or a Ray started on this machine for the duration of the call.
+        Address of the Ray cluster, such as "auto" or "ray://host:10001". By default the program's own connection, that
+        of RAY_ADDRESS, or a Ray started on this machine for the duration of the call.
     after_end : {"hold", "stop"}
         What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): it continues
         as the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is

@@ -28,10 +28,11 @@ from risingbandits.allocation.pull import Pull
 def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -> None:
     """Raise AssertionError, with a sentence, if an arm breaks its contract.
 
-    Checked are: rewards and costs that are finite numbers, the same rewards from two arms that were made alike, and,
-    where the arm has ``save`` and ``load``, that an arm which is saved after any pull and loaded by a new one goes on
-    as if nothing had happened, that ``save`` leaves the arm as it was, that ``load`` replaces all that was learnt, and
-    that ``load`` of a checkpoint which is not there or damaged raises, in one line, and leaves the arm as it was.
+    It checks that rewards and costs are finite numbers, and that two arms that were made alike give the same rewards.
+    If the arm has ``save`` and ``load``, it also checks that an arm which is saved after any pull and loaded by a new
+    one goes on as if nothing had happened, that ``save`` leaves the arm as it was, that ``load`` replaces all that was
+    learnt, and that ``load`` of a checkpoint which is missing or damaged raises, in one line, and leaves the arm as it
+    was.
     `check_killed_arm` and `check_failing_arm` test what a crash and a failure leave behind.
 
     Parameters
@@ -41,7 +42,7 @@ def check_arm(make: Callable[[], Any], pulls: int = 6, tolerance: float = 0.0) -
     pulls : int
         How often it is pulled.
     tolerance : float
-        How much two rewards may differ that should be the same: 0 where training is exact.
+        How much two rewards that should be the same may differ: 0 where training is exact.
     """
     assert makes_arm(make), f"make must be a class, or a function without arguments that makes an arm, got {make!r}."
     first = as_arm(make())

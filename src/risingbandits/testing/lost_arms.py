@@ -37,7 +37,7 @@ def check_killed_arm(make: Callable[[], Any], pulls: int = 4, tolerance: float =
     pulls : int
         How often it is pulled; the process is killed at the second pull.
     tolerance : float
-        How much two rewards may differ that should be the same.
+        How much two rewards that should be the same may differ.
     """
     assert makes_arm(make), f"make must be a class, or a function without arguments that makes an arm, got {make!r}."
     try:

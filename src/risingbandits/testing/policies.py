@@ -39,10 +39,10 @@ def _unheard() -> Iterator[None]:
 def check_policy(policy: Policy, rounds: int = 150) -> None:
     """Raise AssertionError, with a sentence, if ``policy`` breaks the contract.
 
-    Checked are: settings (get_params, clone, repr), arms in range and respect of masks for 1, 2 and 5 arms, runs of one
-    round and runs that go on past the horizon, ties, seeds, copies and saved files that continue identically, refusal
-    of bad input without a change, independence of policies from each other and from NumPy's global generator, and
-    equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds`` rounds.
+    What is checked: settings (get_params, clone, repr), arms in range and masks respected for 1, 2 and 5 arms, runs of
+    one round and runs that go on past the horizon, ties, seeds, copies and saved files that continue identically,
+    refusal of bad input without a change, independence of policies from each other and from NumPy's global generator,
+    and equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds`` rounds.
     """
     policy = policy.for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)

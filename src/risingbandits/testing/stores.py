@@ -23,20 +23,20 @@ _SETTINGS = '{"name": "\u00e9"}'
 def check_store(make: Callable[[], Store], again: Callable[[], Store] | None = None) -> None:
     """Raise AssertionError, with a sentence, if a store breaks its contract.
 
-    Checked are: settings that are written once and never replaced, events that come back as they were appended and
-    only after ``commit``, ``rollback``, reading from any event on, single events, snapshots, and a whole allocation
-    that two openings of the store take the same decisions about.
+    What is checked: settings are written once and never replaced; events come back as they were appended, and only
+    after ``commit``; ``rollback``, reading from any event on, single events and snapshots work; and a whole allocation
+    takes the same decisions through two openings of the store.
 
     Parameters
     ----------
     make : function without arguments
         Makes a new, empty store at each call.
     again : function without arguments, optional
-        Opens the store once more that was made last, as another process would. Give it where ``shared`` is true.
+        Opens the store that was made last once more, as another process would. Give it where ``shared`` is true.
     """
     assert callable(make), f"make must be a function without arguments that makes a store, got {make!r}."
     store = make()
-    assert isinstance(store, Store), f"{store!r} has not all methods and attributes of Store."
+    assert isinstance(store, Store), f"{store!r} lacks methods or attributes of Store."
     try:
         _check_settings(store)
         _check_events(store)

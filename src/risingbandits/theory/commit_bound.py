@@ -60,7 +60,7 @@ def commit_bound(
     cap : float
         The policy's bound on the means. Means above it count as ``cap``, and ``broken`` says so.
     growth : float
-        Of the policy's batches; the closed form is proved for 1.05.
+        Growth of the policy's batches; the closed form is proved for 1.05.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def commit_bound_risk(
     second_chances : bool
         Whether idle arms get second chances, up to their next grid point.
     max_odds : float
-        The policy's.
+        The policy's setting of that name.
 
     Examples
     --------

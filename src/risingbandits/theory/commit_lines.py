@@ -56,7 +56,7 @@ def commit_confidence(n_arms: int, horizon: int, delta: float, levels: bool = Fa
     levels : bool
         Whether the pessimistic levels, which the risk rules use, must hold as well.
     growth : float
-        Of the batches.
+        Growth of the batches.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def commit_failure(n_arms: int, horizon: int, z: float, every_arm: bool = False,
         False: p(z) of Theorems 1 and 2, which need the lines of the best arm and one ceiling of every other arm.
         True: p_3(z) of Theorem 3, which needs the lines and the pessimistic levels of all arms.
     growth : float
-        Of the batches.
+        Growth of the batches.
 
     Returns
     -------

@@ -40,7 +40,7 @@ class LowerBound:
     reason : str
         Why ``value`` differs from ``printed``, or what the proof is.
     weights : tuple of float
-        Of the regrets on sides A and B: (1, 1), for the cumulative-increment bound 1/U of each side.
+        Weights of the regrets on sides A and B: (1, 1), for the cumulative-increment bound 1/U of each side.
     """
 
     value: float

@@ -63,7 +63,7 @@ def check_curves(
     rising: yes, 8 of 8 arms.
     concave: yes, 8 of 8 arms.
     early ranks: tell who wins: rank correlation with the end (1: same order) 1.00 at 10 %, 1.00 at 20 %, 1.00 at 50 %.
-    noise: small, 0.09 % of how far arms are apart in the end.
+    noise: small, 0.09 % of how far apart arms are in the end.
     schedule: none seen.
     restarts: none seen.
     """
@@ -131,10 +131,10 @@ def _too_small(question: str, table: Floats) -> Verdict | None:
     """That nothing can be said, if so, and what to record."""
     arms, length = table.shape
     if arms < _FEW:
-        answer = f"cannot say: it takes {_FEW} runs that were not stopped early, here {_are(arms)}"
+        answer = f"cannot say: it takes {_FEW} runs that were not stopped early, and there {_are(arms)}"
         return Verdict(question, answer, "record more runs to their end")
     if length < _LEAST_VALUES:
-        answer = f"cannot say: it takes {_LEAST_VALUES} values of each run, here {_are(length)}"
+        answer = f"cannot say: it takes {_LEAST_VALUES} values of each run, and there {_are(length)}"
         return Verdict(question, answer, "record values more often, or train for longer")
     return None
 
@@ -178,13 +178,13 @@ def _noise(table: Floats) -> Verdict:
     apart = float(np.std(ends_of(table), ddof=1))
     if apart <= _ROUNDING * float(np.abs(table).max()):
         return Verdict(question, "cannot say: all arms end at the same value", "any policy will do")
-    share = f"{100 * noise / apart:.2g} % of how far arms are apart in the end"
+    share = f"{100 * noise / apart:.2g} % of how far apart arms are in the end"
     if noise <= _QUIET * apart:
         return Verdict(question, f"small, {share}", "one value tells arms apart")
     if noise <= _LOUD * apart:
         return Verdict(question, f"some, {share}", "compare means of several values; a wider --step makes them")
     return Verdict(
-        question, f"large, {share}", "the best arm of these curves may be so by chance: measure more exactly"
+        question, f"large, {share}", "the best arm of these curves may be the best only by chance: measure more exactly"
     )
 
 

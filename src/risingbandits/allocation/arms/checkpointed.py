@@ -117,7 +117,7 @@ class Checkpointed:
     Parameters
     ----------
     name : str
-        Of the arm; that of its folder.
+        Name of the arm, after which its folder is named.
     arm : Arm or function
         The learner as an object, a function of the pull, which has no state, or (a class or a function without
         arguments) what makes the learner. Only what was made can be made again when it is lost.
@@ -126,9 +126,9 @@ class Checkpointed:
     every : int, optional
         Pulls between checkpoints; None: only by time, and when `keep` is called.
     seconds : float, optional
-        Longest time between two, in seconds.
+        Longest time between two checkpoints, in seconds.
     trained : int
-        Pulls that the learner has had at first.
+        Pulls that the learner has already had.
     flush : bool
         Whether a checkpoint must survive a power failure, not only the death of processes.
     timed : bool
@@ -397,6 +397,6 @@ class Checkpointed:
         way = "a store with a folder" if self._can_be_saved else "save(path) and load(path) and a store with a folder"
         return (
             f"{cause}pull {n} of arm {self.name!r} cannot be made{again}, because its object is {state} and cannot go "
-            f"back: give it {way}, or a function that makes it, or, if it goes by pull.n and not by what it has "
-            "learnt, restores_itself = True."
+            f"back: give it {way}, or a function that makes it, or, if it depends only on pull.n and not on what it "
+            "has learnt, restores_itself = True."
         )

@@ -288,7 +288,7 @@ class Driver:
             try:
                 return self.allocator.tell(pull, reward, cost)
             except (StoreBusy, StoreUnreachable) as error:
-                self.display.say(f"Waiting to tell what {pull.arm} gave: {error}")
+                self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")
         return self.allocator.tell(pull, reward, cost)
 
     # -- leases -------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class Economy:
     ) -> None:
         self.most_arms, self.most_bytes = check_keep(keep, jobs)
         if folder is None:
-            raise RisingBanditsError("keep needs a store that is a file, beside which checkpoints lie, got none.")
+            raise RisingBanditsError("keep needs a store that is a file, as checkpoints are kept beside it, got none.")
         self.allocator, self.folder, self.arms = allocator, Path(folder), arms
         self.given_up = 0
         self._complained = False

@@ -41,7 +41,7 @@ class Places:
         if jobs is None:
             return len(self) or 1
         if check_positive_int("jobs", jobs) > len(self) > 0:
-            raise RisingBanditsError(f"jobs must be at most {len(self)}, the places that slots have, got {jobs}.")
+            raise RisingBanditsError(f"jobs must be at most {len(self)}, the places on the slots, got {jobs}.")
         return int(jobs)
 
     def free(self, running: Iterable[Pull]) -> str:

@@ -25,7 +25,7 @@ def arms_on(backend: str, arms: Mapping[str, Any], jobs: int) -> Iterator[Mappin
         yield arms
         return
     if hasattr(arms, "belong_to"):
-        raise RisingBanditsError(f"backend must be left out for {type(arms).__name__}, which are elsewhere already.")
+        raise RisingBanditsError(f"backend must be left out for {type(arms).__name__}, which already run elsewhere.")
     if not arms:
         raise RisingBanditsError("arms must be functions that make learners for run, got only names.")
     recipes = {name: recipe(name, arm, backend) for name, arm in arms.items()}

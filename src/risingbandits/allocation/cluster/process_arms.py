@@ -25,8 +25,8 @@ _CHILD = "import sys; from risingbandits.allocation.cluster.process_child import
 class ProcessArms(RemoteArms):
     """Arms whose learners live in processes of this machine, for ``Allocator.run(arms=...)``.
 
-    A process is a new Python, not a fork, so that threads of frameworks are safe. It ends with this one, however this
-    one ends.
+    A process is a new Python, not a fork, so that threads of frameworks are safe. It ends when the calling process
+    does, however that ends.
 
     Parameters
     ----------

@@ -50,12 +50,12 @@ class RayArms(RemoteArms):
         Pulls between checkpoints. With more than 1, the pulls since the last checkpoint are repeated, without being
         told, when a learner is lost. None: by time only, and when the learner has to make room.
     checkpoint_seconds : float, optional
-        Longest time between two, in seconds; checkpoints are made at the end of a pull.
+        Longest time between two checkpoints, in seconds; they are made at the end of a pull.
     slots : int, optional
         The largest number of processes, placed by Ray, which may have to wait for a node: for clusters that grow. By
         default as many as fit on the nodes now, assuming that no other program uses them.
     address : str, optional
-        Of the cluster, as for `simulate`.
+        Address of the cluster, as for `simulate`.
 
     Examples
     --------

@@ -29,4 +29,4 @@ def parse_resources(text: str | None) -> dict[str, float] | None:
         pairs = [part.split("=") for part in text.split(",")]
         return {kind.strip(): float(amount) for kind, amount in pairs}
     except ValueError:
-        raise RisingBanditsError(f"resources must be as CPU=2,GPU=0.5, got {shown(text)}.") from None
+        raise RisingBanditsError(f"resources must be like CPU=2,GPU=0.5, got {shown(text)}.") from None

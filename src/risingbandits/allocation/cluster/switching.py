@@ -51,6 +51,6 @@ class Switching:
         share = digit * math.floor(share / digit + 1e-9)  # not rounded up, or they would not fit
         self._say(
             f"Processes that make room for one another cost more than the pulls: {self._waited:.3g} s against "
-            f"{self._seconds:.3g} s so far, because {arms} arms have room for {there}. Give each less, such as "
+            f"{self._seconds:.3g} s so far, because there is room for {there} of {arms} arms. Give each less, such as "
             f'resources={{"CPU": {share:.1g}}}, let max_arms open fewer arms, or make pulls longer.'
         )

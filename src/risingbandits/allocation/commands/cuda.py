@@ -29,7 +29,7 @@ def visible_devices(slot: str, environment: Mapping[str, str]) -> dict[str, str]
     there = [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
     if number >= len(there):
         left = shown(environment[VISIBLE])
-        raise RisingBanditsError(f"slots must be GPUs that {VISIBLE} leaves, which is {left}, got {slot}.")
+        raise RisingBanditsError(f"slots must be GPUs that {VISIBLE}={left} leaves visible, got {slot}.")
     return {VISIBLE: there[number]}
 
 

@@ -91,7 +91,7 @@ def check_commands(ledger: Ledger, plan: Plan) -> None:
     known = {arm.name for arm in plan.arms}
     missing = [arm.name for arm in ledger.arms if arm.retired is None and arm.name not in known]
     if missing:
-        raise RisingBanditsError(f"arms must be all arms of the store, which also has {quoted(missing)}.")
+        raise RisingBanditsError(f"arms must include all arms of the store, which also has {quoted(missing)}.")
 
 
 def check_fresh(plan: Plan) -> None:

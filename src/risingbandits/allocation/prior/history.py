@@ -49,7 +49,7 @@ def read_history(
     settings : mapping of names to settings, or None
         Numbers and strings by setting name.
     direction : {"maximize", "minimize"}
-        Of this run, and of CSV files and mappings; stores, studies and memories must agree.
+        Direction of this run, and of CSV files and mappings; stores, studies and memories must agree.
     present : path, address, Store or None
         The store of this run, which is not an earlier one.
 

@@ -52,7 +52,7 @@ def remember(
     Parameters
     ----------
     memory : path of a folder, or "postgresql://..."
-        It is created if it does not exist. On a server entries have no path; the result says where it is.
+        It is created if it does not exist. On a server, entries have no path; the result says where the entry is.
     run : Ledger, EarlierTask or mapping of arms to rewards
         What happened.
     settings : mapping of arms to their settings, or None
@@ -60,7 +60,7 @@ def remember(
     name : str or None
         The name of the run; only an `EarlierTask` has its own.
     direction : {"maximize", "minimize"}
-        Of a mapping of rewards.
+        Direction of a mapping of rewards.
     identity : str or None
         `store_identity` of the run's store, so that the run does not learn from itself when it continues.
 

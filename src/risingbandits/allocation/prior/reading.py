@@ -65,7 +65,7 @@ def read_prior(
     settings : mapping of names to settings, or None
         Numbers and strings by setting name.
     direction : {"maximize", "minimize"}
-        Of CSV files and mappings; stores, studies and memories know their own.
+        Direction of CSV files and mappings; stores, studies and memories know their own.
     present : path, address, Store or None
         The store of the new run, which it must not learn from.
     seed : int
@@ -87,7 +87,7 @@ def read_prior(
         if task.suggests[0] == "minimize" != task.direction:
             log.warning(
                 "%s %s, but high values count as good in it, as direction is %s: if they are losses, give "
-                "load_curves(file) instead of the file, which knows its own direction.",
+                "load_curves(file), which knows its own direction, instead of the file.",
                 task.name, task.suggests[1], task.direction,
             )  # fmt: skip
     found = look_back(read, list(arms), known, seed, thorough=False)

@@ -40,7 +40,7 @@ class EarlierTask:
     named : bool
         Whether an arm of the same name is the same arm in another task. "trial 3" never is.
     identity : str or None
-        Of the store that it is from, so that a run does not learn from itself.
+        Identity of the store that it is from, so that a run does not learn from itself.
     suggests : (direction or None, str)
         Which direction the values of a file suggest, and why, such as "falls in 100% of the runs".
 

@@ -143,7 +143,7 @@ class PostgresStore(SqlStore):
     def _complain(self, error: Exception) -> NoReturn:
         text = complaint(self._psycopg, self._address, error)
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise StoreBusy(f"{self.name} is held by another worker for too long; nothing was written.") from None
+            raise StoreBusy(f"{self.name} has been held by another worker for too long; nothing was written.") from None
         if isinstance(error, self._psycopg.OperationalError) and (self._writer is None or self._writer.closed):
             raise StoreUnreachable(f"{self.name} cannot be reached: {text}.") from None
         raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from None

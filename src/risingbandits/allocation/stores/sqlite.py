@@ -182,9 +182,10 @@ class SqliteStore(SqlStore):
         if found == [(mark.checksum,)]:
             return True
         lost = (
-            f"{self.name} has gone back: event {mark.id} was kept in it and is "
-            f"{'another one' if found else f'gone, the last one is {self.last_id()}'}. A file of it was cut, removed "
-            f"or replaced ({self.path.name}-wal is one). To go on from what is left, remove {self._mark_path.name}."
+            f"{self.name} has gone back in time: event {mark.id} was kept in it and is now "
+            f"{'a different one' if found else f'gone, the last one is {self.last_id()}'}. One of its files was cut, "
+            f"removed or replaced, perhaps {self.path.name}-wal. To go on from what is left, remove "
+            f"{self._mark_path.name}."
         )
         if mark.boot == boot_id():
             self.close()
@@ -296,7 +297,7 @@ class SqliteStore(SqlStore):
         text = "".join(letter if letter.isprintable() else "?" for letter in str(error))  # which may quote the damage
         if isinstance(error, sqlite3.OperationalError) and "locked" in text:
             files = [self.path.with_name(self.path.name + ending) for ending in ("-shm", "-mark", "")]
-            raise StoreBusy(f"{self.name} is held for too long{holder(files)}; nothing was written.") from error
+            raise StoreBusy(f"{self.name} has been held for too long{holder(files)}; nothing was written.") from error
         if isinstance(error, sqlite3.OperationalError) and not text.startswith(("no such", "Could not decode")):
             raise RisingBanditsError(f"{self.name} cannot be used: {text}.") from error
         raise RisingBanditsError(f"{self.name} is damaged: {text}.") from error

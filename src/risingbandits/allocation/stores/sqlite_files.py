@@ -113,7 +113,7 @@ def alone(path: Path, patience: float) -> Iterator[int]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    raise StoreBusy(f"{path} is held for too long{holder([path])}; nothing was made.") from None
+                    raise StoreBusy(f"{path} has been held for too long{holder([path])}; nothing was made.") from None
             time.sleep(_PAUSE)
         yield file
     finally:

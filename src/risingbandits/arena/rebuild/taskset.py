@@ -38,7 +38,7 @@ def convert(folder: Path, tasks: Iterable[str] = TASKS) -> dict[str, npt.NDArray
     read = [_read(folder / f"{PREFIX}{name}.json") for name in names]
     shapes = {losses.shape for losses, _ in read}
     if len(shapes) != 1:
-        raise RisingBanditsError(f"the files of {folder} must have as many settings and losses each, have {shapes}.")
+        raise RisingBanditsError(f"the files of {folder} must have equal numbers of settings and losses, got {shapes}.")
     losses, settings = zip(*read, strict=True)
     return {
         "valid_loss": np.array(losses, np.float32),
@@ -57,6 +57,6 @@ def _read(path: Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
         losses = np.array([run["valid"]["loss"] for run in runs], np.float64)
         settings = np.array([[run["hp"][name] for name in SETTINGS] for run in runs], np.float64)
     except (ValueError, TypeError, KeyError):
-        wanted = "a list of runs with their settings hp and as many losses each of valid"
+        wanted = "a list of runs, each with its settings hp and the same number of valid losses"
         raise RisingBanditsError(f"{path} must have {wanted}, has something else.") from None
     return losses, settings

@@ -69,9 +69,9 @@ def curves(
     features: Features = 1000,
     learners: Learners = "program",
     beta: Beta = None,
-    arms: Annotated[int, typer.Option(help="How many of the learners: 7, or 2 (logistic regressions).")] = 7,
+    arms: Annotated[int, typer.Option(help="Number of learners: 7, or 2 (logistic regressions).")] = 7,
     horizon: Horizon = None,
-    runs: Annotated[int | None, typer.Option(help="Runs to average; default: 60, in the paper 1,000.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs to average; default: 60 (1,000 in the paper).")] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("risingbandits-imdb"),
@@ -80,7 +80,7 @@ def curves(
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the average learning curves; run it again, also after a stop or with more runs, to continue."""
+    """Measure the average learning curves; the same command continues after an interruption, or with more runs."""
     from risingbandits.paper.imdb.tables import curves_table
     from risingbandits.simulation.backends.base import backend_for
 
@@ -170,12 +170,12 @@ def run(
 
 @commands.command()
 def claims(
-    printed: Annotated[Path, typer.Argument(help="Folder of a run as printed: 10,000 words, learners of the paper.")],
+    printed: Annotated[Path, typer.Argument(help="Folder of a run as in the paper: 10,000 words, its learners.")],
     program: Annotated[Path, typer.Argument(help="Folder of a run with --published.")],
-    out: Annotated[Path | None, typer.Option(help="CSV file for the account.")] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file for the verdicts.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge the paper's sentences about this experiment by the tables of two runs."""
+    """Judge the paper's claims about this experiment by the tables of two runs."""
     from risingbandits.paper.imdb.claims import judged
     from risingbandits.paper.reproduce import claims_table
     from risingbandits.paper.tables_on_disk import write_rows
@@ -185,7 +185,7 @@ def claims(
         output.tables([claims_table(judgements)], claims=[judgement._asdict() for judgement in judgements])
         if out is not None:
             write_rows(out, judgements[0]._fields, judgements)
-            output.say(f"Account: {out}", written=out)
+            output.say(f"Verdicts: {out}", written=out)
 
 
 def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Path) -> Averages:

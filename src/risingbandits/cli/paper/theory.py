@@ -69,7 +69,7 @@ def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path
     if horizons is not None:
         words = [word.strip() for word in horizons.split(",")]
         if not all(word.isdigit() for word in words):
-            raise RisingBanditsError(f"horizons must be whole numbers with commas between them, got {horizons!r}.")
+            raise RisingBanditsError(f"horizons must be whole numbers separated by commas, got {horizons!r}.")
         chosen = [check_positive_int("horizons", int(word), minimum=2) for word in words]
     if out is not None:
         prepare_folder(out)

@@ -49,11 +49,11 @@ class KerasArm(TrainingArm):
     mode : {"max", "min"}
         Whether higher or lower is better.
     epochs : int
-        Of a pull.
+        Epochs per pull.
     cost : None, "seconds", "samples" or "steps"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
-        Of the random numbers in training; call ``keras.utils.set_random_seed`` before you make the model.
+        Seed of the random numbers in training; call ``keras.utils.set_random_seed`` before you make the model.
     **fit
         Other arguments of ``model.fit``, such as ``batch_size=32``. Callbacks restart with each pull.
     """

@@ -20,7 +20,7 @@ class LightGBMArm(BoostingArm):
     """``lightgbm.train`` in pieces: a pull is ``rounds`` more rounds, evaluated on ``valid``.
 
     Without sampling, the model after n pulls predicts bit for bit like that of one call of ``lightgbm.train`` with as
-    many rounds. With bagging, ``feature_fraction``, GOSS or DART, it draws differently than one call would, because
+    many rounds. With bagging, ``feature_fraction``, GOSS or DART, it draws differently from a single call, because
     models do not hold the state of random numbers; but pull n is always the same, interrupted or not (with several
     threads, if ``deterministic`` is set). Random forests, ``boosting="rf"``, cannot be continued.
 

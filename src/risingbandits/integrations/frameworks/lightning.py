@@ -37,11 +37,11 @@ class LightningArm(FolderArm):
     mode : {"max", "min"}
         Whether higher or lower is better.
     epochs : int
-        Of a pull.
+        Epochs per pull.
     cost : None, "seconds", "samples" or "steps"
         What a pull reports as its cost; None leaves it to the allocator's budget.
     seed : int
-        Of the random numbers in training; call ``lightning.seed_everything`` before you make the module.
+        Seed of the random numbers in training; call ``lightning.seed_everything`` before you make the module.
 
     Notes
     -----

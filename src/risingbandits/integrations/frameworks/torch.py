@@ -41,7 +41,7 @@ class TorchArm(TrainingArm):
     model : torch.nn.Module
         What learns.
     optimizer : torch.optim.Optimizer
-        Of the parameters of ``model``.
+        The optimiser of the parameters of ``model``.
     loader : function without arguments, or iterable of batches
         Makes the data loader, or is one; each pass over it starts with ``iter``.
     train_step : callable ``train_step(model, batch)``
@@ -54,9 +54,9 @@ class TorchArm(TrainingArm):
     scaler : torch.amp.GradScaler, optional
         For training in half precision.
     steps : int, optional
-        Batches of a pull; None is one pass over the data.
+        Batches per pull; None is one pass over the data.
     schedule : {"epoch", "step"}
-        After what the scheduler is stepped.
+        Whether the scheduler is stepped after each epoch or each step.
     metric : str, optional
         Which of the numbers of ``evaluate`` is the reward, if it returns several.
     direction : {"maximize", "minimize"}
@@ -64,7 +64,7 @@ class TorchArm(TrainingArm):
     cost : None, "seconds", "samples", "steps", or callable ``cost(batch)``
         What a pull reports as its cost, such as tokens; None leaves it to the allocator's budget.
     seed : int
-        Of the random numbers in training. The initial weights are drawn before that: call ``torch.manual_seed`` first.
+        Seed of the random numbers in training. The initial weights are drawn before: call ``torch.manual_seed`` first.
     device : device, callable ``device(slot)``, or None
         Where to train; None: on the slot of the pull if that names a device, such as "cuda:1", otherwise where the
         model is.

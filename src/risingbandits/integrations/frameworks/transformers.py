@@ -42,7 +42,7 @@ class TrainerArm(FolderArm):
         What a pull reports as its cost; tokens are those of the inputs, as the Trainer counts them. None leaves it to
         the allocator's budget.
     seed : int
-        Of the random numbers in training; call ``transformers.set_seed`` before you make the model.
+        Seed of the random numbers in training; call ``transformers.set_seed`` before you make the model.
     """
 
     _to_minimize = "greater_is_better=False"

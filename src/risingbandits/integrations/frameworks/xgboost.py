@@ -18,9 +18,10 @@ _MAXIMISED = ("auc", "aucpr", "map", "ndcg", "pre")
 class XGBoostArm(BoostingArm):
     """``xgboost.train`` in pieces: a pull is ``rounds`` more rounds, then an evaluation on ``valid``.
 
-    Without sampling, the model after n pulls is bit for bit that of one call of ``xgboost.train`` with as many rounds.
-    With ``subsample``, ``colsample_*`` or DART, it draws differently than one call would, because models do not hold
-    the state of random numbers; but pull n is always the same, interrupted or not, with as many threads.
+    Without sampling, the model after n pulls is bit for bit that of one call of ``xgboost.train`` with as many rounds
+    in all. With ``subsample``, ``colsample_*`` or DART, it draws differently from a single call, because models do not
+    hold the state of random numbers; but with the same number of threads, pull n is always the same, interrupted or
+    not.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class XGBoostArm(BoostingArm):
     train, valid : xgboost.DMatrix
         To train on, and to evaluate on. Arms that share ``train`` in threads take turns.
     rounds : int
-        Of boosting in a pull.
+        Boosting rounds per pull.
     metric : str, optional
         A metric of XGBoost, "merror"; None is the ``eval_metric`` of ``params``, or that of the objective.
     score : callable ``score(booster, valid)``, optional

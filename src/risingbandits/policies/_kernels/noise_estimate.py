@@ -258,7 +258,7 @@ def follow(state: Any, arm: int, reward: float) -> None:
 
 @kernel
 def widen_roots(state: Any, arm: int, reward: float) -> None:
-    """After `_means.add`: ``root`` of every arm becomes sigma / sqrt(n)."""
+    """After `running_means.add`: ``root`` of every arm becomes sigma / sqrt(n)."""
     if add(state, arm, reward):
         for other in range(state.root.shape[0]):
             if state.counts[other] > 0.0:

@@ -1,7 +1,7 @@
 """Recent means of all arms, for policies that compare current levels.
 
 The state that these kernels work on has the fields ``pulls``, ``total``, ``pool`` and ``places``: every arm keeps the
-running sums of its rewards (`_history`), so that the mean of any of its last rewards is one subtraction. Kernels that
+running sums of its rewards (`histories`), so that the mean of any of its last rewards is one subtraction. Kernels that
 take no length also use the field ``share``, the share of an arm's rewards that counts.
 """
 

@@ -9,7 +9,7 @@ Phases end by the number of rewards, so that the budget always holds: an arm tha
 a phase, and a reward for an arm that was not asked for counts towards the phase. Within a phase the arm with the fewest
 pulls is next; if only dropped arms are available, the one of them with the fewest.
 
-Means of last rewards are those of `_recent`.
+Means of last rewards are those of `recent_means`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""What the future of an arm may be: a closed-form posterior over curve shapes.
 
-Every shape of `_families` is tried in two modes, as :math:`\mu(n) = b\,g(n)` (from nothing) and
+Every shape of `_curve_shapes` is tried in two modes, as :math:`\mu(n) = b\,g(n)` (from nothing) and
 :math:`\mu(n) = a + b\,g(n)` (with a start). Given the shape, the model is linear, so normal priors give normal
 posteriors and the evidence of each component in closed form; a, b > 0 is imposed softly. Sufficient statistics of an
 arm are few sums, added to once per batch: with w the weight of a batch (its pulls divided by the variance of one), y

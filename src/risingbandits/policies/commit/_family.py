@@ -109,7 +109,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
             return reasons.NEVER_PULLED
         b = int(np.nanargmax(at.parts["sure"]))
         if at.state.run["second_chance"][0] and at.state.run["arm"][0] == at.arm != b:
-            return "a second look at an arm that was idle for long"
+            return "a second look at an arm that was idle for a long time"
         if at.arm == b:
             return "the incumbent: no rival promises more than trying it costs"
         own, rival = (self.promise(at, arm) for arm in (b, at.arm))
@@ -120,7 +120,7 @@ class CommitFamily(noise_estimate.NoisePolicy):
         return f"may pay up to {at.units.level(rival)} a pull from here on, the incumbent {at.units.level(own)}"
 
     def why_kept(self, at: Moment) -> str:
-        return f"its level {at.level('level')} is the best that is sure"
+        return f"its sure level is the highest (level {at.level('level')})"
 
     def promise(self, at: Moment, arm: int) -> float:
         """What committing to an arm could pay, by the columns of `explain`."""

@@ -1,8 +1,8 @@
 """CommitEnsemble: optimism about commitment, with a prior on what curves look like.
 
 `CommitUCB` bounds an arm's future by a line, which holds for every concave curve and is far too high for most. Here a
-posterior over curve shapes (`_members`) bounds what committing to the arm may bring. The line counts if it is lower, or
-if the evidence is too thin to tell a late bloomer from a bad arm.
+posterior over curve shapes (`_ensemble_members`) bounds what committing to the arm may bring. The line counts if it is
+lower, or if the evidence is too thin to tell a late bloomer from a bad arm.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class State(NamedTuple):
     pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
     taus: np.ndarray  # paces of the shapes
-    moments: np.ndarray  # (K, S, 3) of _members
+    moments: np.ndarray  # (K, S, 3) of _ensemble_members
     log_prior: np.ndarray  # (2 S,) of the components
     shares: np.ndarray  # (K + 1, 2 S) weights of the components for each arm and their sums, if the prior is pooled
-    work: np.ndarray  # (4, 2 S) of _members
+    work: np.ndarray  # (4, 2 S) of _ensemble_members
 
 
 @kernel

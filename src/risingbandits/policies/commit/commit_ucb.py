@@ -246,7 +246,7 @@ class CommitUCB(CommitFamily):
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         if self.sigma == 0.0 < problem.sigma:  # any other is checked during the run
-            warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock on a bad arm.")
+            warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock onto a bad arm.")
         return super().for_problem(problem, horizon)
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:

@@ -181,7 +181,7 @@ class OpenArms(CommitUCB):
             first = plan["opened"][0] < _opening.FIRST_ARMS
             return f"opened: {'one of the two that are compared first' if first else 'one more arm is worth its price'}"
         if at.arm == plan["incumbent"][0]:
-            return "the incumbent: nobody challenges it"
+            return "the incumbent: no arm challenges it"
         if at.arm == plan["challenger"][0]:
             ahead = float(at.parts["ahead"][at.arm])
             side = "ahead" if ahead >= 0.0 else "behind"

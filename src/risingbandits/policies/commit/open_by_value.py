@@ -184,9 +184,9 @@ class OpenByValue(Policy):
             return "looked at a second time: its first reward is next to nothing"
         if at.arm == plan["incumbent"][0]:
             if plan["next"][0] != at.arm:
-                return "the incumbent: what would be tried is not free"
+                return "the incumbent: the arm that would be tried is not free"
             waits = interpreted(_trials.waits)(state)
-            return f"the incumbent: {'first it is seen how an arm learns here' if waits else 'no trial pays'}"
+            return f"the incumbent: {'played first, to see how an arm learns here' if waits else 'no trial pays'}"
         tried = "opened" if n == 0 else "tried"
         gain = float(at.parts["gain"][at.arm])
         if not gain > 0.0:
@@ -195,7 +195,7 @@ class OpenByValue(Policy):
         return f"{tried}: a trial of {trial} is worth {at.units.amount(gain)} more than it costs"
 
     def why_kept(self, at: Moment) -> str:
-        return f"its level {at.level('level')} is the best that is sure"
+        return f"its sure level is the highest (level {at.level('level')})"
 
     def parts(self, state: State, t: int) -> dict[str, Floats]:
         """Columns: ``level``; ``ahead`` of the incumbent at equal age; how far the arm is ``expected`` to end ahead,

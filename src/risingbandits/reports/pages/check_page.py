@@ -121,8 +121,8 @@ def _gains(table: Floats) -> Figure:
     return draw.lines_figure(
         "gains",
         "What each tenth of a curve brings",
-        "Of all that an arm gains, how many percent it gains in each tenth of its curve; the median of the arms. Of "
-        "concave curves each bar is lower than the one before.",
+        "What percentage of its total gain an arm makes in each tenth of its curve; the median of the arms. If curves "
+        "are concave, each bar is lower than the one before.",
         [line],
         (draw.axis("percent of the curve", range=[0, 100]), draw.axis("percent of the gain")),
         lines_table("Percent of the gain", "percent of the curve", [line], ".0f", ".1f"),
@@ -137,8 +137,8 @@ def _ranks(table: Floats) -> Figure:
     return draw.lines_figure(
         "ranks",
         "How early ranks are known",
-        "Rank correlation (Spearman) of the arms' values after a part of their curves with those in the end: at 1 the "
-        "order of the arms is that of the end, at 0 it says nothing.",
+        "Rank correlation (Spearman) of the arms' values after a part of their curves with their final values: at 1, "
+        "the order of the arms is already the final one; at 0, it says nothing about it.",
         [line],
         (
             draw.axis("percent of the curve", range=[0, 102]),
@@ -186,7 +186,7 @@ def _fluctuation(table: Floats) -> Figure:
         "fluctuation",
         "How much curves fluctuate",
         "The standard deviation of a value around its neighbours in each tenth of the curves; the median of the arms. "
-        "With a learning rate that falls to nothing towards a planned end it falls to nothing, too.",
+        "If the learning rate falls to nothing towards a planned end, so do the fluctuations.",
         [line],
         (draw.axis("percent of the curve", range=[0, 100]), draw.axis("fluctuation", rangemode="tozero")),
         lines_table("Fluctuation", "percent of the curve", [line], ".0f", ".3g"),

@@ -27,8 +27,8 @@ _MOST_GREY = 60
 _MOST_ROWS = 200
 _HOW_TO_READ = (
     "A pull reveals the next value of an arm's curve, as training it further would have. The race is that of the arms "
-    "in the order in which they are listed; the tables are about all orders. Regret per pull is what the best single "
-    "arm has beyond the policy, the final value of an arm the mean of the last 5 % of its curve."
+    "in the order in which they are listed; the tables are about all orders. Regret per pull is how much more the best "
+    "single arm earns than the policy, the final value of an arm the mean of the last 5 % of its curve."
 )
 
 
@@ -57,15 +57,15 @@ def replay_page(outcome: Replay, advice: Advice, *, metric: str = "value", comma
 
 def _tiles(outcome: Replay, advice: Advice, label: str) -> list[tuple[str, str]]:
     cost, whole = advice.cost, advice.whole_cost
-    tiles = [("policy", label), ("arm that it keeps", advice.arm or "-")]
+    tiles = [("policy", label), ("arm it keeps", advice.arm or "-")]
     if cost is not None:
-        tiles.append(("takes of training all", f"{100 * cost.pulls / whole.pulls:.0f} %"))
+        tiles.append(("cost, as a share of training all", f"{100 * cost.pulls / whole.pulls:.0f} %"))
         saved = whole - cost
-        tiles.append(("saves pulls", f"{saved.pulls:,.0f}"))
-        tiles += [("saves hours", f"{saved.hours:,.3g}")] if saved.hours is not None else []
-        tiles += [("saves money", f"{saved.money:,.2f}")] if saved.money is not None else []
+        tiles.append(("pulls saved", f"{saved.pulls:,.0f}"))
+        tiles += [("hours saved", f"{saved.hours:,.3g}")] if saved.hours is not None else []
+        tiles += [("money saved", f"{saved.money:,.2f}")] if saved.money is not None else []
     if np.isfinite(advice.decided):
-        tiles.append(("clear after pulls", f"{advice.decided:,.0f}"))
+        tiles.append(("pulls until the choice was clear", f"{advice.decided:,.0f}"))
     return [*tiles, ("arms", f"{len(outcome.arms):,}"), ("budget in pulls", f"{outcome.budget:,}")]
 
 
@@ -103,8 +103,8 @@ def _fed(outcome: Replay, course: Course, arms: Sequence[int]) -> Figure:
     each = "each pull" if size == 1 else f"each {size:,} pulls"
     return draw.lines_figure(
         "fed",
-        "Who was fed when",
-        f"Of {each}, in their order, how many went to which arm.",
+        "Which arm was pulled when",
+        f"For {each}, in order: how many went to which arm.",
         layers,
         (
             draw.axis("pulls", hoverformat=",.0f", range=[0.5, total + 0.5]),
@@ -134,13 +134,13 @@ def _race(outcome: Replay, course: Course, arms: Sequence[int], metric: str) -> 
         for at in _new_leaders(course.kept)[:_MOST_ROWS].tolist()
     ]
     table = TextTable(
-        ("from pull", "arm that would be kept", "its final value"), rows, frozenset({0, 2}), "Who was ahead"
+        ("from pull", "arm that would be kept", "its final value"), rows, frozenset({0, 2}), "Which arm was ahead"
     )
     return draw.lines_figure(
         "leaders",
         "The race",
         f"The {metric} that each arm had shown when it was pulled. The bold line is what the arm that would be kept "
-        "at that moment is worth in the end: from where it stays high on, the decision could have been made.",
+        "at that moment is worth in the end: from where it stays high, the decision could have been made.",
         [*lines, lead],
         (draw.axis("pulls", hoverformat=",.0f", range=[0, len(course.pulled) * 1.02]), draw.axis("value")),
         table,

@@ -88,11 +88,11 @@ def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
     )
     return draw.lines_figure(
         "blocks",
-        "Who got each part of the budget",
-        f"Of {each} told, in their order, what went to which arm.",
+        "Which arms got each part of the budget",
+        f"For {each} told, in order: what went to which arm.",
         layers,
         (
-            draw.axis("pulls told, in their order", hoverformat=",.0f", range=[0.5, max(of.size, 1) + 0.5]),
+            draw.axis("pulls told, in order", hoverformat=",.0f", range=[0.5, max(of.size, 1) + 0.5]),
             draw.axis(f"{log.unit} per {size:,} pulls" if size > 1 else log.unit),
         ),
         table,
@@ -151,7 +151,7 @@ def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
     blocks = "single rewards" if size == 1 else f"means of {size:,} rewards"
     lines = (
         "From an arm's last pull on: dotted, what it could reach if the policy's optimism is right; dashed, what it "
-        "surely has."
+        "surely gives."
         if expected
         else "This policy draws no optimistic or pessimistic lines."
     )

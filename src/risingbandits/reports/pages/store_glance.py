@@ -45,7 +45,7 @@ def _band(row: ArmRow, finished: bool) -> str:
     >>> _band(row, finished=False)
     'level 0.515; expected to end between 0.52 and 0.9 (90 % band)'
     >>> _band(row._replace(chance=0.25), finished=True)
-    'level 0.515; its curve model says between 0.52 and 0.9 (90 % band); 25 % chance to be the best of the tried arms'
+    'level 0.515; its curve model says between 0.52 and 0.9 (90 % band); 25 % chance of being the best arm tried'
     >>> _band(row._replace(end_low=math.nan, end_high=math.nan), finished=False)
     'level 0.515 ± 0.01'
     """
@@ -56,7 +56,7 @@ def _band(row: ArmRow, finished: bool) -> str:
         said = f"level {row.level:.3g}; {'its curve model says' if finished else 'expected to end'} {band}"
     if math.isnan(row.chance):
         return said
-    return f"{said}; {100.0 * row.chance:.0f} % chance to be the best of the tried arms"
+    return f"{said}; {100.0 * row.chance:.0f} % chance of being the best arm tried"
 
 
 def answers(log: AllocationLog, live: bool) -> Answers:
@@ -73,7 +73,8 @@ def _left(log: AllocationLog, live: bool, gone: Sequence[Flight]) -> Answer:
     progress = log.progress(time.time()) if live else log.progress()
     about, amount = progress.left(), f"{left(ledger)} left"
     if not ledger.in_flight:
-        return Answer(word, "nothing runs", amount) if live else Answer(word, left(ledger), "no pull is in flight")
+        idle = Answer(word, left(ledger), "no pull is in flight")
+        return Answer(word, "nothing is running", amount) if live else idle
     if gone and len(gone) == len(ledger.in_flight):
         return Answer(word, "stopped", f"{ended(gone, ledger)}: run it again to continue; {amount}", True)
     if not live:
@@ -92,7 +93,7 @@ def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Answer:
     shares += [f"{others} \N{MULTIPLICATION SIGN} others"] if others else []
     detail = f"of the last {sum(lately.values())} pulls: {', '.join(shares)}" if shares else ""
     running = [flight.arm.name for flight in ledger.in_flight.values() if flight not in gone]
-    return Answer("being fed", several(running) if running else "nobody now", detail)
+    return Answer("being pulled", several(running) if running else "none now", detail)
 
 
 def _untried(log: AllocationLog) -> Answer:

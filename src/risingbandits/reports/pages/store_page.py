@@ -18,10 +18,10 @@ from risingbandits.reports.store_follower import Follower
 
 _MOST_ROWS = 200
 _HOW_TO_READ = (
-    "An arm is pulled one pull at a time; what a pull takes of the budget is counted when its reward is told. Level is "
-    "an estimate of what an arm gives now, sure a lower bound of that, width how uncertain it is, trend what a further "
+    "Each arm makes one pull at a time; what a pull takes from the budget is counted when its reward is told. Level is "
+    "an estimate of what an arm gives now, sure a lower bound on that, width how uncertain it is, trend what a further "
     "pull may add, value what the policy compares, brings and costs the reward that trying the arm may bring and lose; "
-    "which of them there are depends on the policy. End, band and chance are a curve model's."
+    "which of these are shown depends on the policy. End, band and chance come from a curve model."
 )
 
 
@@ -50,7 +50,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
     sections = [
         Section("summary", "At a glance", [bar, leader(found, log.ledger.finished), told, counts]),
-        Section("budget", "Who got the budget, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
+        Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
         Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
         Section("decision", "The last decision", _decision(log), folded=True),

@@ -19,7 +19,7 @@ from risingbandits.simulation.summary import summary_table
 _RESULT, _SUMMARY = "result.json", "summary.json"
 _DEEPEST = 3
 _HOW_TO_READ = (
-    "Policy regret is what the best constant arm would have earned beyond the policy, in units of reward: 0 is "
+    "Policy regret is how much more the best constant arm would have earned than the policy, in units of reward: 0 is "
     "perfect. J* is all that this arm earns. Intervals and bands are 95 % confidence intervals of the mean (Student t)."
 )
 

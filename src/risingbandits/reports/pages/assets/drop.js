@@ -107,7 +107,7 @@
       const third = Math.max(1, Math.floor(points.length / 3));
       return mean(points.slice(-third)) < mean(points.slice(0, third));
     }).length / curves.length;
-    return falls >= 0.8 ? ["minimize", "falls in most runs"] : ["maximize", falls <= 0.2 ? "rises in most runs" : "a guess: name and values do not say it"];
+    return falls >= 0.8 ? ["minimize", "falls in most runs"] : ["maximize", falls <= 0.2 ? "rises in most runs" : "a guess: neither name nor values say it"];
   }
 
   function ranks(values) {
@@ -231,7 +231,7 @@
       const taken = new Set(), found = [];
       for (const file of files) {
         const text = await file.text();
-        if (text.includes("\0")) throw new Error(`${file.name} is no text: risingbandits curves import reads event files and databases.`);
+        if (text.includes("\0")) throw new Error(`${file.name} is not a text file: risingbandits curves import reads event files and databases.`);
         for (const run of read(file.name, text)) {
           const plain = run.name;
           for (let copy = 2; taken.has(run.name); copy++) run.name = `${plain} (${copy})`;
