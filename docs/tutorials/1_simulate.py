@@ -7,7 +7,7 @@ curves, play many runs and look at the regret.
 """
 
 # %%
-# There are three learners. The small one is good at once; the large one is poor for a long time and best in the end;
+# There are three learners. The small one is good at once; the large one is poor for a long time but best in the end;
 # the third is never any good. Rewards are noisy scores in [0, 1].
 
 import matplotlib.pyplot as plt

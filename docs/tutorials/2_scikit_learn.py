@@ -47,7 +47,7 @@ accuracy = arms[best].learner.score(X_test, y_test)
 print(f"{best}: {accuracy:.3f} of {len(y_test)} test images right")
 
 # %%
-# Which models got the budget:
+# This shows which models got the budget, and how they improved:
 
 import matplotlib.pyplot as plt  # noqa: E402
 

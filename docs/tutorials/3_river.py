@@ -43,7 +43,7 @@ for alone in models:
     print(f"{type(alone).__name__:24s} {score}")
 
 # %%
-# Side by side: who was trained, and who would have been worth it.
+# Side by side: which models were trained, and which would have been worth it.
 
 import matplotlib.pyplot as plt  # noqa: E402
 

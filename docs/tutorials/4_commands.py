@@ -2,8 +2,8 @@
 Allocate shell commands
 =======================
 
-Arms can be programs. A plan names them. Each pull runs one, which continues where it stopped and prints a number.
-Interrupt the plan and run it again: it continues, too.
+Arms can be programs, which a plan names. Each pull runs one of them, which continues where it stopped and prints a
+number. If you interrupt the plan and run it again, it continues too.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Use a cluster
 =============
 
-The same two calls run on as many machines as Ray has. Here Ray runs on this machine only; ``address=...`` names a
-cluster. You need ``pip install 'risingbandits[ray]'``.
+``simulate`` and ``Allocator.run`` work on as many machines as Ray has. Here Ray runs on this machine only;
+``address=...`` names a cluster. You need ``pip install 'risingbandits[ray]'``.
 """
 
 # %%
