@@ -58,10 +58,16 @@ def read_list(path: Path = LIST) -> list[Figures]:
 
 
 def printed_by(name: str) -> str:
-    """What the program of this name printed, or what the arena's record of this name holds, or nothing."""
+    """What the program of this name printed, or what the arena's record or a study's folder holds, or nothing.
+
+    >>> "16859" in printed_by("reproduction")  # the tables in docs/reproduction/
+    True
+    """
     record = ROOT / "records" / f"{name}.json"
     if record.exists():
         return record.read_text()
+    if tables := sorted((ROOT / "docs" / name).glob("*.csv")):
+        return "\n".join(path.read_text() for path in tables)
     return next((body(each.kept()) for each in read_list() if each.name == name), "")
 
 
