@@ -23,7 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
-    "code_blocks",
+    "block_ends",
     "page_links",
     "policy_pages",
 ]
