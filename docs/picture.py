@@ -1,7 +1,15 @@
-"""Draw the picture of the README, light and dark: the learners of its example, and what three policies lose on them."""
+"""Draw the pictures of the pages: that of the README, light and dark, and the figure of the page on papers.
+
+The README's has the learners of its example, and what three policies lose on them. The other is what the script on its
+page draws.
+"""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -58,8 +66,20 @@ def _colour(position: int, dark: bool) -> str:
     return _WHITE_FOR_BLACK.get(colour, colour) if dark else colour
 
 
+def draw_paper_figure() -> None:
+    """Run the script of the page, which draws a file for LaTeX, with a picture for the page in its place."""
+    page = Path(__file__).parent / "paper-with-this-library.md"
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    script = next(block for block in blocks if not block.startswith(">>>"))
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "study.py")
+        program.write_text(script.replace("regret.pdf", str(page.with_name("paper-figure.png"))))
+        subprocess.run([sys.executable, program], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
 if __name__ == "__main__":
     problem = rb.RisingBandit(list(_LEARNERS.values()), noise=rb.problems.Gaussian(0.02), horizon=20_000)
     played = rb.simulate(_POLICIES, problem, runs=20)
     for dark, path in PICTURES.items():
         picture(played, dark).savefig(path, dpi=150, metadata={"Software": None})  # equal figures, equal bytes
+    draw_paper_figure()

@@ -58,7 +58,8 @@ def pulls_figure(data: RegretData, panels: Sequence[str], titles: Mapping[str, s
             pulls = np.array(list(data.pulls[panel].values()))
             draw_shares(ax, Shares(list(data.pulls[panel]), names, 100 * pulls / pulls.sum(axis=1, keepdims=True)))
             ax.set_title(titles[panel])
-        axes[-1].set_xlabel("arm (* is the best one)")
+        # Not in the titles, which would be wider than few arms are.
+        axes[-1].set_xlabel("share of the pulls (%); * is the best arm")
     return figure
 
 

@@ -196,13 +196,11 @@ class RegretStudy:
         figures = {
             "curves": drawing.curves_figure(data, f"{self.title}: mean reward of the arms", best),
             "regret": drawing.regret_figure(data, [first], with_runs),
-            "pulls": drawing.pulls_figure(data, [first], {first: f"{titles[first]}: share of pulls (%)"}, best),
+            "pulls": drawing.pulls_figure(data, [first], titles, best),
         }
         if extra:
             figures["regret-extra"] = drawing.regret_figure(data, extra, with_runs)
-            figures["pulls-extra"] = drawing.pulls_figure(
-                data, extra, {panel: f"{title}: share of pulls (%)" for panel, title in titles.items()}, best
-            )
+            figures["pulls-extra"] = drawing.pulls_figure(data, extra, titles, best)
         return drawing.save_all(figures, folder, self.name)
 
     def tables(self, folder: Path) -> list[TextTable]:
