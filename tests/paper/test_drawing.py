@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from environments import ROOT
 from risingbandits.paper import drawing
@@ -21,7 +22,12 @@ def cut(figure: Figure) -> list[str]:
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    texts = [text for ax in figure.axes for text in (ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label)]
+    texts = [
+        text
+        for ax in figure.axes
+        for text in (*ax.get_children(), ax.xaxis.label, ax.yaxis.label)
+        if isinstance(text, Text)
+    ]
     whole = figure.bbox
     return [
         text.get_text()
