@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,13 @@ def _page(name: str) -> str:
     )
 
 
+def keep_initials(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """The initial that a line begins with, as in "A. Garivier", is the number of a list for docutils."""
+    lines[:] = [re.sub(r"^(\s*)([A-Z])\. ", r"\1\2\\. ", line) for line in lines]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages as soon as the builder is there."""
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", keep_initials)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,46 @@ def test_prequential_scores_are_those_of_the_plain_loop() -> None:
     estimator = SGDClassifier(random_state=3)
     order = BatchOrder(len(Y), 20, seed=7)
     expected = plain_prequential(estimator, [order.rows(number) for number in range(101)])
-    assert rewards(PartialFitArm(estimator, X, Y, batch=20, seed=7), range(1, 101)) == expected
+    arm = PartialFitArm(estimator, X, Y, batch=20, seed=7)
+    assert rewards(arm, range(1, 89)) == expected[:88]
+    with pytest.warns(UserWarning, match="scored on rows that they have learnt from.*give X_valid and y_valid"):
+        assert rewards(arm, [89]) == expected[88:89]  # the batch has the last rows of the first pass and new ones
+    with pytest.warns(UserWarning, match="learn by heart"):
+        assert rewards(arm, range(90, 101)) == expected[89:]
+
+
+def test_validation_scores_are_those_of_the_plain_loop() -> None:
+    seen, held = slice(0, 1_000), slice(1_000, None)
+    learner, order, expected = SGDClassifier(random_state=3), BatchOrder(1_000, 50, seed=7), []
+    for number in range(45):  # more than two passes, and no warning
+        rows = order.rows(number)
+        learner.partial_fit(X[rows], Y[rows], classes=np.unique(Y))
+        expected.append(float(np.mean(learner.predict(X[held]) == Y[held])))
+
+    def make() -> PartialFitArm:
+        return PartialFitArm(SGDClassifier(random_state=3), X[seen], Y[seen], X[held], Y[held], batch=50, seed=7)
+
+    arm = make()
+    assert rewards(arm, range(1, 46)) == expected
+    assert rewards(make(), [30]) == expected[29:30]  # what was lost is learnt again
+    assert PartialFitArm(SGDClassifier(), X, Y, X, Y, batch=50, cost="rows").pull(pull(1)).cost == 50
+
+
+def test_learners_by_heart_win_on_known_rows_alone() -> None:
+    """Labels that are half wrong: a large network learns them by heart, which shows only on rows that it has seen."""
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(len(Y)) < 0.5, rng.integers(10, size=len(Y)), Y)
+    large = MLPClassifier(256, learning_rate_init=0.01, random_state=0)
+
+    def level(*valid: Any) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(
+                np.mean(rewards(PartialFitArm(large, X[:300], noisy[:300], *valid, batch=30), range(1, 201))[-10:])
+            )
+
+    assert level() > 0.7
+    assert level(X[300:], noisy[300:]) < 0.55  # who knows the digits is right in 55 %
 
 
 @pytest.mark.parametrize("make", ["partial", "warm"])
@@ -127,7 +167,7 @@ def test_regression_scores_lie_between_0_and_1() -> None:
     data, target = load_diabetes(return_X_y=True)
     for regressor in (SGDRegressor(), SGDRegressor(learning_rate="constant", eta0=1e6)):  # the second one blows up
         with np.errstate(all="ignore"):
-            values = rewards(PartialFitArm(regressor, data, target, batch=50), range(1, 20))
+            values = rewards(PartialFitArm(regressor, data, target, batch=20), range(1, 20))
         assert all(0.0 <= value <= 1.0 for value in values)
     arm = WarmStartArm(HistGradientBoostingRegressor(), data[:300], target[:300], data[300:], target[300:],
                        parameter="max_iter", step=5)  # fmt: skip
@@ -153,6 +193,7 @@ def test_other_scores_and_kinds_of_data() -> None:
     ("make", "message"),
     [
         (lambda: PartialFitArm(LogisticRegression(), X, Y), "estimator must have partial_fit, got LogisticRegression"),
+        (lambda: PartialFitArm(SGDClassifier(), X, Y, X), "X_valid and y_valid must be given both or not at all"),
         (lambda: PartialFitArm(SGDClassifier(), X, Y[:5]), "X and y must have the same number of rows"),
         (lambda: PartialFitArm(SGDClassifier(), X[:0], Y[:0]), "at least one row"),
         (lambda: PartialFitArm(SGDClassifier(), X, Y, batch=0), "batch must be an integer >= 1, got 0"),

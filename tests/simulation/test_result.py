@@ -13,7 +13,7 @@ import pytest
 
 from risingbandits import Result, RisingBandit, RisingBanditsError, simulate
 from risingbandits.policies import Constant, RoundRobin
-from risingbandits.problems import NoNoise
+from risingbandits.problems import Bernoulli, ConstantCurve, Exponential, Gaussian, Noise, NoNoise
 
 STRANGE = 'a_1 & 50 % of {#1} ~^$ \\ <b>"x"</b>'
 
@@ -123,12 +123,19 @@ def test_latex_has_as_many_cells_everywhere_and_no_special_letter(tmp_path: Path
     ]
     body = [line.removesuffix(r" \\") for line in lines if line.endswith(r" \\")]
     assert [len(re.findall(r"(?<!\\)&", line)) for line in body] == [4, 4, 4]
-    known = r"\\(?:[&%$#_{}]|text\w+\{\}|char34\{\})|\$\\pm\$|(?<= )&(?= )"
+    known = r"\\(?:[&%$#_{}]|text\w+\{\}|char34\{\})|\$\\pm\$|\$J\^\*\$|(?<= )&(?= )"
     left = "".join(re.sub(known, "", line) for line in body)
     assert set('&%$#_{}~^\\<>|"') & set(left) == set()
     assert left.isascii()
-    whole = result.to_latex(caption="50 % more", label="tab:runs") or ""
-    assert whole.startswith("\\begin{table}\n\\centering\n\\caption{50 \\% more}\n\\label{tab:runs}\n\\begin{tabular}")
+    whole = result.to_latex(caption=r"$T = 5{,}000$, 50 \% more", label="tab:runs") or ""
+    assert whole.startswith(
+        "\\begin{table}\n\\centering\n\\caption{$T = 5{,}000$, 50 \\% more}\n\\label{tab:runs}\n\\begin{tabular}"
+    )
+    few = (result.to_latex(columns=["policy", "final regret"]) or "").splitlines()
+    assert few[0] == r"\begin{tabular}{lr}"
+    assert few[2] == r"policy & final regret $\pm$ 95 \% \\"
+    with pytest.raises(RisingBanditsError, match=r"columns must be one of policy, final regret.*got 'regret'"):
+        result.to_latex(columns=["regret"])
     assert result.to_latex(tmp_path / "table.tex", objective="best-arm") is None
     assert "simple regret" in (tmp_path / "table.tex").read_text()
 
@@ -207,3 +214,25 @@ def test_comparisons_that_say_nothing_are_refused() -> None:
         result.compare("a", "b", level=95)
     with pytest.raises(RisingBanditsError, match="at least 2 runs of each policy, got 1"):
         made({"a": [1.0], "b": [2.0]}).compare("a", "b")
+
+
+def test_results_are_equal_if_everything_is(tmp_path: Path) -> None:
+    problem = RisingBandit([Exponential(0.5, 0.1), ConstantCurve(0.4)], Gaussian(0.1), 200, "mine")
+    result = simulate(["kl-ucb", "round-robin"], problem, runs=3, seed=1)
+    assert Result.load(result.save(tmp_path)) == result
+    assert result == simulate(["kl-ucb", "round-robin"], problem, runs=3, seed=1, jobs=1)
+    assert result != simulate(["kl-ucb", "round-robin"], problem, runs=3, seed=2)
+    assert result != simulate(["round-robin", "kl-ucb"], problem, runs=3, seed=1)
+    assert result != replace(result, noise=None)
+    assert result != "mine"
+
+
+@pytest.mark.parametrize("noise", [Gaussian(0.3), Bernoulli()])
+def test_runs_with_other_noise_are_not_paired(noise: Noise, tmp_path: Path) -> None:
+    problem = RisingBandit([Exponential(0.5, 0.1), ConstantCurve(0.4)], Gaussian(0.1), 200, "mine")
+    here = simulate("kl-ucb", problem, runs=3)
+    there = simulate("round-robin", problem.with_noise(noise), runs=3)
+    with pytest.raises(RisingBanditsError, match=r"must be paired.*noise is Gaussian\(sigma=0.1\) here and"):
+        here.compare("kl-ucb", "round-robin", other=there)
+    old = replace(there, noise=None)  # a file of 0.1.0 does not say
+    assert here.compare("kl-ucb", "round-robin", other=old).runs == 3

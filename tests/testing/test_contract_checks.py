@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import open_store
 from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.testing import check_arm, check_failing_arm, check_killed_arm, check_store
+from risingbandits.policies import Kernels, Policy, kernel
+from risingbandits.testing import check_arm, check_failing_arm, check_killed_arm, check_policy, check_store
 
 
 def test_our_stores_pass(tmp_path: Path) -> None:
@@ -191,3 +193,36 @@ def test_arms_that_go_the_other_way(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match=sentence):
         allocator.run(progress=False)
     Allocator({"a": Loss}, 2, direction="minimize").run(progress=False)
+
+
+class _State(NamedTuple):
+    last: Any
+
+
+@kernel
+def _draw(state, t, available, rng):  # type: ignore[no-untyped-def]
+    return int(rng.random() * state.last.shape[0])
+
+
+@kernel
+def _nothing(state, t, arm, reward, rng):  # type: ignore[no-untyped-def]
+    state.last[arm] = reward
+
+
+class _Untagged(Policy):
+    """Draws, and does not say so."""
+
+    name = "untagged"
+    summary = "a random arm"
+    kernels = Kernels(select=_draw, update=_nothing)
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> _State:
+        return _State(np.zeros(n_arms))
+
+
+def test_a_policy_that_forgot_its_tag_or_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match="is not registered; put @register before the class"):
+        check_policy(_Untagged())
+    monkeypatch.setattr("risingbandits.testing.policies.policy_names", lambda: ["untagged"])
+    with pytest.raises(AssertionError, match="uses rng, so it must be tagged randomised or draws_on_tell"):
+        check_policy(_Untagged())

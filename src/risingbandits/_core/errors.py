@@ -142,7 +142,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[str], listed_by: str =
     close = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     ending = f", did you mean {close[0]!r}?" if close else "."
     many = len(choices) > _MOST_LISTED
-    listed = f"{len(choices)} names" if many and (close or listed_by) else ", ".join(choices)
+    listed = f"{len(choices)} names" if many and (close or listed_by) else ", ".join(one or "''" for one in choices)
     if many and listed_by and not close:
         ending = f": `{listed_by}` lists them."
     raise RisingBanditsError(f"{name} must be one of {listed}; got {shown(value)}{ending}")

@@ -29,12 +29,12 @@ def latex_escape(text: str) -> str:
 
 
 def latex_table(table: TextTable, caption: str | None = None, label: str | None = None) -> str:
-    r"""A ``tabular`` with the rules of booktabs, inside a ``table`` if it has a caption or a label.
+    r"""A ``tabular`` with the rules of booktabs, inside a ``table`` if it has a caption, which is LaTeX, or a label.
 
     >>> print(latex_table(TextTable(("arm", "of J*"), [("a_1", "3.0 %")], frozenset({1}))), end="")
     \begin{tabular}{lr}
     \toprule
-    arm & of J* \\
+    arm & of $J^*$ \\
     \midrule
     a\_1 & 3.0 \% \\
     \bottomrule
@@ -42,6 +42,7 @@ def latex_table(table: TextTable, caption: str | None = None, label: str | None 
     """
     columns = "".join("r" if column in table.numeric else "l" for column in range(len(table.header)))
     head, *rows = (" & ".join(map(latex_escape, row)) + r" \\" for row in (table.header, *table.rows))
+    head = head.replace("J*", "$J^*$")
     lines = [
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
@@ -52,7 +53,7 @@ def latex_table(table: TextTable, caption: str | None = None, label: str | None 
         r"\end{tabular}",
     ]
     if caption is not None or label is not None:
-        said = [] if caption is None else [rf"\caption{{{latex_escape(caption)}}}"]
+        said = [] if caption is None else [rf"\caption{{{caption}}}"]
         named = [] if label is None else [rf"\label{{{label}}}"]
         lines = [r"\begin{table}", r"\centering", *said, *named, *lines, r"\end{table}"]
     return "\n".join(lines) + "\n"

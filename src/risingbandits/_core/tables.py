@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from risingbandits._core.errors import check_choice
 from risingbandits._core.html_text import escape
 from risingbandits._core.html_text import name as user_text
 
@@ -51,13 +52,27 @@ class TextTable(NamedTuple):
                 break
             if name in table.header:
                 out = table.header.index(name)
-                kept = [column for column in range(len(table.header)) if column != out]
-                table = table._replace(
-                    header=tuple(table.header[column] for column in kept),
-                    rows=[tuple(row[column] for column in kept) for row in table.rows],
-                    numeric=frozenset(at for at, column in enumerate(kept) if column in table.numeric),
-                )
+                table = table._with([column for column in range(len(table.header)) if column != out])
         return table
+
+    def only(self, columns: Sequence[str] | None) -> TextTable:
+        """The table with these columns alone, in this order, by their heads or how these begin; None is all.
+
+        >>> table = TextTable(("policy", "regret ± 95 %", "sd"), [("a", "3 ± 1", "2")], frozenset({1, 2}))
+        >>> table.only(["policy", "sd"]).header, table.only(["regret"]).rows
+        (('policy', 'sd'), [('3 ± 1',)])
+        """
+        if columns is None:
+            return self
+        heads = [next((head for head in self.header if head.startswith(str(name))), name) for name in columns]
+        return self._with([self.header.index(check_choice("columns", head, self.header)) for head in heads])
+
+    def _with(self, kept: Sequence[int]) -> TextTable:
+        return self._replace(
+            header=tuple(self.header[column] for column in kept),
+            rows=[tuple(row[column] for column in kept) for row in self.rows],
+            numeric=frozenset(at for at, column in enumerate(kept) if column in self.numeric),
+        )
 
     def _least_width(self, gap: int) -> int:
         """The fewest letters that a line needs: numbers are shown whole, strings may be folded."""

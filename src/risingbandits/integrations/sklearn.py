@@ -8,6 +8,7 @@ start, without scores.
 from __future__ import annotations
 
 import time
+import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ except ImportError:
     raise missing("scikit-learn", "PartialFitArm and WarmStartArm", "sklearn") from None
 
 _FORMAT = 1
+_SEEN = (
+    "PartialFitArm: there are more pulls than batches in the data, so that models are now scored on rows that they "
+    "have learnt from, which favours those that learn by heart: give X_valid and y_valid."
+)
 _NO_SETTINGS = ("random_state", "n_jobs", "verbose", "warm_start")  # which say nothing of how well a model learns
 
 
@@ -94,23 +99,27 @@ class _SklearnArm(ABC):
 
 
 class PartialFitArm(_SklearnArm):
-    """A learner with ``partial_fit``; a pull is one mini-batch, which it first predicts and then learns.
+    """A learner with ``partial_fit``; a pull is one mini-batch.
 
-    Batch n of passes over the shuffled data is scored before it is learnt (a *prequential* score: every row is tested
-    on before it is trained on). So the first pull learns two batches, the first without a score.
+    With ``X_valid`` and ``y_valid`` it learns the batch and is scored on these rows. Without them, batch n is scored
+    before it is learnt (a *prequential* score), so that the first pull learns two batches, the first without a score.
+    That is fair until every row has been learnt once. From the second pass on, rows are scored that the learner
+    already knows, which favours those that learn by heart; a warning says so.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
         With ``partial_fit``; a clone of it learns. If its ``random_state`` is None, it becomes ``seed``.
     X, y : arrays, data frames or sparse matrices with the same number of rows
-        The data.
+        The data to learn from.
+    X_valid, y_valid : optional
+        The data to be scored on. Give them if there are more pulls than batches in a pass over the data.
     batch : int
         Rows of a pull; default 32.
     score : "prequential", the name of a scorer, or callable ``score(estimator, X, y)``
-        What is measured on a batch before it is learnt. "prequential" is the share of correct labels for classifiers
-        and 1 / (1 + mean squared error / variance of y) for regressors, both in [0, 1]. Others may have another range
-        or direction; tell the allocator.
+        What is measured on the validation data, or on a batch before it is learnt. "prequential" is the share of
+        correct labels for classifiers and 1 / (1 + mean squared error / variance of y) for regressors, both in [0, 1].
+        Others may have another range or direction; tell the allocator.
     classes : array, optional
         All labels; None means those of ``y``.
     cost : None, "rows" or "seconds"
@@ -118,12 +127,17 @@ class PartialFitArm(_SklearnArm):
     seed : int
         Decides the order of the rows.
 
+    Attributes
+    ----------
+    learner : estimator
+        The clone that learns, as its last pull left it; ``estimator`` itself is never fitted.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import SGDClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> arm = PartialFitArm(SGDClassifier(), X / 16, y, batch=100, seed=1)
+    >>> arm = PartialFitArm(SGDClassifier(), X[:1_400], y[:1_400], X[1_400:], y[1_400:], batch=100, seed=1)
     >>> rewards = [arm.pull(Pull(n, "sgd", n)).reward for n in range(1, 11)]
     >>> rewards[0] < rewards[-1] <= 1
     True
@@ -134,6 +148,8 @@ class PartialFitArm(_SklearnArm):
         estimator: Any,
         X: Any,
         y: Any,
+        X_valid: Any = None,
+        y_valid: Any = None,
         *,
         batch: int = 32,
         score: Any = "prequential",
@@ -144,18 +160,30 @@ class PartialFitArm(_SklearnArm):
         if not hasattr(estimator, "partial_fit"):
             raise RisingBanditsError(f"estimator must have partial_fit, got {shown(estimator)}.")
         self.X, self.y = _data(X, y)
+        if (X_valid is None) != (y_valid is None):
+            raise RisingBanditsError("X_valid and y_valid must be given both or not at all, got one of them.")
+        self.valid = None if X_valid is None else _data(X_valid, y_valid)
         self.batch = check_positive_int("batch", batch)
         self._variance: float | None = None
         self._labels: dict[str, Any] = {}
         if is_classifier(estimator):
             self._labels = {"classes": np.unique(self.y) if classes is None else np.asarray(classes)}
         else:
-            self._variance = _variance(self.y)
+            self._variance = _variance(self.y if self.valid is None else self.valid[1])
         self._order = BatchOrder(len(self.y), self.batch, check_positive_int("seed", seed, minimum=0))
         super().__init__(estimator, None if score == "prequential" else score, cost, seed)
 
     def pull(self, pull: Pull) -> Outcome:
-        """Predict, then learn batch number ``pull.n``."""
+        """Learn the next batch, and be scored: on the validation data, or on the batch before it is learnt."""
+        if self.valid is not None:
+            self._bring_to(pull.n - 1)  # what was lost is learnt again at no cost
+            started = time.perf_counter()
+            self._bring_to(pull.n)
+            return self._outcome(
+                score_of(self.learner, *self.valid, self.score, self._variance), self._order.batch, started
+            )
+        if (pull.n + 1) * self._order.batch > len(self.y):
+            warnings.warn(_SEEN, stacklevel=2)
         first = pull.n == 1
         self._bring_to(0 if first else pull.n)  # what was lost is learnt again at no cost
         started = time.perf_counter()
@@ -258,6 +286,9 @@ def settings_of(estimator: Any) -> dict[str, Any]:
     >>> from sklearn.linear_model import SGDClassifier
     >>> settings_of(SGDClassifier(alpha=0.01, random_state=3))
     {'model': 'SGDClassifier', 'alpha': 0.01}
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> settings_of(MLPClassifier((64, 32)))
+    {'model': 'MLPClassifier', 'hidden_layer_sizes': '(64, 32)'}
     """
     try:
         usual = type(estimator)().get_params()
@@ -265,10 +296,15 @@ def settings_of(estimator: Any) -> dict[str, Any]:
         usual = {}
     found = {"model": type(estimator).__name__}
     for name, value in estimator.get_params().items():
-        plain = value is None or isinstance(value, bool | int | float | str)
-        if plain and name.rpartition("__")[2] not in _NO_SETTINGS and (name not in usual or usual[name] != value):
-            found[name] = value
+        several = isinstance(value, tuple | list) and all(map(_plain, value))  # such as the layers of a network
+        differs = name not in usual or usual[name] != value
+        if (several or _plain(value)) and differs and name.rpartition("__")[2] not in _NO_SETTINGS:
+            found[name] = str(value) if several else value
     return found
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -64,7 +64,7 @@ class Comparison:
         verdict = "" if self.decided else " The interval contains 0: these runs cannot tell them apart."
         return (
             f"{self.a} has {_number(abs(self.difference))} {'less' if self.difference < 0 else 'more'} {self.measure} "
-            f"than {self.b}: difference {_number(self.difference)}, {100 * self.level:g} % interval {ends} "
+            f"than {self.b}: difference {_number(self.difference)}, {100 * self.level:.4g} % interval {ends} "
             f"(paired Student t, {self.runs} runs); less in {self.less}, equal in {self.equal}.{verdict}"
         )
 
@@ -104,6 +104,8 @@ def _unpaired(one: Result, other: Result) -> str:
     for name in ("problem", "horizon", "seed"):
         if getattr(one, name) != getattr(other, name):
             return f"{name} is {getattr(one, name)!r} here and {getattr(other, name)!r} there"
+    if one.noise != other.noise and None not in (one.noise, other.noise):  # files of 0.1.0 do not say
+        return f"noise is {one.noise} here and {other.noise} there"
     if one.oracle[-1] != other.oracle[-1] or not np.array_equal(one.final_means, other.final_means):
         return f"{one.problem} has other curves here than there"
     return ""

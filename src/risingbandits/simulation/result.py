@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,15 @@ _MOST_NAMES = 8  # of policies, in one line
 _DATA, _HEADER = "result.npz", "result.json"
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a result are equal: arrays, dicts of them, or plain values."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(type(one) is type(other) and one == other)
+
+
 class Rate(NamedTuple):
     """A share of the runs and the ends of its confidence interval."""
 
@@ -39,7 +49,7 @@ class Rate(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """Regret, pulls and recommendations of every run of every policy.
 
@@ -66,6 +76,10 @@ class Result:
     arm_sums : (K,) array, optional
         What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the arm to earn with has the highest. None in
         files of 0.1.0.
+    noise : str, optional
+        The repr of the problem's noise; None in files of 0.1.0.
+
+    Results are equal if all of this is. What `load` reads equals what was saved.
     """
 
     problem: str
@@ -81,11 +95,19 @@ class Result:
     reward: dict[str, Floats] | None = None
     arm_names: tuple[str, ...] = ()
     arm_sums: Floats | None = None
+    noise: str | None = None
 
     def __post_init__(self) -> None:
         if not self.arm_names:
             names = tuple(f"arm {number}" for number in range(1, self.final_means.size + 1))
             object.__setattr__(self, "arm_names", names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # as of anything that holds arrays
 
     def __repr__(self) -> str:
         shown = self.policies if len(self.policies) <= _MOST_NAMES else [*self.policies[: _MOST_NAMES - 1], "..."]
@@ -251,6 +273,7 @@ class Result:
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
+            "noise": self.noise,
             "arms": list(self.arm_names),
             "policies": [{"label": label, "policy": self.settings[label]} for label in self.policies],
             "summary": [{k: None if v != v else v for k, v in row.items()} for row in self.summary()],
@@ -289,6 +312,7 @@ class Result:
                 final_means=arrays["final_means"],
                 arm_names=tuple(header.get("arms", ())),
                 arm_sums=arrays.get("arm_sums"),
+                noise=header.get("noise"),
                 **by_label,
             )
 
@@ -326,14 +350,17 @@ class Result:
         objective: str = "cumulative",
         caption: str | None = None,
         label: str | None = None,
+        columns: Sequence[str] | None = None,
     ) -> str | None:
         """The table as LaTeX for the package booktabs: written to ``path``, or returned without one.
 
-        It is a ``tabular``, inside a ``table`` if it has a ``caption`` or a ``label``. Names are escaped.
+        It is a ``tabular``, inside a ``table`` if it has a ``caption`` or a ``label``. Names are escaped; the caption
+        is LaTeX, used as it is. ``columns`` picks some by their heads, ``["policy", "final regret"]``: all of them are
+        wider than a column of a paper.
         """
         from risingbandits._core.latex_text import latex_table
 
-        return self._written(path, latex_table(self._table(objective), caption, label))
+        return self._written(path, latex_table(self._table(objective).only(columns), caption, label))
 
     def _table(self, objective: str = "cumulative") -> TextTable:
         from risingbandits.simulation.summary import summary_table

@@ -125,6 +125,7 @@ def simulate(
         reward=_rewards(outcome),
         arm_names=problem.arm_names,
         arm_sums=problem.mean_sums(horizon),
+        noise=repr(problem.noise),
     )
 
 

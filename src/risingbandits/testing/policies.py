@@ -20,7 +20,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Mask
-from risingbandits.policies import Policy
+from risingbandits.policies import Policy, policy_names
 from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
 from risingbandits.problems._kernels import draw_reward, mean_at
 from risingbandits.simulation.engine import Run, Runner, curve_pull, loop, triggered_pull
@@ -46,8 +46,13 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
     """
     policy = policy.for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)
-    for n_arms in (1, 2, 5):
-        _check_arms_and_masks(policy, n_arms)
+    try:
+        for n_arms in (1, 2, 5):
+            _check_arms_and_masks(policy, n_arms)
+    except AttributeError as error:
+        untagged = "NoneType" in str(error) and not (policy.randomised or policy.draws_on_tell)
+        assert not untagged, f"{policy!r}: uses rng, so it must be tagged randomised or draws_on_tell."
+        raise
     _check_seeds(policy)
     _check_copies(policy)
     _check_refusals(policy)
@@ -134,6 +139,7 @@ def _play(policy: Policy, rounds: int, rng: np.random.Generator, mask: bool = Fa
 def _check_settings(policy: Policy) -> None:
     assert policy.name, f"{policy!r}: name must not be empty."
     assert policy.summary, f"{policy!r}: summary must not be empty."
+    assert policy.name in policy_names(), f"{policy!r}: is not registered; put @register before the class."
     copy = policy.clone()
     assert copy is not policy, f"{policy!r}: clone returned the policy itself."
     assert repr(copy) == repr(policy), f"{policy!r}: clone has other settings: {copy!r}."

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_finite, check_positive_int
 from risingbandits._core.types import Floats
-from risingbandits.problems import RisingBandit
+from risingbandits.problems import FunctionCurve, RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
 from risingbandits.theory.rising_only import refuse_falling
 
@@ -158,6 +158,9 @@ def decay_exponent(problem: RisingBandit, pulls: int) -> float:
     1.5
     """
     last = check_positive_int("pulls", pulls, minimum=2)
+    known = [curve.horizon for curve in problem.curves if isinstance(curve, FunctionCurve)]
+    if known and last >= min(known):  # the increment after the last value is not known
+        raise RisingBanditsError(f"pulls must be below {min(known)}, where a curve of the problem ends, got {pulls}.")
     ends = np.array([last // 2, last], dtype=np.float64)
     half, whole = np.max([log_increments(curve, ends) for curve in problem.curves], axis=0)
     return float("inf") if whole == -np.inf else float((half - whole) / np.log(ends[1] / ends[0]))
