@@ -7,8 +7,8 @@ which. Only the model that you keep matters here, so the objective is "best-arm"
 """
 
 # %%
-# Any estimator with ``partial_fit`` can be an arm. It first predicts each mini-batch, which gives the reward, and then
-# trains on it.
+# Any estimator with ``partial_fit`` can be an arm. It trains on a mini-batch and predicts the validation data, which
+# gives the reward.
 
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
@@ -21,6 +21,7 @@ from risingbandits.integrations import PartialFitArm
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
+X_train, X_valid, y_train, y_valid = train_test_split(X_train, y_train, random_state=0)
 
 models = {
     "naive Bayes": BernoulliNB(binarize=0.5),
@@ -30,7 +31,8 @@ models = {
     "network 50": MLPClassifier((50,), random_state=0),
     "network 50 50": MLPClassifier((50, 50), learning_rate_init=0.003, random_state=0),
 }
-arms = {name: PartialFitArm(model, X_train, y_train, batch=32) for name, model in models.items()}
+data = X_train, y_train, X_valid, y_valid
+arms = {name: PartialFitArm(model, *data, batch=32) for name, model in models.items()}
 
 # %%
 # The budget is 600 mini-batches: 100 for each model if shared equally.
@@ -54,6 +56,6 @@ import matplotlib.pyplot as plt  # noqa: E402
 figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
 for name in arms:
     axes.plot(allocator.rewards(name), label=f"{name} ({len(allocator.rewards(name))} pulls)", linewidth=1)
-axes.set(xlabel="pulls of the model", ylabel="share of a batch predicted right", ylim=(0, 1))
+axes.set(xlabel="pulls of the model", ylabel="share of validation images right", ylim=(0, 1))
 axes.legend(fontsize=8, frameon=False)
 plt.show()

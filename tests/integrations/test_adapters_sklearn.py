@@ -22,12 +22,13 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifi
 from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget, Pull
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
-from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
+from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm, seeded
 from risingbandits.integrations.sklearn_selector import RisingSelector
 
 X, Y = load_digits(return_X_y=True)
@@ -394,3 +395,27 @@ def test_bad_settings_of_the_selector() -> None:
     for settings in ({"budget": 0}, {"batch_size": 0}, {"policy": 7}, {"objective": "keep"}):
         with pytest.raises(RisingBanditsError, match=next(iter(settings))):
             RisingSelector(classifiers(), **settings).fit(X, Y)
+
+
+def test_the_selector_scores_on_what_it_holds_out() -> None:
+    settings: dict[str, Any] = {"policy": "round-robin", "budget": 40, "batch_size": 50, "random_state": 0}
+    selector = RisingSelector(classifiers(), validation_fraction=0.25, **settings).fit(X, Y)
+    # The same by hand: rows that are held out, batches of the others, candidates in turn.
+    rng = check_random_state(0)
+    order_seed, _, learner_seed = (int(rng.randint(2**31 - 1)) for _ in range(3))
+    shuffled = np.random.default_rng(order_seed).permutation(len(Y))
+    held = round(0.25 * len(Y))
+    order = BatchOrder(len(Y) - held, 50, order_seed)
+    learners = [seeded(clone(estimator), learner_seed) for _, estimator in classifiers()]
+    scores: list[list[float]] = [[] for _ in learners]
+    for number in range(40):
+        arm = number % len(learners)
+        rows = shuffled[held:][order.rows(number)]
+        if number >= len(learners):
+            scores[arm].append(float(np.mean(learners[arm].predict(X[shuffled[:held]]) == Y[shuffled[:held]])))
+        learners[arm].partial_fit(X[rows], Y[rows], classes=np.unique(Y))
+    assert list(selector.scores_.values()) == scores
+    assert selector.partial_fit(X[:50], Y[:50]).scores_ != dict(zip(selector.scores_, scores, strict=True))
+    for wrong in (-0.1, 1.0, "half"):
+        with pytest.raises(RisingBanditsError, match="validation_fraction must be"):
+            RisingSelector(classifiers(), validation_fraction=wrong).fit(X, Y)  # type: ignore[arg-type]

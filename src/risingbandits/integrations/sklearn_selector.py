@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, missing, shown
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
 from risingbandits.integrations._policy_run import PolicyRun
 
@@ -56,6 +56,9 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     the end (docs/model-choice.md). `partial_fit` does the same for data that comes in pieces, one batch each. The first
     batch of each candidate has no score, since it knows nothing yet.
 
+    Without validation data, that is fair until a candidate has learnt every row once. From then on it is scored on rows
+    that it knows, which favours those that learn by heart: with many passes over few rows, set ``validation_fraction``.
+
     All candidates are classifiers, scored by the share of correct labels, or all are regressors, scored by 1 / (1 +
     mean squared error / variance of the targets so far).
 
@@ -72,6 +75,9 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
     objective : {"best-arm", "cumulative"}
         What counts: the estimator that is kept, or the predictions on the way.
+    validation_fraction : float
+        Share of the rows that `fit` holds out: candidates are then scored on these, and learn from the others. Default
+        0: every batch is scored before it is learnt. `partial_fit` holds nothing out.
     random_state : int, RandomState or None
         Decides the order of rows, policies that draw, and candidates whose own random_state is None.
 
@@ -82,7 +88,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     batches_ : dict of name -> int
         How many batches each candidate has learnt.
     scores_ : dict of name -> list of float
-        The scores of its batches, each taken before it was learnt: learning curves.
+        Its scores, each taken before a batch was learnt: learning curves.
     best_name_, best_estimator_
         The candidate that predicts.
     classes_ : array
@@ -101,6 +107,8 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
     True
     """
 
+    _valid: tuple[Any, Any] | None = None  # rows that `fit` holds out, while it runs
+
     def __init__(
         self,
         estimators: Any,
@@ -109,6 +117,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         batch_size: int = 32,
         policy: Any = None,
         objective: str = "best-arm",
+        validation_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
@@ -116,6 +125,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         self.batch_size = batch_size
         self.policy = policy
         self.objective = objective
+        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     # -- scikit-learn's conventions -----------------------------------------------------------------------------
@@ -149,7 +159,8 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         """Spend the budget on the rows of ``X``."""
         X, y = self._checked(X, y, first=True)
         batch = check_positive_int("batch_size", self.batch_size)
-        budget, candidates = self._budget(len(y)), len(self.estimators)
+        held_out = self._held_out(len(y))
+        budget, candidates = self._budget(len(y) - held_out), len(self.estimators)
         order_seed = self._begin(y, classes=None, horizon=budget)
         if budget < _LEAST_BATCHES * candidates and candidates > 1:
             warnings.warn(
@@ -157,10 +168,16 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
                 f"candidates, got {budget}: some have no score, and the one that is kept may not be the best.",
                 stacklevel=2,
             )
-        order = BatchOrder(len(y), batch, order_seed)
+        learnt = np.arange(len(y))
+        if held_out:
+            shuffled = np.random.default_rng(order_seed).permutation(len(y))
+            learnt, valid = shuffled[held_out:], shuffled[:held_out]
+            self._valid = X[valid], y[valid]
+        order = BatchOrder(len(learnt), batch, order_seed)
         for number in range(budget):
-            rows = order.rows(number)
+            rows = learnt[order.rows(number)]
             self._take_in(X[rows], y[rows])
+        self._valid = None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> RisingSelector:
@@ -175,6 +192,11 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
             raise ValueError(f"y must hold labels among classes {self.classes_}, got {np.setdiff1d(y, self.classes_)}.")
         self._take_in(X, y)
         return self
+
+    def _held_out(self, n_rows: int) -> int:
+        """How many rows are held out; at least one is learnt, and with any share at least one is held out."""
+        share = check_finite("validation_fraction", self.validation_fraction, minimum=0.0, below=1.0)
+        return min(max(1, round(share * n_rows)), n_rows - 1) if share > 0.0 else 0
 
     def _budget(self, n_rows: int) -> int:
         if self.budget is not None:
@@ -215,10 +237,11 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         self.batches_ = dict.fromkeys(names, 0)
         self.scores_: dict[str, list[float]] = {name: [] for name in names}
         self._variance = None if is_classifier(self) else RunningVariance()
+        self._valid = None
         return order_seed
 
     def _take_in(self, X: Any, y: Any) -> None:
-        """One batch: predicted, then learnt, by the candidate that the policy chose."""
+        """One batch: the candidate that the policy chose is scored, on it or on what is held out, and learns it."""
         if self._variance is not None:
             self._variance.add(np.asarray(y, dtype=float))
         names = list(self.batches_)
@@ -226,7 +249,9 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         arm = untrained[0] if untrained else self._run.arm
         learner = self.learners_[arm]
         if not untrained:
-            score = batch_score(y, learner.predict(X), None if self._variance is None else self._variance.value)
+            rows, truth = (X, y) if self._valid is None else self._valid
+            variance = None if self._variance is None else self._variance.value
+            score = batch_score(truth, learner.predict(rows), variance)
             self.scores_[names[arm]].append(score)
         learner.partial_fit(X, y, **({"classes": self.classes_} if is_classifier(self) else {}))
         self.batches_[names[arm]] += 1
