@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,20 @@ def test_a_decision_that_never_was_right_is_said() -> None:
     two = replay(NETS, {"stubborn": get_policy("constant", arm=0), "other": get_policy("constant", arm=1)}, 20)
     assert str(two.advice).startswith("None of the 2 policies finds an arm as good as the best one with 20 pulls")
     assert "other comes closest: over 1 order of the arms it keeps" in str(two.advice)
+
+
+def test_a_policy_that_never_finds_a_good_arm_is_not_recommended_for_what_it_saves() -> None:
+    """Another one, worse on average, finds the best arm in some orders."""
+    curves = {f"{k}": [0.1 * k] * 20 for k in range(1, 6)}
+    outcome = replay(curves, {label: get_policy("round-robin") for label in ("steady", "lucky")}, 20, orders=10)
+    kept = {"steady": [3] * 10, "lucky": [0] * 8 + [4] * 2}
+    outcome = dataclasses.replace(outcome, recommended={label: np.array(arms) for label, arms in kept.items()})
+    said = str(advise(outcome))
+    assert said.startswith(
+        "steady comes closest, but with 20 pulls it finds an arm as good as the best one in no order: over 10 orders "
+        "of the arms it keeps an arm that is worth 0.4 in the end, 0.1 short of the best one, 5 with 0.5."
+    )
+    assert "saves" not in said
 
 
 def test_auto_is_preferred_to_what_does_as_well() -> None:

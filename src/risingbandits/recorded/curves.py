@@ -125,8 +125,9 @@ def choose_metric(recording: Recording, wanted: str | None) -> str:
     if wanted is None:
         if len(names) == 1:
             return names[0]
+        arms = " If each column is an arm, leave out the column that counts." if len(recording.runs) == 1 else ""
         raise RisingBanditsError(
-            f"metric must be given, because there are several: one of {', '.join(map(repr, names[:20]))}."
+            f"metric must be given, because there are several: one of {', '.join(map(repr, names[:20]))}.{arms}"
         )
     if wanted in names:
         return wanted

@@ -144,10 +144,12 @@ def advise(
     policy, equals = _chosen(figures, lost_by_a_random_arm(outcome, objective))
     short = figures[policy]
     cost, finishing = bill.of_policy(policy, objective)
+    # Nothing is saved by keeping an arm that is not as good.
+    misses = objective == "best-arm" and not (short <= NEAR * outcome.unit).any()
     said = [
         _what_to_use(outcome, policy, figures, objective),
         *([f"As far as {_orders(outcome)} tell, {_listed(equals)} as well."] if equals else []),
-        _saving(outcome, policy, cost, finishing, whole),
+        *([] if misses else [_saving(outcome, policy, cost, finishing, whole)]),
     ]
     if outcome.orders < _LEAST_ORDERS:
         said.append(
@@ -262,8 +264,13 @@ def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], ob
             f"{nobody} an arm as good as the best one with {counted(outcome.budget)}, in any order. {policy} comes "
             f"closest: {keeps}. A larger budget may help."
         )
-    where = f"{near[policy]} of {_orders(outcome)} it is" if near[policy] else "no order is it"
-    return f"Use {policy}: {keeps}; in {where} as good, to within 1 % of the range of the values."
+    if not near[policy]:  # others found one by luck
+        return (
+            f"{policy} comes closest, but with {counted(outcome.budget)} it finds an arm as good as the best one in no "
+            f"order: {keeps}. A larger budget may help."
+        )
+    where = f"{near[policy]} of {_orders(outcome)}"
+    return f"Use {policy}: {keeps}; in {where} it is as good, to within 1 % of the range of the values."
 
 
 def _about(mean: float, values: Floats) -> str:

@@ -68,7 +68,8 @@ def check_file(path: Path) -> None:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         known, whole = "malformed" in str(error) and there.st_size >= _HEADER, False
     if not known:
-        raise RisingBanditsError(f"{path} is not a store of risingbandits.")
+        plan = " It is a plan: the store is the .db file beside it." if Path(path).suffix == ".toml" else ""
+        raise RisingBanditsError(f"{path} is not a store of risingbandits.{plan}")
     # A checkpoint that was interrupted leaves a short file, which the log completes.
     if not whole and not (log.exists() and log.stat().st_size > 0):
         raise RisingBanditsError(f"{path} is cut short or damaged: SQLite cannot read its {there.st_size:,} bytes.")
