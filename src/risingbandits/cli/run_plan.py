@@ -35,8 +35,8 @@ defaults.command = ["python3", "train.py", "{arm}", "{previous}", "{checkpoint}"
 arms = [{name = "small"}, {name = "large"}]
 
 A command trains a little more, from the file {previous}, which its first pull finds missing, saves to {checkpoint}, \
-and prints its reward as the last line. A plan runs the commands that it names, with your permissions: do not run plans \
-that you do not trust. Interrupt a run whenever you like; the same command continues where it stopped. \
+and prints its reward as the last line. A plan runs the commands that it names, with your permissions: do not run \
+plans that you do not trust. Interrupt a run whenever you like; the same command continues where it stopped. \
 See the page "Commands as arms" of the documentation.
 """
 NO_ARM_LEFT = 1  # exit code where every arm was retired because its commands failed
