@@ -205,6 +205,14 @@ def _draw(state, t, available, rng):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _first(state, t, available, rng):  # type: ignore[no-untyped-def]
+    for arm in range(state.last.shape[0]):
+        if available is None or available[arm]:
+            return arm
+    return -1
+
+
+@kernel
 def _nothing(state, t, arm, reward, rng):  # type: ignore[no-untyped-def]
     state.last[arm] = reward
 
@@ -221,8 +229,8 @@ class _Untagged(Policy):
 
 
 def test_a_policy_that_forgot_its_tag_or_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AssertionError, match="is not registered; put @register before the class"):
-        check_policy(_Untagged())
-    monkeypatch.setattr("risingbandits.testing.policies.policy_names", lambda: ["untagged"])
     with pytest.raises(AssertionError, match="uses rng, so it must be tagged randomised or draws_on_tell"):
+        check_policy(_Untagged())
+    monkeypatch.setattr(_Untagged, "kernels", Kernels(select=_first, update=_nothing))
+    with pytest.raises(AssertionError, match="is not registered; put @register before the class"):
         check_policy(_Untagged())

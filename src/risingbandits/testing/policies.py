@@ -54,6 +54,8 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
         assert not untagged, f"{policy!r}: uses rng, so it must be tagged randomised or draws_on_tell."
         raise
     _check_seeds(policy)
+    # A file names its policy, which is then looked up.
+    assert policy.name in policy_names(), f"{policy!r}: is not registered; put @register before the class."
     _check_copies(policy)
     _check_refusals(policy)
     _check_independence(policy)
@@ -139,7 +141,6 @@ def _play(policy: Policy, rounds: int, rng: np.random.Generator, mask: bool = Fa
 def _check_settings(policy: Policy) -> None:
     assert policy.name, f"{policy!r}: name must not be empty."
     assert policy.summary, f"{policy!r}: summary must not be empty."
-    assert policy.name in policy_names(), f"{policy!r}: is not registered; put @register before the class."
     copy = policy.clone()
     assert copy is not policy, f"{policy!r}: clone returned the policy itself."
     assert repr(copy) == repr(policy), f"{policy!r}: clone has other settings: {copy!r}."
