@@ -277,6 +277,7 @@ class REdUCB(noise_estimate.NoisePolicy):
     References
     ----------
     A. M. Metelli, F. Trovo, M. Pirola, M. Restelli. Stochastic Rising Bandits. ICML 2022.
+
     M. Fiandri, A. M. Metelli, F. Trovo. Rising Rested Bandits: Lower Bounds and Efficient Algorithms (as here).
 
     Examples
