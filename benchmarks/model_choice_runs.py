@@ -109,6 +109,9 @@ def stream_rows(data: str, seed: int, most: int) -> tuple[list[Any], list[Any]]:
     """Samples to learn from and samples held out, shuffled by the seed."""
     if data == "segments":
         rows = list(datasets.ImageSegments())
+        # As numbers: River's models add up over sets of labels, whose order is another in every process for strings.
+        number = {label: place for place, label in enumerate(sorted({y for _, y in rows}))}
+        rows = [(x, number[y]) for x, y in rows]
     else:
         rows = [(x, bool(y)) for x, y in datasets.Shuttle()]
     random.Random(seed).shuffle(rows)
