@@ -39,6 +39,7 @@ def test_the_script_finds_what_the_page_says(tmp_path: Path) -> None:
     table = (tmp_path / "table.tex").read_text()
     assert re.search(r"^no trend & .* & early \(not best\): \d\d\.\d \\% \\\\$", table, re.MULTILINE)
     assert len(re.findall(r"\\\\$", table, re.MULTILINE)) == 5
+    assert b"/Type3" not in (tmp_path / "regret.pdf").read_bytes()  # fonts that publishers refuse
     box = re.search(rb"MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", (tmp_path / "regret.pdf").read_bytes())
     assert box is not None
     assert float(box[1]) == pytest.approx(72 * 3.3)

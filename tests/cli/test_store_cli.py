@@ -117,6 +117,10 @@ def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, co
     assert (code, out) == (2, "")
     assert "is not a store of risingbandits." in err
     assert (tmp_path / "notes.db").read_text() == "my notes"
+    (tmp_path / "plan.toml").write_text("budget = 3")
+    _, _, err = outcome(capsys, *command, tmp_path / "plan.toml")
+    assert "It is a plan: the store is the .db file beside it." in " ".join(err.split())
+    (tmp_path / "plan.toml").unlink()
     assert os.listdir(tmp_path) == ["notes.db"]
 
 

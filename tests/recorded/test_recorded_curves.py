@@ -46,6 +46,16 @@ def test_a_direction_that_nothing_says_is_asked_for() -> None:
         curves_of(recording("m", a=UP, b=DOWN))
 
 
+def test_a_table_of_arms_that_has_a_column_which_counts_is_answered_with_what_to_leave_out() -> None:
+    found = Recording()
+    points = {arm: [(1.0, 0.5, None), (2.0, 0.6, None)] for arm in ("fast", "slow")}
+    found.add_points("curves", points, source=Path("curves.csv"), kind="")
+    with pytest.raises(
+        RisingBanditsError, match=r"'fast', 'slow'\. If each column is an arm, leave out the column that"
+    ):
+        curves_of(found)
+
+
 def test_one_of_several_metrics_must_be_named() -> None:
     found = recording("eval/acc", a=UP)
     found.add_points("b", {"loss": [(1.0, 0.5, None)], "eval/acc": [(1.0, 0.5, None)]}, source=Path("log"), kind="")

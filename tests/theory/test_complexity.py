@@ -13,6 +13,7 @@ from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulat
 from risingbandits.problems import (
     ConstantCurve,
     Exponential,
+    FunctionCurve,
     LinearCapped,
     Polynomial,
     PowerLaw,
@@ -22,6 +23,7 @@ from risingbandits.problems import (
 from risingbandits.theory import (
     average_rewards,
     cumulative_increment,
+    decay_exponent,
     gaps,
     increment_bound,
     increment_rate,
@@ -172,3 +174,12 @@ def test_refusals() -> None:
         regret_from_pulls(get_problem("paper-2arms"), [1, 2])
     with pytest.raises(RisingBanditsError, match="horizon must be given"):
         total_variation(RisingBandit([ConstantCurve(0.5)]))
+
+
+def test_the_decay_of_a_function_is_not_told_where_it_is_not_known() -> None:
+    problem = RisingBandit([FunctionCurve(lambda n: 1.0 - n**-0.5, horizon=1_000)])
+    assert decay_exponent(problem, 999) == pytest.approx(1.5, abs=0.01)
+    with pytest.raises(
+        RisingBanditsError, match="pulls must be below 1000, where a curve of the problem ends, got 1000"
+    ):
+        decay_exponent(problem, 1_000)
