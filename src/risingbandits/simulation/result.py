@@ -107,8 +107,6 @@ class Result:
             return NotImplemented
         return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
-    __hash__ = None  # type: ignore[assignment]  # as of anything that holds arrays
-
     def __repr__(self) -> str:
         shown = self.policies if len(self.policies) <= _MOST_NAMES else [*self.policies[: _MOST_NAMES - 1], "..."]
         names = f"{len(self.policies)} policies: {', '.join(shown)}" if len(self.policies) > 1 else self.policies[0]
