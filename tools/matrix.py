@@ -1,8 +1,8 @@
 """Tests under every Python that is promised, with the lowest versions that are allowed, and without extras.
 
 Each cell is an environment of its own in .venv-matrix/, made anew, in which the tests of `_TESTS` run: the contract of
-some policies, simulation, allocator, stores, commands, the golden files, and the examples of what most people use. The
-whole suite is for `make test`.
+some policies, simulation, allocator, stores, commands, the golden decisions, and the examples of what most people use.
+The whole suite is for `make test`.
 
     python tools/matrix.py [cell ...]
 
@@ -42,10 +42,6 @@ _TESTS = (
     "tests/allocation/test_command.py",
     "tests/cli/test_cli.py",
     "tests/golden/test_golden_decisions.py::test_ask_and_tell",
-    "tests/golden/test_golden_policy_files.py",
-    "tests/golden/test_golden_stores.py",
-    "tests/golden/test_golden_checkpoints.py::test_run_goes_on_with_its_checkpoints",
-    "tests/golden/test_golden_checkpoints.py::test_commands_go_on_with_their_checkpoints",
     *(
         f"tests/policies/test_contract.py::test_every_registered_policy_keeps_the_contract[{name}]"
         for name in _POLICIES

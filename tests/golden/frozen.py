@@ -1,22 +1,19 @@
-"""What the tests of the golden files share: rewards, ways to play, and how files are read.
-
-The golden files hold what version 0.1.0 wrote and decided before its modules were rearranged. Everything here uses the
-public surface; the few names that are not public are imported in `hidden.py`, the one place to adapt.
-"""
+"""What the golden tests and `make.py`, which records their files, share: rewards, ways to play, and problems."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import risingbandits as rb
+from risingbandits.cli import run
 
 FOLDER = Path(__file__).parent
 
@@ -24,19 +21,10 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 _MASK = (1 << 64) - 1
 
 
-def load(name: str) -> Any:
-    """The content of a golden JSON file."""
-    return json.loads((FOLDER / name).read_text())
-
-
-def unpack(archive: str, member: str, place: Path) -> Path:
-    """Copy the file or folder ``member`` of a golden archive into the folder ``place``; its path there."""
-    with zipfile.ZipFile(FOLDER / archive) as file:
-        names = [name for name in file.namelist() if name == member or name.startswith(f"{member}/")]
-        if not names:
-            raise KeyError(member)
-        file.extractall(place, names)
-    return place / member
+def load(name: str) -> dict[str, Any]:
+    """The content of a golden JSON file: the rounding of the machine, and what was played with its outcome."""
+    content: dict[str, Any] = json.loads((FOLDER / name).read_text())
+    return content
 
 
 # -- rewards --------------------------------------------------------------------------------------------------------
@@ -83,21 +71,18 @@ class Case(NamedTuple):
     horizon: int | None
     pattern: str = "plain"  # "masked": not all arms on some rounds; "foreign": now and then another arm is told
 
-    def begin(self) -> rb.Policy:
-        """The policy before its first round."""
+    def play(self) -> dict[str, Any]:
+        """The arms that the policy asks for in its first 300 rounds, and the one that it recommends then."""
         params = {name: tuple(value) if isinstance(value, list) else value for name, value in self.params.items()}
-        return rb.get_policy(self.policy, **params).reset(self.n_arms, self.horizon, seed=5)
-
-    def play(self, policy: rb.Policy, rounds: int) -> list[int]:
-        """The arms that ``policy`` asks for in so many further rounds."""
+        policy = rb.get_policy(self.policy, **params).reset(self.n_arms, self.horizon, seed=5)
         asked = []
-        for t in range(policy.rounds + 1, policy.rounds + rounds + 1):
+        for t in range(1, 301):
             arm = policy.ask(self._available(t) if self.pattern == "masked" else None)
             asked.append(arm)
             if self.pattern == "foreign" and t % 7 == 5:
                 arm = mix(t, 1) % self.n_arms
             policy.tell(arm, reward(arm, int(policy.pulls[arm]) + 1))
-        return asked
+        return {"asked": encode(asked, self.n_arms), "recommended": policy.recommend()}
 
     def _available(self, t: int) -> npt.NDArray[np.bool_] | None:
         if t % 5 < 3:
@@ -115,7 +100,27 @@ def encode(arms: list[int], n_arms: int) -> str:
 # -- simulations ----------------------------------------------------------------------------------------------------
 
 
-def problem(name: str) -> rb.RisingBandit:
+class Simulated(NamedTuple):
+    """How a policy is simulated."""
+
+    policy: str
+    params: dict[str, Any]
+    problem: str
+    after_end: str = "hold"
+
+    def play(self, runs: int = 3) -> dict[str, Any]:
+        """The regret, pulls and recommended arm of each run."""
+        policy, problem = rb.get_policy(self.policy, **self.params), problem_of(self.problem)
+        settings: dict[str, Any] = {"horizon": 2_000, "seed": 11, "record_at": 1, "after_end": self.after_end}
+        result = rb.simulate({"": policy}, problem, runs=runs, jobs=1, **settings)
+        return {
+            "regret": [float(value).hex() for value in result.final_regret[""]],
+            "pulls": result.pulls[""].tolist(),
+            "recommended": result.recommended[""].tolist(),
+        }
+
+
+def problem_of(name: str) -> rb.RisingBandit:
     """A problem of the golden simulations."""
     if name == "15 arms":
         return rb.problems.random_problem(15, 2_000, seed=3)
@@ -134,3 +139,20 @@ def rounding() -> str:
     grid = np.linspace(0.01, 5.0, 999)
     values = np.concatenate([np.exp(-grid), np.log(grid), grid**-0.4, [math.exp(-x) for x in grid]])
     return hashlib.sha256(values.tobytes()).hexdigest()[:16]
+
+
+# -- commands -------------------------------------------------------------------------------------------------------
+
+
+class Command(NamedTuple):
+    """A command that writes a table to a folder."""
+
+    words: list[str]
+    table: str
+
+    def play(self) -> dict[str, Any]:
+        """The table. The command may read ``{folder}/curves.csv`` and must write to ``{folder}``."""
+        with TemporaryDirectory() as folder:
+            write_curves(Path(folder) / "curves.csv")
+            assert run([word.format(folder=folder) for word in self.words]) == 0
+            return {"table": (Path(folder) / self.table).read_text()}
