@@ -184,28 +184,6 @@ def test_settings_are_under_the_first_checksum(tmp_path: Path) -> None:
         Allocator.open(path)
 
 
-def test_a_store_from_before_there_were_checksums_goes_on_with_them(tmp_path: Path) -> None:
-    path = closed_store(tmp_path / "run.db", 10)
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE events DROP COLUMN checksum")
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    with open_reader(path) as reader:
-        assert reader.ledger().told == 10
-    with Allocator.open(path) as allocator:
-        tell(allocator, 5)
-    with Allocator.open(path) as allocator:
-        assert allocator.spent == 15
-        tell(allocator, 5)
-    texts = [finding.text for finding in inspect_store(path) if finding.part == "events"]
-    assert texts == ["40 events; the first 20 are from before there were checksums."]
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE events SET checksum = NULL WHERE id = 30")
-    connection.close()
-    with pytest.raises(RisingBanditsError, match="event 30 does not fit its checksum"):
-        Allocator.open(path)
-
-
 # -- what was acknowledged --------------------------------------------------------------------------------------------
 
 KILLED = """

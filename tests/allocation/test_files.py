@@ -12,8 +12,6 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
-from risingbandits.allocation.stores._sql import MIGRATIONS
-from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.allocation.stores.sqlite_files import check_file_system
 
 
@@ -64,14 +62,6 @@ def test_files_cut_short(tmp_path: Path, size: int) -> None:
     (tmp_path / "run.db-mark").unlink()
     path.write_bytes(content[:size])
     refused(path, "is not a store of risingbandits" if 0 < size < 100 else "is cut short or damaged")
-
-
-def test_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "run.db"
-    Allocator(
-        ["a", "b", "c"], 1000, store=SqliteStore(path, migrations=[*MIGRATIONS, ["CREATE TABLE more (x)"]])
-    ).close()
-    refused(path, "has version 3, this program knows versions up to 2: update it")
 
 
 def test_a_missing_event_is_noticed(tmp_path: Path) -> None:

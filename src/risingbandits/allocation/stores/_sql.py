@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
@@ -11,17 +11,14 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import PATIENCE
 from risingbandits.allocation.stores.checksums import Chain, first_link
 
+VERSION = 3  # of the tables
 _TABLES = (
     "CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """CREATE TABLE events (id {integer} PRIMARY KEY, time {real} NOT NULL, kind TEXT NOT NULL, arm TEXT NOT NULL,
        pull {integer} NOT NULL, n {integer} NOT NULL, reward {real}, cost {real}, text TEXT NOT NULL,
-       worker TEXT NOT NULL)""",
+       worker TEXT NOT NULL, checksum {integer} NOT NULL)""",
     "CREATE TABLE snapshots (event {integer} PRIMARY KEY, data {bytes} NOT NULL)",
 )
-#: Statements that turn version v of the tables into v + 1, for v = 1, 2, ...; the current version is one more than
-#: there are steps.
-MIGRATIONS: Sequence[Sequence[str]] = (("ALTER TABLE events ADD COLUMN checksum {integer}",),)
-CHECKSUMS_SINCE = 2  # the version of the tables
 _COLUMNS = ", ".join(Event._fields)
 _FROM = f"SELECT {_COLUMNS}, checksum FROM events WHERE id >= ? ORDER BY id"
 _INSERT = f"INSERT INTO events ({_COLUMNS}, checksum) VALUES ({', '.join('?' for _ in range(len(Event._fields) + 1))})"
@@ -36,9 +33,7 @@ class SqlStore(ABC):
     batch: ClassVar[int]  # events that are read at once
     types: ClassVar[dict[str, str]]  # of columns
     _trouble: tuple[type[Exception], ...]  # what the database raises
-    _migrations: Sequence[Sequence[str]]
     _cursor: Any  # what executes the statements between begin and commit
-    _version: int  # of the tables that are there
 
     def __init__(self) -> None:
         self._from, self._insert = (statement.replace("?", self.mark) for statement in (_FROM, _INSERT))
@@ -62,31 +57,18 @@ class SqlStore(ABC):
     def settings(self) -> str | None:
         """The settings that the store was created with, as JSON; None if it does not exist yet."""
 
-    # -- versions of the tables ---------------------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        """The version of the tables that this program writes."""
-        return len(self._migrations) + 1
+    # -- the tables ---------------------------------------------------------------------------------------------
 
     def _make_tables(self, connection: Any) -> None:
         for statement in _TABLES:
             connection.execute(statement.format(**self.types))
-        self._apply_steps(connection, 1)
 
-    def _apply_steps(self, connection: Any, version: int) -> None:
-        """Turn tables of ``version`` into those of this program."""
-        for step in self._migrations[max(version, 1) - 1 :]:
-            for statement in step:
-                connection.execute(statement.format(**self.types))
-
-    def _refuse_newer(self, version: int) -> None:
-        self._version = version
-        if version > self.version:
+    def _check_tables(self, version: int) -> None:
+        """Raise an error for tables of another version."""
+        if version != VERSION:
             self.close()
-            raise RisingBanditsError(
-                f"{self.name} has version {version}, this program knows versions up to {self.version}: update it."
-            )
+            known = f"version {VERSION}: update it" if version > VERSION else f"only version {VERSION}"
+            raise RisingBanditsError(f"{self.name} has version {version}, this program reads {known}.")
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -191,7 +173,7 @@ class SqlStore(ABC):
         while limit is None or limit > 0:
             size = self.batch if limit is None else min(self.batch, limit)
             # With the event before, to which the checksum of the first belongs.
-            rows = self._read(f"{self._with_checksums(_FROM)} LIMIT ?", (after, size + (after > 0)))
+            rows = self._read(f"{_FROM} LIMIT ?", (after, size + (after > 0)))
             if chain is None:
                 chain = self._kept.at(after, self._last_of(after, rows))
             new = rows[1:] if after else rows
@@ -201,20 +183,12 @@ class SqlStore(ABC):
             after = new[-1][0]
             limit = None if limit is None else limit - size
 
-    def _with_checksums(self, statement: str) -> str:
-        """The statement for the tables that are there, which may be older when they are only read."""
-        return statement if self._version >= CHECKSUMS_SINCE else statement.replace("checksum", "NULL")
-
     def event(self, id: int) -> Event | None:
         rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))
         return Event._make(rows[0]) if rows else None
 
     def last_id(self) -> int:
         return self._number("SELECT coalesce(max(id), 0) FROM events")
-
-    def without_checksum(self) -> int:
-        """How many events were written before there were checksums."""
-        return self._number(self._with_checksums("SELECT count(*) FROM events WHERE checksum IS NULL"))
 
     def snapshot(self) -> tuple[int, bytes] | None:
         rows = self._read("SELECT event, data FROM snapshots ORDER BY event DESC LIMIT 1")

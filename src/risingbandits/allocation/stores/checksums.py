@@ -53,7 +53,7 @@ class Chain:
     id : int
         Of the last event, 0 before the first.
     last : int or None
-        Its checksum; None before the first, and for events written when there were none.
+        Its checksum; None before the first.
     """
 
     __slots__ = ("_first", "_name", "id", "last")
@@ -79,12 +79,11 @@ class Chain:
             event, found = new_event(row[:-1]), row[-1]
             if event[0] != self.id + 1:
                 raise RisingBanditsError(f"{self._name} is damaged: event {self.id + 1} is missing.")
-            if found is not None or self.last is not None:
-                try:
-                    right = self.after(event) == found
-                except (TypeError, ValueError, OverflowError, struct.error):
-                    right = False
-                if not right:
-                    raise RisingBanditsError(f"{self._name} is damaged: event {event[0]} does not fit its checksum.")
+            try:
+                right = self.after(event) == found
+            except (TypeError, ValueError, OverflowError, struct.error):
+                right = False
+            if not right:
+                raise RisingBanditsError(f"{self._name} is damaged: event {event[0]} does not fit its checksum.")
             self.id, self.last = event[0], found
             yield event

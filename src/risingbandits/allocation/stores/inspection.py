@@ -13,7 +13,6 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings, stored_settings
 from risingbandits.allocation.snapshot import fold, unpack
-from risingbandits.allocation.stores._sql import SqlStore
 from risingbandits.allocation.stores.base import Store, open_store
 from risingbandits.allocation.stores.sqlite import SqliteStore
 
@@ -139,9 +138,6 @@ def _count(store: Store) -> str:
     except RisingBanditsError as error:
         whole = f"events 1 to {last:,} are whole" if last else "no event is whole"
         raise RisingBanditsError(f"{error} {whole[0].upper()}{whole[1:]}.") from error
-    unsigned = store.without_checksum() if isinstance(store, SqlStore) else 0
-    if unsigned:
-        return f"{last:,} events; the first {unsigned:,} are from before there were checksums."
     return f"{last:,} event{'' if last == 1 else 's'}, each with its checksum."
 
 

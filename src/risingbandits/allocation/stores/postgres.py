@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.stores._sql import MIGRATIONS, SqlStore
+from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.postgres_server import complaint, connect, load_psycopg, split_address
 
@@ -44,20 +43,13 @@ class PostgresStore(SqlStore):
     directory: Path | None = None
     one_machine = False
 
-    def __init__(
-        self,
-        address: str,
-        durability: str = "process",
-        readonly: bool = False,
-        migrations: Sequence[Sequence[str]] = MIGRATIONS,
-    ) -> None:
+    def __init__(self, address: str, durability: str = "process", readonly: bool = False) -> None:
         self._psycopg = load_psycopg("a store")
         self._trouble = (self._psycopg.Error,)
         self._address, self.schema = split_address(address, _SCHEMA)
         self.name = f"the store {self.schema} in PostgreSQL"
         self.durability = durability
         self._readonly = readonly
-        self._migrations = migrations
         self._lock_key = zlib.crc32(self.schema.encode()) - 2**31
         self._pid = os.getpid()
         self._writer: psycopg.Connection[Any] | None = None
@@ -81,10 +73,9 @@ class PostgresStore(SqlStore):
                 connection = self._connection()
                 connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
                 self._make_tables(connection)
-                for row in (("settings", settings), ("version", str(self.version))):
+                for row in (("settings", settings), ("version", str(VERSION))):
                     connection.execute("INSERT INTO settings VALUES (%s, %s)", row)
             self.commit()
-            self._version = self.version
         except self._psycopg.Error as error:
             self.rollback()
             self._complain(error)
@@ -108,20 +99,7 @@ class PostgresStore(SqlStore):
             return
         if not text.isdecimal():
             raise RisingBanditsError(f"{self.name} is damaged: its version is {shown(text)}.")
-        self._refuse_newer(int(text))
-        if int(text) < self.version and not self._readonly:
-            self._migrate()
-
-    def _migrate(self) -> None:
-        try:
-            self._begin(PATIENCE)
-            self._apply_steps(self._connection(), int(self._setting("version") or self.version))
-            self._connection().execute("UPDATE settings SET value = %s WHERE key = 'version'", (str(self.version),))
-            self.commit()
-            self._version = self.version
-        except self._psycopg.Error as error:
-            self.rollback()
-            self._complain(error)
+        self._check_tables(int(text))
 
     def _connection(self) -> psycopg.Connection[Any]:
         if os.getpid() != self._pid:  # a connection must not be used by two processes

@@ -10,13 +10,13 @@ import sqlite3
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.stores._sql import CHECKSUMS_SINCE, MIGRATIONS, SqlStore
+from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
 from risingbandits.allocation.stores.clock import Clock, boot_id
 from risingbandits.allocation.stores.lock_holders import holder
@@ -56,8 +56,6 @@ class SqliteStore(SqlStore):
         Never write.
     clock : callable, optional
         Tells the time; the default agrees with those of other processes on this machine.
-    migrations : sequence
-        The steps between versions of the tables.
     damaged : bool
         Open it even if acknowledged events are missing, to look at what is left.
     """
@@ -74,7 +72,6 @@ class SqliteStore(SqlStore):
         durability: str = "process",
         readonly: bool = False,
         clock: Callable[[], float] | None = None,
-        migrations: Sequence[Sequence[str]] = MIGRATIONS,
         damaged: bool = False,
     ) -> None:
         self.path = Path(os.path.abspath(path))
@@ -83,7 +80,6 @@ class SqliteStore(SqlStore):
         self.directory: Path | None = self.path.with_name(self.path.name + ".state")
         self.now = clock or Clock()
         self._readonly = readonly
-        self._migrations = migrations
         self._pid = os.getpid()
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
@@ -123,7 +119,7 @@ class SqliteStore(SqlStore):
                 new.execute(f"PRAGMA page_size = {_PAGE}")
                 new.execute("BEGIN")
                 new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                new.execute(f"PRAGMA user_version = {self.version}")
+                new.execute(f"PRAGMA user_version = {VERSION}")
                 self._make_tables(new)
                 new.execute("INSERT INTO settings VALUES ('settings', ?)", (settings,))
                 new.execute("COMMIT")
@@ -159,17 +155,15 @@ class SqliteStore(SqlStore):
                 temporary.rename(self.path)
 
     def _check(self, damaged: bool = False) -> None:
-        """Raise an error for a file that is not a store, is from a newer program, or lacks acknowledged events."""
+        """Raise an error for a file that is not a store, has other tables, or lacks acknowledged events."""
         check_file(self.path)
-        self._refuse_newer(self._number("PRAGMA user_version"))
+        self._check_tables(self._number("PRAGMA user_version"))
         if not damaged:
             self.check_mark()
 
     def check_mark(self) -> bool:
         """Raise an error if acknowledged events are missing; returns whether a mark says what was acknowledged."""
         mark = read_mark(self._mark_path)  # before the events, to which others may add
-        if self._version < CHECKSUMS_SINCE:
-            return False
         inside = self._read("SELECT value FROM settings WHERE key = 'mark'")
         if inside and inside[0][0] not in (f"{id} {sum}" for id, sum in self._read(_LINK_OF_MARK)):
             self.close()
@@ -248,7 +242,6 @@ class SqliteStore(SqlStore):
         writer.execute(f"PRAGMA synchronous = {'FULL' if self.durability == 'power' else 'NORMAL'}")
         writer.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         writer.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-        self._migrate(writer)
         writer.execute("PRAGMA busy_timeout = 0")  # see `_patiently`
         with contextlib.suppress(OSError):  # where it cannot be made, the store goes without
             self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -259,21 +252,6 @@ class SqliteStore(SqlStore):
             self._reader.close()
             self._reader = None
         return writer
-
-    def _migrate(self, writer: sqlite3.Connection) -> None:
-        """Bring old tables up to date, atomically."""
-        if writer.execute("PRAGMA user_version").fetchone()[0] == self.version:
-            return
-        writer.execute("BEGIN IMMEDIATE")
-        try:
-            old = writer.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
-            self._apply_steps(writer, old)
-            writer.execute(f"PRAGMA user_version = {self.version}")
-            writer.execute("COMMIT")
-            self._version = self.version
-        except BaseException:
-            writer.execute("ROLLBACK")
-            raise
 
     def _after_fork(self) -> None:
         """SQLite's connections must not be used, nor closed, in a child process."""
