@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +99,6 @@ def test_a_store_keeps_what_was_the_default_when_it_was_made(tmp_path: Path) -> 
         assert allocator.spent == 10
     with pytest.raises(ValueError, match="objective is 'cumulative' in the store, got 'best-arm'"):
         Allocator(GRID, budget=48, objective="best-arm", store=path)
-
-
-def test_settings_of_a_store_that_says_neither_are_as_they_once_were() -> None:
-    plain = json.loads(made(policy="selective-race").to_json())
-    del plain["objective"], plain["order"]
-    settings = Settings.from_json(json.dumps(plain))
-    assert (settings.objective, settings.order, settings.shuffled) == ("cumulative", "given", False)
 
 
 @pytest.mark.parametrize(("name", "value"), [("objective", "best"), ("order", "sorted")])

@@ -1,4 +1,4 @@
-"""Several workers on one allocation: beside a plain reference, in several processes, resumed, and older stores."""
+"""Several workers on one allocation: beside a plain reference, in several processes, and resumed."""
 
 from __future__ import annotations
 

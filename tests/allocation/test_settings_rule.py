@@ -82,7 +82,7 @@ def test_used_only_where_it_pays() -> None:
     plain, with_few = (Allocator(NAMES, 600, arm_settings=given, **KEEP) for given in (None, few))
     assert play(plain, 400) == play(with_few, 400)
     assert bound(with_few) == []
-    assert "learns" not in with_few.settings.to_json()
+    assert not with_few.settings.learns
     known = Prior({"arm 7": Belief(1.0, 0.5, "1 task")}, 1, None)
     believing = Allocator(NAMES, 600, arm_settings=SETTINGS, prior=known, **KEEP)
     assert play(believing, 1) == ["arm 7"]
@@ -148,8 +148,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     assert [arm.bound for arm in copy.arms] == [arm.bound for arm in whole.ledger.arms]
 
 
-def test_stores_of_before_go_on_as_they_were(tmp_path: Path) -> None:
-    """Such a store has settings of arms and no word on learning."""
+def test_settings_of_arms_that_a_store_was_made_without_change_nothing(tmp_path: Path) -> None:
     for policy in (None, "scouted-halving"):
         store = tmp_path / f"{policy}.db"
         old = Settings.make(learns=False, arms=NAMES, budget=500, policy=policy, arm_settings=SETTINGS, **KEEP)

@@ -1,6 +1,6 @@
 """Runs that grow: an event changes settings, and from then on the policy plans again with all rewards so far.
 
-The event "extend" holds JSON: new values by the keys that settings have in a store; ``arms``, those that come ``in``
+The event "extend" holds JSON: new values of settings by their names; ``arms``, those that come ``in``
 and those that go ``out``; ``said``, the same in words; and ``declared`` if the change did not come from
 `Allocator.extend` but from an allocator created with other settings than the one before. Those two are compared with
 each other, not with the present settings: a program that is restarted unchanged undoes nothing that was changed
@@ -22,7 +22,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.allocation.events import Event, WrittenByNewer
-from risingbandits.allocation.settings import BY_ARM, KEYS, SETTINGS, Settings, number_of_arms, plain_value
+from risingbandits.allocation.settings import BY_ARM, SETTINGS, STORED, Settings, number_of_arms, plain_value
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -32,7 +32,7 @@ Changes = dict[str, Any]  # as in the event
 LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retired; declaring it again brings it back
 FAILED = "failed "  #: how the reason starts why an arm that has failed too often is retired
 _PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
-_CHANGES = {*KEYS.values(), "arms", "declared", "said"}  # what an event may have
+_CHANGES = {*STORED, "declared", "said"}  # what an event may have
 _NAMES_SHOWN = 6
 
 
@@ -54,8 +54,8 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
     mine, theirs = given.to_dict(), before.to_dict()
     changes: Changes = {}
     fixed = []
-    for name, key in KEYS.items():
-        here, there = mine.get(key), theirs.get(key)
+    for name in STORED:
+        here, there = mine[name], theirs[name]
         if SETTINGS[name].may_change or _same(here, there) or (name == "policy" and given.plays_as(before, policy)):
             continue
         if not SETTINGS[name].extends:
@@ -64,14 +64,14 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
             continue  # what was read when the store was made stays
         elif name == "warm_start":
             warm = before.warm_start
-            changes[key] = {arm: x for arm, x in given.warm_start.items() if not _same(x, warm.get(arm))}
+            changes[name] = {arm: x for arm, x in given.warm_start.items() if not _same(x, warm.get(arm))}
             gone = [arm for arm in warm if arm in given.arms and arm not in given.warm_start]
             fixed += [f"warm_start of {arm} is {shown(warm[arm])} in the store, got none" for arm in gone]
         elif name == "arms":
             coming = [arm for arm in given.arms if arm not in before.arms]
-            changes[key] = {"in": coming, "out": [arm for arm in before.arms if arm not in given.arms]}
+            changes[name] = {"in": coming, "out": [arm for arm in before.arms if arm not in given.arms]}
         else:
-            changes[key] = here
+            changes[name] = here
     if fixed:
         found = "; ".join(fixed)
         raise RisingBanditsError(f"{found}; that cannot change in a run: give it as there, or another store.")
@@ -83,11 +83,11 @@ def declared_changes(ledger: Ledger, declared: Given) -> Changes:
         del changes["arms"]  # in another order
     new = [arm for arm in arms["in"] if arm not in ledger.by_name]
     if history is not None and new:
-        changes["history"] = history(arms=new)
+        changes["warm_start"] = history(arms=new)
     described = {arm: given.arm_settings[arm] for arm in arms["in"] if arm in given.arm_settings}
     if described:
         changes["arm_settings"] = described
-    changes = {key: value for key, value in changes.items() if key != "history" or value}
+    changes = {key: value for key, value in changes.items() if key != "warm_start" or value}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
 
 
@@ -121,15 +121,15 @@ def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
     after = replace(now, arms=tuple(names), **values)
     plain, before = after.to_dict(), now.to_dict()
     changes: Changes = {
-        KEYS[name]: plain.get(KEYS[name])
+        name: plain[name]
         for name in values
-        if name not in ("warm_start", "arm_settings") and not _same(plain.get(KEYS[name]), before.get(KEYS[name]))
+        if name not in ("warm_start", "arm_settings") and not _same(plain[name], before[name])
     }
     if "policy" in changes:
         after.to_json()  # complains about what cannot be kept
     for name in ("warm_start", "arm_settings"):
         new = {arm: x for arm, x in values[name].items() if not _same(x, getattr(now, name).get(arm))}
-        changes |= {KEYS[name]: new} if new else {}
+        changes |= {name: new} if new else {}
     if coming:
         changes["arms"] = {"in": coming, "out": []}
     return _complete(ledger, changes) if changes else {}
@@ -144,10 +144,10 @@ def _complete(ledger: Ledger, changes: Changes) -> Changes:
     after = _after(ledger, changes)
     _check_budget(ledger, after.budget)
     _check_rewards(ledger, after)
-    for arm in changes.get("history", {}):
+    for arm in changes.get("warm_start", {}):
         state = ledger.by_name.get(arm)
         if state is not None and _begun(state):
-            there, here = ledger.settings.warm_start.get(arm, "none"), changes["history"][arm]
+            there, here = ledger.settings.warm_start.get(arm, "none"), changes["warm_start"][arm]
             raise RisingBanditsError(
                 f"warm_start of {arm} is {there if there == 'none' else shown(there)} in the store, got {shown(here)}: "
                 "it cannot change any more, because the arm was pulled."
@@ -213,13 +213,13 @@ def extend_ledger(ledger: Ledger, event: Event) -> None:
         arm.limit = settings.limit(arm.name)
         if settings.retries > before.retries and gave_up(arm) and arm.failures < settings.retries:
             arm.retired = None
-        if arm.name in changes.get("history", {}):
+        if arm.name in changes.get("warm_start", {}):
             arm.rewards = array("d", settings.warm_start[arm.name])
             arm.warm = len(arm.rewards)
         arm.settings = changes.get("arm_settings", {}).get(arm.name, arm.settings)
     _open_last(ledger, new)
     planned = any(not _same(_plain(before, name), _plain(settings, name)) for name in _PLANNED)
-    ledger.go_on(anew=bool(planned or new or moved or changes.get("history")))
+    ledger.go_on(anew=bool(planned or new or moved or changes.get("warm_start")))
 
 
 def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
@@ -239,7 +239,7 @@ def gave_up(arm: ArmState) -> bool:
 
 
 def _plain(settings: Settings, name: str) -> Any:
-    return settings.to_dict()[KEYS[name]]
+    return settings.to_dict()[name]
 
 
 def _after(ledger: Ledger, changes: Changes) -> Settings:
@@ -256,9 +256,9 @@ def _declared_arms(settings: Settings, changes: Changes) -> list[str]:
 def _changed(settings: Settings, changes: Changes, names: Sequence[str]) -> Settings:
     """Settings with the changes, of the arms ``names``."""
     values = {
-        name: SETTINGS[name].check(name, plain_value(name, changes[key]))
-        for name, key in KEYS.items()
-        if key in changes and name != "arms"
+        name: SETTINGS[name].check(name, plain_value(name, changes[name]))
+        for name in STORED
+        if name in changes and name != "arms"
     }
     for name in ("warm_start", "arm_settings"):
         values[name] = {**getattr(settings, name), **values.get(name, {})}
@@ -286,18 +286,18 @@ def _sentence(ledger: Ledger, after: Settings, changes: Changes) -> str:
     parts += [f"again: {named(back)}"] if back else []
     parts += [f"no longer pulled: {named([_with_pulls(ledger.by_name[arm]) for arm in out])}"] if out else []
     old, plain = now.to_dict(), after.to_dict()
-    for name, key in KEYS.items():
-        if name in ("arms", "budget", "arm_settings") or _same(old.get(key), plain.get(key)):
+    for name in STORED:
+        if name in ("arms", "budget", "arm_settings") or _same(old[name], plain[name]):
             continue
         if name == "warm_start":
-            earlier = [f"{len(rewards)} of {arm}" for arm, rewards in changes[key].items()]
+            earlier = [f"{len(rewards)} of {arm}" for arm, rewards in changes[name].items()]
             parts.append(f"rewards of earlier pulls: {named(earlier)}")
         elif name == "policy":
             parts.append(f"policy {now.policy!r} -> {after.policy!r}")
         elif name == "max_pulls":
             parts += _limits(now, after)
         else:
-            parts.append(f"{name} {_text(old[key])} -> {_text(plain[key])}")
+            parts.append(f"{name} {_text(old[name])} -> {_text(plain[name])}")
     return ", ".join(parts)
 
 

@@ -111,9 +111,8 @@ def with_prior(
 
     A warm start from earlier runs is read for a new store only, too.
 
-    Without it the same arguments may mean another policy, because arms are then opened in another order, as in a store
-    from before there were models of settings. What the user leaves open is as in the store, whose defaults may have
-    been different.
+    Without it the same arguments may mean another policy, because arms are then opened in another order. What the user
+    leaves open is as in the store.
     """
     lazy = settings.lazy and not settings.learns  # as the arms are
     if is_history(sources := given.get("warm_start")):
@@ -130,9 +129,8 @@ def with_prior(
     if prior is not None or learns != settings.learns:
         settings = Settings.make(lazy=lazy, learns=learns, **{**given, "prior": prior})
     if stored is not None:
-        settings = settings.filled_in(stored, given)
-        if settings.order is None:
-            settings = replace(settings, order=stored.order)
+        left_open = [name for name in ("parallel", "costs", "order") if given.get(name) is None]
+        settings = replace(settings, **{name: getattr(stored, name) for name in left_open})
     return settings
 
 

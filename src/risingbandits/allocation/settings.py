@@ -11,7 +11,7 @@ import json
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,9 +42,7 @@ from risingbandits.policies.recommended import few_of
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
-_OF_OLDER_STORES = {"parallel": "fill", "costs": "ignore"}  # what follows from other settings now, and did not then
 _LONGEST_NAME = 200
-_ONCE = {"objective": "cumulative", "order": "given"}  # the defaults when stores did not say them
 
 
 class Setting(NamedTuple):
@@ -55,7 +53,7 @@ class Setting(NamedTuple):
     in_plan: bool = True  #: whether a plan may say it
     may_change: bool = False  #: from one run on a store to the next
     extends: bool = False  #: whether it may be changed while a run goes on, by an event of the store
-    stored_as: str | None = ""  #: its key in a store where that is not its name, None if it is not kept
+    stored: bool = True  #: whether a store keeps it
 
 
 def setting(default: Any, check: Check, **more: Any) -> Any:
@@ -212,7 +210,7 @@ class Settings:
     objective: str = setting(None, _or_none(partial(check_choice, allowed=OBJECTIVES)))
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range), extends=True)
-    sigma: float | str = setting("auto", check_sigma, stored_as=None)  # the policy has it
+    sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
     max_arms: int | None = setting(None, _or_none(_max_arms), extends=True)
     order: str | None = setting(None, _or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls), extends=True)
@@ -224,14 +222,14 @@ class Settings:
     reclaim: bool = setting(True, check_flag, in_plan=False, extends=True)  # a run of a plan asks and tells itself
     durability: str = one_of("process", "power", may_change=True)
     seed: int = setting(0, partial(check_positive_int, minimum=0))
-    warm_start: dict[str, list[float]] = setting(None, _warm_start, stored_as="history", extends=True)
+    warm_start: dict[str, list[float]] = setting(None, _warm_start, extends=True)
     prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
     arm_settings: dict[str, dict[str, float | str]] = setting(
         None, _settings_of_arms, in_plan=False, may_change=True, extends=True
     )
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
-    memory: str | None = setting(None, check_memory, may_change=True, stored_as=None)
+    memory: str | None = setting(None, check_memory, may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
     learns: bool = False  # whether they are opened by a model of their settings
@@ -276,10 +274,6 @@ class Settings:
             return SettingsRule(self.arms, self.arm_settings, self.seed)
         return SlotRule(self.prior, self.seed) if self.lazy else None
 
-    def filled_in(self, stored: Settings, given: Mapping[str, Any]) -> Settings:
-        """These settings; values not given, which older versions filled in differently, are as in the store."""
-        return replace(self, **{name: getattr(stored, name) for name in _OF_OLDER_STORES if given.get(name) is None})
-
     # -- rewards and arms ---------------------------------------------------------------------------------------
 
     def check_reward(self, value: Any, name: str = "reward") -> float:
@@ -317,19 +311,13 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        stored = {key: getattr(self, name) for name, key in KEYS.items()}
+        stored = {name: getattr(self, name) for name in STORED}
         stored["arms"] = list(self.arms)
         stored["budget"] = {self.budget.unit: self.budget.amount}
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
         stored["reward_range"] = None if self.reward_range is None else list(self.reward_range)
         stored["prior"] = None if self.prior is None else self.prior.to_dict()
-        for key in ("prior", "arm_settings"):  # stores without them are as they always were
-            if not stored[key]:
-                del stored[key]
-        if self.costs == _OF_OLDER_STORES["costs"]:
-            del stored["costs"]
-        marks = {name: True for name in ("lazy", "learns") if getattr(self, name)}
-        return {**stored, "version": self.version, **marks}
+        return {**stored, "version": self.version, "lazy": self.lazy, "learns": self.learns}
 
     def to_json(self) -> str:
         """As JSON text; refuses what could not be read back."""
@@ -343,18 +331,14 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """Read what `to_json` wrote; a missing setting has its default."""
+        """Read what `to_json` wrote."""
         try:
-            plain = {**_ONCE, **json.loads(text)}
-            if unknown := plain.keys() - {*KEYS.values(), "version", "lazy", "learns"}:
+            plain = json.loads(text)
+            if unknown := plain.keys() - {*STORED, "version", "lazy", "learns"}:
                 raise WrittenByNewer(f"it has the setting {shown(min(unknown))}")
-            given = {
-                name: plain_value(name, plain[key])
-                for name, key in KEYS.items()
-                if key in plain or name in ("arms", "budget", "policy")
-            }
-            lazy, learns = (check_flag(name, plain.get(name, False)) for name in ("lazy", "learns"))
-            return cls(**_checked({**_OF_OLDER_STORES, **given}), version=plain["version"], lazy=lazy, learns=learns)
+            values = _checked({name: plain_value(name, plain[name]) for name in STORED})
+            lazy, learns = (check_flag(name, plain[name]) for name in ("lazy", "learns"))
+            return cls(**values, version=plain["version"], lazy=lazy, learns=learns)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
@@ -371,7 +355,7 @@ class Settings:
 
 
 SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
-KEYS = {name: known.stored_as or name for name, known in SETTINGS.items() if known.stored_as is not None}
+STORED = tuple(name for name, known in SETTINGS.items() if known.stored)
 
 
 def plain_value(name: str, value: Any) -> Any:

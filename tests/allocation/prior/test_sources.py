@@ -14,6 +14,7 @@ from risingbandits.allocation.prior.csv_tasks import csv_tasks
 from risingbandits.allocation.prior.sources import read_sources, study_task
 from risingbandits.allocation.prior.store_tasks import ledger_task, store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask, known_settings
+from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.stores.memory import MemoryStore
 
 
@@ -56,7 +57,8 @@ def test_a_store(store: Path) -> None:
 
 def test_settings_of_arms_in_a_store() -> None:
     store = MemoryStore()
-    store.create('{"arms": ["a", "b"], "direction": "maximize", "arm_settings": {"a": {"lr": 0.1, "depth": "None"}}}')
+    arm_settings = {"a": {"lr": 0.1, "depth": "None"}}
+    store.create(Settings.make(arms=["a", "b"], budget=3, arm_settings=arm_settings).to_json())
     assert store_task(store).settings == {"a": {"lr": 0.1, "depth": None}}
     damaged = MemoryStore()
     damaged.create('{"direction": "maximize"}')

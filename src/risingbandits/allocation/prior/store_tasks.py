@@ -86,9 +86,9 @@ def _task(name: str, store: Store, text: str) -> EarlierTask:
     try:
         settings = json.loads(text)
         curves: dict[str, list[float]] = {arm: [] for arm in settings["arms"]}
-        for arm, rewards in (settings.get("history") or {}).items():
+        for arm, rewards in settings["warm_start"].items():
             curves[arm].extend(rewards)
-        direction, described = settings.get("direction", "maximize"), dict(settings.get("arm_settings") or {})
+        direction, described = settings["direction"], dict(settings["arm_settings"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RisingBanditsError(f"the settings in {store.name} are damaged ({type(error).__name__}).") from error
     failures: dict[str, int] = {}
@@ -107,7 +107,7 @@ def _task(name: str, store: Store, text: str) -> EarlierTask:
         elif event.kind == "extend":
             changes = json.loads(event.text)
             described |= changes.get("arm_settings", {})
-            curves |= {arm: list(rewards) for arm, rewards in changes.get("history", {}).items()}
+            curves |= {arm: list(rewards) for arm, rewards in changes.get("warm_start", {}).items()}
     return EarlierTask(name, curves, described, direction, frozenset(failed), identity=_identity(store, text))
 
 

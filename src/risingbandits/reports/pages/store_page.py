@@ -111,7 +111,8 @@ def _failures(log: AllocationLog) -> Table:
 def _settings(log: AllocationLog, shown: str) -> list[Block]:
     settings = log.settings
     plain = settings.to_dict()
-    hidden = ("arms", "budget", "policy", "history", "version", "arm_settings")  # the last are in the table of arms
+    # Settings of arms are in the table of arms.
+    hidden = ("arms", "budget", "policy", "warm_start", "version", "lazy", "learns", "arm_settings")
     rows = [
         ("policy", repr(settings.policy)),
         ("budget", f"{settings.budget.amount:,.10g} {settings.budget.unit}"),
