@@ -279,12 +279,13 @@ def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="/proc is needed to find such processes")
 def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -> None:
-    """The note has only the name of a run that is gone; what it started is found by the open lock."""
+    """The note has the name of a run that is gone, and no command; what it started is found by the open lock."""
     command = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
     until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
     pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
     host, _, _, namespace, boot = worker_name().split(":")
-    (command.folder.path / "lock").write_text(f'{{"run": "{host}:{2**22 + 1}:1:{namespace}:{boot}"}}')
+    gone = f"{host}:{2**22 + 1}:1:{namespace}:{boot}"
+    (command.folder.path / "lock").write_text(json.dumps({"run": gone, "mark": "another"}))
     os.close(command.folder.lock())
     until(lambda: not any(map(alive, pids)))
 

@@ -33,6 +33,9 @@ def made(ends: dict[str, float], runs: int = 3) -> Result:
         pulls={label: np.tile([900, 100], (runs, 1)) for label in ends},
         recommended={label: np.zeros(runs, dtype=np.int64) for label in ends},
         final_means=np.array([0.9, 0.1]),
+        arm_names=("arm 1", "arm 2"),
+        arm_sums=np.array([9.0, 4.0]),
+        noise="NoNoise()",
     )
 
 

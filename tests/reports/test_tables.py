@@ -29,6 +29,9 @@ def made_up(final: list[float]) -> Result:
         pulls={"a|b": np.tile([900, 100], (runs, 1))},
         recommended={"a|b": np.zeros(runs, dtype=np.int64)},
         final_means=np.array([0.9, 0.1]),
+        arm_names=("arm 1", "arm 2"),
+        arm_sums=np.array([9.0, 4.0]),
+        noise="NoNoise()",
     )
 
 
@@ -36,11 +39,11 @@ def test_summary_by_hand() -> None:
     # mean 2,000; sd 1,000; t(0.975, 2) = 4.303, so the half-width is 4.303 * 1,000 / sqrt(3) = 2,484
     table = summary_table(made_up([1_000.0, 2_000.0, 3_000.0]))
     assert table.title == "made up, 1,000 rounds, 3 runs, seed 7"
-    assert table.rows == [("a|b", "2,000 ± 2,484", "1,000", "4.0 %", "arm 1: 90.0 %")]
+    assert table.rows == [("a|b", "2,000 ± 2,484", "1,000", "4.0 %", "arm 1 (best): 90.0 %")]
 
 
 def test_summary_of_one_run_and_of_rounding_errors() -> None:
-    assert summary_table(made_up([-1e-10])).rows == [("a|b", "0", "-", "0.0 %", "arm 1: 90.0 %")]
+    assert summary_table(made_up([-1e-10])).rows == [("a|b", "0", "-", "0.0 %", "arm 1 (best): 90.0 %")]
 
 
 def test_summary_has_the_least_regret_first() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import signal
 import subprocess
 import sys
@@ -203,21 +201,6 @@ def test_data_frame_has_a_row_for_every_policy_run_and_checkpoint(result: Result
     assert len(frame) == 2 * 3 * 5
     last = frame[(frame["policy"] == "red-ucb") & (frame["round"] == 400)]
     np.testing.assert_array_equal(last["regret"], result.final_regret["red-ucb"])
-
-
-def test_files_of_version_0_1_0_come_back(result: Result, tmp_path: Path) -> None:
-    result.save(tmp_path)
-    with np.load(tmp_path / "result.npz") as file:
-        arrays = {"checkpoints" if name == "record_at" else name: file[name] for name in file.files}
-    np.savez_compressed(tmp_path / "result.npz", **arrays)
-    header = json.loads((tmp_path / "result.json").read_text())
-    header["instance"] = header.pop("problem")
-    header["data_sha256"] = hashlib.sha256((tmp_path / "result.npz").read_bytes()).hexdigest()
-    (tmp_path / "result.json").write_text(json.dumps(header))
-    old = Result.load(tmp_path)
-    assert old.problem == result.problem
-    np.testing.assert_array_equal(old.record_at, result.record_at)
-    np.testing.assert_array_equal(old.regret["red-ucb"], result.regret["red-ucb"])
 
 
 def test_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:

@@ -172,9 +172,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
 
 
 def _flight(flight: Flight) -> dict[str, Any]:
-    plain = {field: getattr(flight, field) for field in ("id", "n", "attempt", "asked", "deadline", "worker")}
-    if flight.slot:  # snapshots without slots are as they always were
-        plain["slot"] = flight.slot
+    plain = {field: getattr(flight, field) for field in ("id", "n", "attempt", "asked", "deadline", "worker", "slot")}
     return {**plain, "arm": flight.arm.index}
 
 

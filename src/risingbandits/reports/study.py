@@ -56,7 +56,7 @@ class StudyNotes(NamedTuple):
     arms: list[str]
     best: int | None  # the best constant arm; None if arms are not rested
     curves: Curves  # true means
-    triggered: bool = False  # whether pulls make other arms rise, too
+    triggered: bool  # whether pulls make other arms rise, too
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
@@ -75,8 +75,6 @@ class StudyNotes(NamedTuple):
     def save(self, folder: Path) -> None:
         """Write ``study.json``; equal studies give equal bytes."""
         content: dict[str, Any] = {"format": _FORMAT, **self._asdict(), "curves": self.curves._asdict()}
-        if not self.triggered:  # files of rested and restless arms have never had it
-            del content["triggered"]
         write_whole(folder / _FILE, (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode())
 
     @staticmethod

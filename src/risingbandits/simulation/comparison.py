@@ -101,11 +101,9 @@ def _values(result: Result, label: str, objective: str) -> Floats:
 
 def _unpaired(one: Result, other: Result) -> str:
     """Why run i of one result does not meet the same noise as run i of the other; empty if it does."""
-    for name in ("problem", "horizon", "seed"):
+    for name in ("problem", "horizon", "seed", "noise"):
         if getattr(one, name) != getattr(other, name):
             return f"{name} is {getattr(one, name)!r} here and {getattr(other, name)!r} there"
-    if one.noise != other.noise and None not in (one.noise, other.noise):  # files of 0.1.0 do not say
-        return f"noise is {one.noise} here and {other.noise} there"
     if one.oracle[-1] != other.oracle[-1] or not np.array_equal(one.final_means, other.final_means):
         return f"{one.problem} has other curves here than there"
     return ""

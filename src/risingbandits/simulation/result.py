@@ -69,15 +69,14 @@ class Result:
         The arm that the policy would keep at the horizon.
     final_means : (K,) array
         The mean of each arm after as many pulls of it as there are rounds, mu_i(T): the best arm has the highest.
+    arm_names : tuple of str
+        "arm 1", "arm 2", ... where the problem has no others.
+    arm_sums : (K,) array
+        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the arm to earn with has the highest.
+    noise : str
+        The repr of the problem's noise.
     reward : dict of (runs, C) arrays, optional
         Sum of the rewards so far; None if only means count, as with curves and noise.
-    arm_names : tuple of str
-        "arm 1", "arm 2", ... if none are given, as in files of 0.1.0.
-    arm_sums : (K,) array, optional
-        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the arm to earn with has the highest. None in
-        files of 0.1.0.
-    noise : str, optional
-        The repr of the problem's noise; None in files of 0.1.0.
 
     Results are equal if all of this is. What `load` reads equals what was saved.
     """
@@ -92,15 +91,10 @@ class Result:
     pulls: dict[str, Ints]
     recommended: dict[str, Ints]
     final_means: Floats
+    arm_names: tuple[str, ...]
+    arm_sums: Floats
+    noise: str
     reward: dict[str, Floats] | None = None
-    arm_names: tuple[str, ...] = ()
-    arm_sums: Floats | None = None
-    noise: str | None = None
-
-    def __post_init__(self) -> None:
-        if not self.arm_names:
-            names = tuple(f"arm {number}" for number in range(1, self.final_means.size + 1))
-            object.__setattr__(self, "arm_names", names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
@@ -160,7 +154,7 @@ class Result:
         """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret.
 
         The arm pulled most in all runs together has its name in ``most_pulled_arm``, its share of the rounds in
-        ``most_pulled_share``, and in ``most_pulled_is_best`` whether no arm alone earns more (None if `arm_sums` is).
+        ``most_pulled_share``, and in ``most_pulled_is_best`` whether no arm alone earns more.
         ``top_arm_share`` is the mean over the runs of the share of each run's own most pulled arm: it is larger where
         runs end with different arms.
 
@@ -191,10 +185,8 @@ class Result:
     def _most_pulled(self, label: str) -> dict[str, Any]:
         shares = self.pulls[label].mean(axis=0) / self.horizon
         arm = int(shares.argmax())
-        best = None
-        if self.arm_sums is not None:  # sums that differ by rounding are those of equal arms
-            most = float(self.arm_sums.max())
-            best = float(self.arm_sums[arm]) >= most - 1e-12 * abs(most)
+        most = float(self.arm_sums.max())
+        best = float(self.arm_sums[arm]) >= most - 1e-12 * abs(most)  # less is rounding, between equal arms
         names = {"most_pulled_arm": self.arm_names[arm], "most_pulled_is_best": best}
         return {**names, "most_pulled_share": float(shares[arm])}
 
@@ -253,8 +245,7 @@ class Result:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = {"record_at": self.record_at, "oracle": self.oracle, "final_means": self.final_means}
-        if self.arm_sums is not None:
-            arrays["arm_sums"] = self.arm_sums
+        arrays["arm_sums"] = self.arm_sums
         for number, label in enumerate(self.policies):
             arrays[f"regret.{number}"] = self.regret[label]
             arrays[f"pulls.{number}"] = self.pulls[label]
@@ -301,16 +292,16 @@ class Result:
                 if f"{kind}.0" in arrays
             }
             return Result(
-                problem=header["problem"] if "problem" in header else header["instance"],
+                problem=header["problem"],
                 horizon=header["horizon"],
                 seed=header["seed"],
                 settings={entry["label"]: entry["policy"] for entry in header["policies"]},
-                record_at=arrays["record_at"] if "record_at" in arrays else arrays["checkpoints"],
+                record_at=arrays["record_at"],
                 oracle=arrays["oracle"],
                 final_means=arrays["final_means"],
-                arm_names=tuple(header.get("arms", ())),
-                arm_sums=arrays.get("arm_sums"),
-                noise=header.get("noise"),
+                arm_names=tuple(header["arms"]),
+                arm_sums=arrays["arm_sums"],
+                noise=header["noise"],
                 **by_label,
             )
 

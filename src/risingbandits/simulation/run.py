@@ -122,10 +122,10 @@ def simulate(
         pulls={label: np.array([run.pulls for run in played]) for label, played in outcome.items()},
         recommended={label: np.array([run.recommended for run in played]) for label, played in outcome.items()},
         final_means=_final_means(problem, horizon, problem.lengths if stops else None),
-        reward=_rewards(outcome),
         arm_names=problem.arm_names,
         arm_sums=problem.mean_sums(horizon),
         noise=repr(problem.noise),
+        reward=_rewards(outcome),
     )
 
 

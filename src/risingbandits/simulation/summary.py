@@ -73,8 +73,8 @@ def _best_arm_table(result: Result, title: str) -> TextTable:
 
 
 def _most_pulled(row: Mapping[str, Any]) -> str:
-    best = {True: " (best)", False: " (not best)", None: ""}[row["most_pulled_is_best"]]
-    return f"{row['most_pulled_arm']}{best}: {100 * row['most_pulled_share']:.1f} %"
+    best = "best" if row["most_pulled_is_best"] else "not best"
+    return f"{row['most_pulled_arm']} ({best}): {100 * row['most_pulled_share']:.1f} %"
 
 
 def _with_half(value: float, half: float, decimals: int) -> str:

@@ -35,7 +35,7 @@ class ArmFolder(Checkpoints):
         self.state = self.path / "state"
         self.lock_file = self.path / "lock"
 
-    def lock(self, mark: str = "", stopped: Callable[[], bool] = lambda: False) -> int:
+    def lock(self, mark: str = "none", stopped: Callable[[], bool] = lambda: False) -> int:
         """An open file that holds the arm; to be inherited by the command with that mark, then closed here.
 
         If the run that started the present holder is gone, its command is ended first; otherwise the holder is waited
@@ -71,8 +71,7 @@ class ArmFolder(Checkpoints):
             # The run may have been killed before it could write down whom it had started.
             group = int(note.get("group", 0))
             group = 0 if is_gone(str(note.get("command", ""))) else group
-            # An empty mark, as in the notes of version 0.1.0, belongs to no command.
-            return str(note["run"]), Trace(str(note.get("mark", "")) or "none", self.lock_file, group)
+            return str(note["run"]), Trace(str(note["mark"]), self.lock_file, group)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "", Trace("none", self.lock_file)
 
