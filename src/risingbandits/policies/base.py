@@ -112,8 +112,7 @@ class Policy:
     - ``draws``, a property, if settings other than ``ties`` decide whether the generator is used, and ``draws_on_tell``
       if ``update`` uses it;
     - ``from_horizon``, the settings that follow from the horizon if they are None, if it is needed only for these;
-    - ``scratch``, the fields of the state that need not be reset between the runs of a simulation, and ``later``,
-      the arrays that files of earlier versions lack.
+    - ``scratch``, the fields of the state that need not be reset between the runs of a simulation.
     """
 
     name: ClassVar[str]
@@ -194,11 +193,6 @@ class Policy:
     @property
     def scratch(self) -> frozenset[str]:
         """Fields of the state that a run never reads before it has written them, or that are constants."""
-        return frozenset()
-
-    @property
-    def later(self) -> frozenset[str]:
-        """Arrays of saved runs that files of earlier versions lack: they then start as in a new run."""
         return frozenset()
 
     def requires_horizon(self) -> bool:

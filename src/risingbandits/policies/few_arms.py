@@ -266,10 +266,6 @@ class FewArms(Policy):
     def make_room(self, state: Any, capacity: int) -> None:
         self._inner_of(state).make_room(state, capacity)
 
-    @property
-    def later(self) -> frozenset[str]:
-        return self.inner().later
-
     def remark(self, state: Any) -> str | None:
         return self.inner().remark(state)
 

@@ -15,56 +15,53 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, readable, whole
 from risingbandits._version import __version__
-from risingbandits.policies._kernels import records
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import policy_class
 
 _FORMAT = 1
 _HEADER = "header"
+Array = np.ndarray[Any, Any]
 
 
 def state_dict(policy: Policy) -> dict[str, Any]:
     """The run of ``policy``, with arrays of its own."""
     fields = policy._state._asdict()
-    arrays: dict[str, records.Array] = {}
-    for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            arrays |= records.to_plain(name, value)
     return {
         "n_arms": policy.n_arms,
         "horizon": policy.horizon,
         "capacity": policy._capacity,
         "pulls": list(policy._pulls),
-        "numbers": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
+        "numbers": {name: value for name, value in fields.items() if not isinstance(value, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
         "remarked": policy._remarked,
-        "arrays": arrays,
+        "arrays": {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)},
     }
 
 
 def restore(policy: Policy, run: dict[str, Any]) -> None:
     """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
-    if len(run["pulls"]) != run["n_arms"]:  # before anything is allocated for these arms
+    pulls = [int(n) for n in run["pulls"]]
+    if len(pulls) != run["n_arms"]:  # before anything is allocated for these arms
         raise ValueError("pulls")
-    begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(map(int, run["pulls"])))
-    expected = state_dict(begun)
-    # Numbers follow from the settings: a file from before a setting was made lacks them.
-    added = {name: array for name, array in expected["arrays"].items() if name in policy.later}
-    run = {**run, "arrays": {**added, **run["arrays"]}}
-    if set(run["arrays"]) != set(expected["arrays"]) or not set(run["numbers"]) <= set(expected["numbers"]):
-        raise KeyError("fields")
+    begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
     fields = begun._state._asdict()
+    if {*run["arrays"], *run["numbers"]} != set(fields):
+        raise KeyError("fields")
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
-            fields[name] = records.from_plain(name, value, run["arrays"])
+            fields[name] = _array(name, run["arrays"][name], value)
         else:
-            fields[name] = type(value)(run["numbers"].get(name, value))
-    pulls = [int(n) for n in run["pulls"]]
-    if len(pulls) != begun.n_arms:
-        raise ValueError("pulls")
+            fields[name] = type(value)(run["numbers"][name])
     rng = None if begun._rng is None else _generator(run["generator"])
     policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng)
-    policy._remarked = bool(run.get("remarked", False))
+    policy._remarked = bool(run["remarked"])
+
+
+def _array(name: str, stored: Array, fresh: Array) -> Array:
+    """A copy of what is stored, if it is like the fresh array; plain ones may have grown."""
+    if stored.dtype != fresh.dtype or stored.ndim != fresh.ndim or (fresh.dtype.names and stored.shape != fresh.shape):
+        raise TypeError(name)
+    return np.array(stored, order="C")  # a copy owns its memory, which buffers that grow need
 
 
 def _generator(state: dict[str, Any]) -> np.random.Generator:

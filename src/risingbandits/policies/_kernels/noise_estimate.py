@@ -59,7 +59,6 @@ class NoisePolicy(Policy):
 
     kernels_smooth: ClassVar[Kernels]
     smooth_state: ClassVar[Any]
-    later = frozenset({"all_arms", "kinds", watched.FIELD})
     sigma: float | str | None
 
     @property

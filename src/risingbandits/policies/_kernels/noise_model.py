@@ -30,10 +30,7 @@ from risingbandits.policies._kernels import records
 # All arms together: sums and numbers of squared differences of two and of three neighbours (three overlap, so they
 # count half), the smallest step between neighbours; what the guard has summed up; whether a reward was neither 0 nor
 # 1, and whether what was told is contradicted.
-NOISE = records.record_type(
-    {"all_arms": (np.float64, "squares pairs bends triples step evidence"), "kinds": (np.int64, "mixed contradicted")},
-    single=True,
-)
+NOISE = records.record_type((np.float64, "squares pairs bends triples step evidence"), (np.int64, "mixed contradicted"))
 _LARGEST = 0.25  # variance of rewards in [0, 1]
 _FORGOTTEN = 6.0  # pairs of all arms with which the weight of that falls to 1/e
 _MANY = 200.0  # pairs after which it is 0, to the last digits

@@ -21,17 +21,15 @@ from risingbandits.policies.commit import _commit_value, _lines, grid
 # pulls N, N when its line was drawn, N when the line is due again, and the round of the last pull;
 # the line when it was drawn: level and slope above the future, and the pessimistic level;
 # what a decision looks at (_commit_value).
-ARM: dict[str, tuple[type, str]] = {
-    "pulled": (np.int64, "pulls drawn due last"),
-    "lines": (np.float64, "line slope low"),
-    "arms": (np.float64, "n earned u s lo value risk cost"),
-}
-ARMS = records.record_type(ARM)
+ARM: tuple[tuple[type, str], ...] = (
+    (np.int64, "pulls drawn due last"),
+    (np.float64, "line slope low"),
+    (np.float64, "n earned u s lo value risk cost"),
+)
+ARMS = records.record_type(*ARM)
 # The arm being played (-1: none) and whether the last batch was a second chance; the horizon, the width z of intervals
 # in standard errors, and whether the horizon is assumed.
-RUN = records.record_type(
-    {"batch": (np.int64, "arm second_chance"), "clock": (np.float64, "horizon z pretended")}, single=True
-)
+RUN = records.record_type((np.int64, "arm second_chance"), (np.float64, "horizon z pretended"))
 
 _FIRST_HORIZON = 200  # assumed if none is known: at least this and 10 K rounds
 _HORIZON_GROWTH = 1.3

@@ -30,11 +30,7 @@ OPEN = NOBODY = -1
 # how far arms lie behind the incumbent on average, squared noise and how often it was measured, the noise of one
 # reward, the level that the best of the others surely has.
 PLAN = records.record_type(
-    {
-        "plan": (np.int64, "next incumbent challenger hold opened drawn"),
-        "figures": (np.float64, "spread squares measured noise rival"),
-    },
-    single=True,
+    (np.int64, "next incumbent challenger hold opened drawn"), (np.float64, "spread squares measured noise rival")
 )
 
 

@@ -44,14 +44,11 @@ OPEN = NOBODY = -1
 # the evidence against a told sigma, and whether it is enough;
 # pulls that are made at a time, and how far the incumbent of a further worker is behind that of the first (_beside).
 PLAN = records.record_type(
-    {
-        "plan": (np.int64, "next until incumbent age needed opened drawn"),
-        "figures": (np.float64, "spread noise squares measured level ceiling moved rounds"),
-        "earlier": (np.float64, "believes standing trust"),
-        "guard": (np.float64, "evidence contradicted"),
-        "shared": (np.float64, "workers behind"),
-    },
-    single=True,
+    (np.int64, "next until incumbent age needed opened drawn"),
+    (np.float64, "spread noise squares measured level ceiling moved rounds"),
+    (np.float64, "believes standing trust"),
+    (np.float64, "evidence contradicted"),
+    (np.float64, "workers behind"),
 )
 
 

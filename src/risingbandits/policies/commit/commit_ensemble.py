@@ -35,7 +35,7 @@ from risingbandits.policies.settings import number, one_of
 # the bound on the commit value and the rounds left when it was taken, the expected commit value, and the probability
 # that the arm still rises as steeply as ever; its triples.
 _SUMS = (np.float64, "weight weighted squares pairs bound left expected straight")
-_ARMS = records.record_type({**_batches.ARM, "sums": _SUMS, "bent": (np.float64, "bends triples")})
+_ARMS = records.record_type(*_batches.ARM, _SUMS, (np.float64, "bends triples"))
 
 _SHORT = 2_000  # rounds per arm up to which the recommended arm is the one with the highest recent level
 _FRESH = 0.97  # a bound holds until the rounds left have fallen to this part
@@ -311,7 +311,6 @@ class CommitEnsemble(CommitFamily):
     arm_type = _ARMS
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})
-    later = frozenset({"bent", "all_arms", "kinds"})
     estimates = (noise_estimate.ESTIMATE, "auto")
 
     prior: str = one_of("fixed", "pooled")

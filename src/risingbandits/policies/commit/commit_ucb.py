@@ -26,7 +26,7 @@ from risingbandits.policies.settings import number, or_none, setting
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_ARMS = records.record_type({**_batches.ARM, "differences": _differences.OWN})
+_ARMS = records.record_type(*_batches.ARM, _differences.OWN)
 _RULES = {None: _commit_value.NONE, "sunk-cost": _commit_value.SUNK_COST, "shared": _commit_value.SHARED}
 
 
@@ -217,7 +217,6 @@ class CommitUCB(CommitFamily):
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     arm_type = _ARMS
     scratch = frozenset({"pool", "pairs"})
-    later = frozenset({"differences", "all_arms", "kinds"})
 
     risk: str | None = setting("shared", or_none(partial(check_choice, allowed=("sunk-cost", "shared"))))
     sigma: float | str | None = None

@@ -131,7 +131,6 @@ class OpenByValue(Policy):
     shares = True
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool"})
-    later = frozenset({"earlier", "beliefs", "guard", "shared"})
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
