@@ -95,7 +95,7 @@ def check_finite(
             and (above is None or number > above)
             and (below is None or number < below)
         ):
-            return number
+            return number + 0.0  # no -0.0, which SQLite would give back as 0.0
     limits = ((">=", minimum), (">", above), ("<=", maximum), ("<", below))
     allowed = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
     raise RisingBanditsError(f"{name} must be a finite number {allowed}".rstrip() + f", got {shown(value)}.")

@@ -278,7 +278,8 @@ class Settings:
 
     def check_reward(self, value: Any, name: str = "reward") -> float:
         """``value`` as a float, if it is finite and within the range."""
-        reward = value if type(value) is float and math.isfinite(value) else check_finite(name, value)
+        # As `check_finite` does it, which takes longer.
+        reward = value + 0.0 if type(value) is float and math.isfinite(value) else check_finite(name, value)
         if self.reward_range is not None and not self.reward_range[0] <= reward <= self.reward_range[1]:
             low, high = self.reward_range
             loss = '; for a loss, also direction="minimize"' if self.direction == "maximize" else ""

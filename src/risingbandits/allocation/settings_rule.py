@@ -133,7 +133,8 @@ class SettingsRule(SlotRule):
         # One deviation more, of what the arm is, not of what noise adds to it: a region that is unknown is looked at.
         hoped = means + np.sqrt(np.maximum(0.0, deviations**2 - math.exp(hyper[-1])))
         best_first = np.argsort(-hoped, kind="stable")
-        return _Learnt(len(told), [closed[i].name for i in best_first.tolist()], means[best_first].tolist())
+        means = means[best_first] + 0.0  # no -0.0, as everywhere in stores
+        return _Learnt(len(told), [closed[i].name for i in best_first.tolist()], means.tolist())
 
     def _shuffled(self, point: int) -> list[int]:
         """All arms that the run began with, so that a part of them is any."""

@@ -40,9 +40,9 @@ def split_address(address: str, schema: str) -> tuple[str, str]:
 
 
 def connect(driver: Any, address: str, schema: str, *options: str) -> psycopg.Connection[Any]:
-    """A connection that commits each statement separately, with the schema for its tables."""
+    """A connection that commits each statement separately, with the schema for its tables and all digits of floats."""
     own = driver.conninfo.conninfo_to_dict(address)
-    said = [own.get("options"), f'-c search_path="{schema}"', *options]
+    said = [own.get("options"), f'-c search_path="{schema}" -c extra_float_digits=1', *options]
     connection: psycopg.Connection[Any] = driver.connect(
         address,
         autocommit=True,
