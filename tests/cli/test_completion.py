@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
         (["show", ""], ["deep/", "run.db"]),
         (["show", "deep/"], ["deep/other.db"]),
         (["run", "pl"], ["plan.toml"]),
-        (["worker", ""], ["deep/", "plan.toml", "run.db"]),
+        (["worker", ""], ["deep/", "plan.toml"]),
         (["log", "run.db", "--kind", "te"], ["tell"]),
         (["paper", "theory", "c"], ["curves.csv"]),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 from programs import PATIENCE, program, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.allocation.commands.plan_of_store import find_plan
 from risingbandits.cli import run, worker
 from risingbandits.cli.durations import parse_duration
 
@@ -93,7 +91,7 @@ def test_the_time_is_over(plan: Path, tmp_path: Path) -> None:
     assert all(map(gone, running))
     assert [event.text for event in events(tmp_path, "expire")] == ["stopped"] * 2
     assert "No time left for another pull: nothing is in flight here." in (tmp_path / "shown").read_text()
-    goes_on(tmp_path, tmp_path / "plan.db")
+    goes_on(tmp_path, plan)
 
 
 def test_terminated(plan: Path, tmp_path: Path) -> None:
@@ -174,29 +172,3 @@ def test_what_is_no_time(text: str) -> None:
     with pytest.raises(RisingBanditsError, match=r"^t must be a time > 0 such as 55m"):
         parse_duration("t", text)
     assert parse_duration("t", "UNLIMITED") == math.inf
-
-
-def test_the_plan_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arms = '\narms = [{name = "a", command = ["echo", "1"]}]\n'
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    (tmp_path / "plan.toml").write_text("budget = 2" + arms)
-    (tmp_path / "other.toml").write_text('budget = 2\nstore = "elsewhere.db"' + arms)
-    (tmp_path / "server.toml").write_text('budget = 2\nstore = "postgresql://me:secret@host/db"' + arms)
-    monkeypatch.chdir(tmp_path)
-    for where, name in (
-        ("plan.toml", "plan.toml"),
-        ("plan.db", "plan.toml"),
-        (str(tmp_path / "elsewhere.db"), "other.toml"),
-        ("postgresql://me:secret@host/db", "server.toml"),
-    ):
-        assert find_plan(where).path.name == name
-    assert find_plan("plan.toml", "mine.db").store == "mine.db"
-    with pytest.raises(RisingBanditsError, match=r"^the commands of the arms .* no plan in .* has x\.db"):
-        find_plan("x.db")
-    with pytest.raises(RisingBanditsError) as error:
-        find_plan("postgresql://me:secret@host/other")
-    assert "secret" not in str(error.value)
-    (tmp_path / "plan.toml").write_text("budge = 2" + arms)
-    with pytest.raises(RisingBanditsError, match=r"plan\.toml, budge is not a known key"):
-        find_plan("plan.db")
-    assert not [name for name in os.listdir(tmp_path) if not name.endswith(".toml")]

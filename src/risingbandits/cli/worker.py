@@ -6,6 +6,7 @@ import math
 import os
 import time
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,14 +28,7 @@ commands = typer.Typer()
 
 @commands.command(epilog=_EPILOG)
 def worker(
-    where: Annotated[
-        str,
-        typer.Argument(
-            help="A plan, or a store with its plan beside it, such as plan.db.",
-            metavar="STORE|PLAN",
-            autocompletion=completion.file(".toml", ".db"),
-        ),
-    ],
+    plan: Annotated[Path, typer.Argument(help="A plan.", autocompletion=completion.file(".toml"))],
     time_left: Annotated[
         str | None,
         typer.Option(
@@ -59,11 +53,11 @@ def worker(
     from risingbandits.allocation.arms.places import Places
     from risingbandits.allocation.commands.command import added_command
     from risingbandits.allocation.commands.fresh_start import running
-    from risingbandits.allocation.commands.plan_of_store import find_plan
+    from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status import standing
 
-    chosen = find_plan(where, store)
+    chosen = read_plan(plan, store)
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)
     margin = min(_MARGIN, _SHARE * seconds)
     until, grace = began + seconds - margin, min(GRACE, margin / 3.0)
