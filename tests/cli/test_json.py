@@ -29,7 +29,6 @@ CALLS = {
     "check": ["my.csv", "--simulations", "20"],
     "replay": ["my.csv", "--budget", "20", "--policies", "round-robin,kl-ucb"],
     "curves import": ["my.csv", "--direction", "maximize"],
-    "curves page": [],
     "run": ["plan.toml"],
     "worker": ["plan.toml"],
     "log": ["run.db"],
@@ -68,7 +67,7 @@ OTHER_CALLS = [
     ["prior", "runs", "--arms", "small net,unknown"],
     ["log", "run.db", "--kind", "tell", "--last", "2"],
 ]
-NO_TABLE = ("worker", "report", "memory forget", "curves page")
+NO_TABLE = ("worker", "report", "memory forget")
 LINES = ("log", "export")  # which are a table to programs
 SLOW = ("demo", "paper imdb run")
 

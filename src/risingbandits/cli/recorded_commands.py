@@ -80,17 +80,6 @@ def import_curves(
         output.say(f"Curves: {out}. Next: {next_step}", written=out)
 
 
-@commands.command("page")
-def drop_page(
-    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file for the page.")] = Path("curves.html"),
-) -> None:
-    """Write a page that draws CSV files dropped on it and shows the commands for them; nothing is sent anywhere."""
-    from risingbandits.reports.pages.drop_page import write_drop_page
-
-    write_drop_page(out)
-    typer.echo(f"Open {out} in a browser and drop CSV files of training runs on it.")
-
-
 def curves_from(paths: Sequence[Path], metric: str | None, direction: str | None, step: float | None) -> Curves:
     """The curves that a command is about; what had to be decided for other files than plain ones is said."""
     from risingbandits.allocation.recordings import curves_in, is_plain, read_recordings
