@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip("river")
 
-from river import bandit, base, checks, datasets, linear_model, metrics, model_selection, naive_bayes, optim, stats
+from river import base, checks, datasets, linear_model, metrics, naive_bayes, optim
 
-from risingbandits import RisingBanditsError, policy_names
+from risingbandits import RisingBanditsError
 from risingbandits.integrations._river_scores import SampleScore
-from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
+from risingbandits.integrations.river import RisingClassifier, RisingRegressor
 from risingbandits.policies import Auto, policy_class
 
 SEGMENTS = list(datasets.ImageSegments().take(400))
@@ -229,71 +229,6 @@ def test_bad_settings() -> None:
         RisingClassifier(two_models(), policy="sequential-halving").predict_one({})
     with pytest.raises(ValueError, match="At least 2 models"):
         RisingClassifier(two_models()[:1])
-
-
-@pytest.mark.parametrize("name", [name for name in policy_names() if name != "oracle"])
-def test_river_policy_decides_like_the_policy(name: str) -> None:
-    adapted = RiverPolicy(policy_class(name)(), horizon=200, seed=3)
-    policy = policy_class(name)().reset(3, horizon=200, seed=3)
-    names: list[Any] = ["x", "y", "z"]
-    for t in range(200):
-        arm = adapted.pull(names)
-        assert arm == names[policy.ask()]
-        reward = (t * (1 + names.index(arm)) % 7) / 7
-        adapted.update(arm, reward)
-        policy.tell(names.index(arm), reward)
-
-
-def test_river_policy_with_new_arms_is_told_all_again() -> None:
-    adapted = RiverPolicy("commit-ucb")
-    rewards: dict[Any, float] = {"x": 0.2, "y": 0.4, "z": 0.9}
-    for _ in range(30):
-        arm = adapted.pull(["x", "y"])
-        assert arm in ("x", "y")
-        adapted.update(arm, rewards[arm])
-    assert adapted.pull(["x", "y", "z"]) == "z"
-    for _ in range(100):
-        arm = adapted.pull(["x", "y", "z"])
-        adapted.update(arm, rewards[arm])
-    assert adapted.ranking == ["z", "y", "x"]
-    assert adapted.pull(["x"]) == "x"
-    with pytest.raises(RisingBanditsError, match="arm_ids must name at least one arm"):
-        adapted.pull([])
-    with pytest.raises(RisingBanditsError, match="reward must be a finite number, got nan"):
-        adapted.update("x", float("nan"))
-    assert adapted._n == 130
-
-
-def test_river_policy_keeps_to_rivers_conventions() -> None:
-    for params in RiverPolicy._unit_test_params():
-        policy = RiverPolicy(**params, burn_in=2)
-        assert [policy.pull([1, 2]), policy.clone({"burn_in": 0}).burn_in] == [1, 0]
-        for _ in range(2):
-            policy.update(1, 0.0)
-        assert policy.pull([1, 2]) == 2
-        assert "Arm ID" in repr(policy)
-        assert policy.clone()._n == 0
-        assert isinstance(policy.reward_obj, stats.Mean)
-        other = pickle.loads(pickle.dumps(policy))
-        assert other.pull([1, 2]) == 2
-
-
-def test_river_policy_in_rivers_model_selection() -> None:
-    policy = RiverPolicy("commit-ucb")
-    model = model_selection.BanditClassifier(two_models(), metric=metrics.Accuracy(), policy=policy)
-    for x, y in SEGMENTS:
-        model.predict_one(x)
-        model.learn_one(x, y)
-    assert model.policy._n == len(SEGMENTS)
-    assert model.best_model is model.models[0]
-    assert model.policy._counts[0] > model.policy._counts[1]
-
-
-def test_river_policy_in_offline_evaluation() -> None:
-    history: Any = [(["A", "B"], None, "AB"[i % 2], i % 2 == 1) for i in range(400)]
-    total: Any
-    total, used = bandit.evaluate_offline(policy=RiverPolicy(), history=history)
-    assert total.get() > 0.9 * used > 100
 
 
 def test_machine_code_is_no_part_of_a_models_memory() -> None:

@@ -73,10 +73,6 @@ def by_river(name: str) -> Any:
 
     from risingbandits import integrations
 
-    if name == "RiverPolicy":
-        policy: Any = integrations.RiverPolicy(WRITTEN)
-        policy.update(policy.pull(["a", "b"]), 0.5)
-        return policy._run.policy
     learner: Any = linear_model.LinearRegression if name == "RisingRegressor" else linear_model.LogisticRegression
     model = getattr(integrations, name)([learner(), learner(l2=0.1)], policy=WRITTEN)
     model.learn_one({"x": 1.0}, 1.0 if name == "RisingRegressor" else True)
@@ -123,7 +119,6 @@ WAYS: dict[str, Callable[[], Policy]] = {
     "RisingSelector": by_selector,
     "RisingClassifier": lambda: by_river("RisingClassifier"),
     "RisingRegressor": lambda: by_river("RisingRegressor"),
-    "RiverPolicy": lambda: by_river("RiverPolicy"),
     "RisingScheduler": by_tune,
     "Contest": by_contest,
 }

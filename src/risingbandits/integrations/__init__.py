@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from risingbandits.integrations.frameworks.xgboost import XGBoostArm
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
-    from risingbandits.integrations.river import RisingClassifier, RisingRegressor, RiverPolicy
+    from risingbandits.integrations.river import RisingClassifier, RisingRegressor
     from risingbandits.integrations.sklearn import PartialFitArm, WarmStartArm
     from risingbandits.integrations.sklearn_selector import RisingSelector
 
@@ -39,7 +39,6 @@ __all__ = [
     "RisingRegressor",
     "RisingScheduler",
     "RisingSelector",
-    "RiverPolicy",
     "StudyArm",
     "TensorBoardListener",
     "TorchArm",
@@ -63,7 +62,7 @@ _MODULES = {
     "frameworks.transformers": ("TrainerArm",),
     "optuna": ("OptunaArms", "StudyArm", "TrialArm"),
     "ray_tune": ("RisingScheduler",),
-    "river": ("RisingClassifier", "RisingRegressor", "RiverPolicy"),
+    "river": ("RisingClassifier", "RisingRegressor"),
     "sklearn": ("PartialFitArm", "WarmStartArm"),
     "sklearn_selector": ("RisingSelector",),
 }

@@ -1,23 +1,22 @@
-"""Models and bandit policies for River (https://riverml.xyz): `RisingClassifier`, `RisingRegressor`, `RiverPolicy`."""
+"""Model selection for River (https://riverml.xyz): `RisingClassifier` and `RisingRegressor`."""
 
 # mypy: disable-error-code="no-untyped-call"
 # (River is typed only in part.)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, missing
+from risingbandits._core.errors import missing
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy
 
 try:
-    from river import bandit, metrics
+    from river import metrics
     from river.model_selection.base import ModelSelectionClassifier, ModelSelectionRegressor
 except ImportError:
-    raise missing("River", "RisingClassifier, RisingRegressor and RiverPolicy", "river") from None
+    raise missing("River", "RisingClassifier and RisingRegressor", "river") from None
 
 from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.integrations._river_scores import SampleScore
@@ -231,97 +230,3 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
             super()._unit_test_params(), (None, metrics.MSE()), (None, "epsilon-greedy"), strict=True
         ):
             yield {**params, "metric": metric, "policy": policy}
-
-
-class RiverPolicy(bandit.base.Policy):
-    """Any policy of this package as a bandit policy of River.
-
-    For `river.bandit.evaluate`, `evaluate_offline`, `BanditClassifier` and everything else that takes River's policies.
-    Arms may appear at any time; when a new one does, the policy restarts with one more arm and is told all rewards
-    again.
-
-    Rewards should lie in [0, 1], which most of the policies assume; River's ``reward_scaler`` can bring them there.
-    If the reward object is a metric, as in River's model selection, each prediction is scored by `SampleScore`.
-
-    Parameters
-    ----------
-    policy : str, Policy or None
-        A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto`.
-    reward_obj, reward_scaler, burn_in
-        As for all of River's policies. ``reward_obj`` is what `ranking` shows; decisions come from the policy.
-    horizon : int, optional
-        The number of pulls, if it is known. Some policies need it.
-    seed : int, optional
-        For policies that draw.
-
-    Examples
-    --------
-    >>> policy = RiverPolicy()
-    >>> for _ in range(50):
-    ...     arm = policy.pull(["a", "b"])
-    ...     policy.update(arm, 0.9 if arm == "b" else 0.1)
-    >>> policy.ranking
-    ['b', 'a']
-    >>> policy.pull(["a", "b", "new"])
-    'new'
-    """
-
-    def __init__(
-        self,
-        policy: str | Policy | None = None,
-        reward_obj: Any = None,
-        reward_scaler: Any = None,
-        burn_in: int = 0,
-        horizon: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(reward_obj=reward_obj, reward_scaler=reward_scaler, burn_in=burn_in)
-        self.policy = policy
-        self.horizon = horizon
-        self.seed = seed
-        self._score = SampleScore(self.reward_obj) if isinstance(self.reward_obj, metrics.base.Metric) else None
-        self._numbers: dict[Any, int] = {}  # of each arm, in the order of appearance
-        self._told: list[tuple[int, float]] = []
-        self._run: PolicyRun | None = None
-
-    def _pull(self, arm_ids: Sequence[Any]) -> Any:
-        offered = set(arm_ids)
-        if not offered:
-            raise RisingBanditsError("arm_ids must name at least one arm, got none.")
-        run = self._run_over(arm_ids)
-        names = list(self._numbers)
-        if len(offered) == len(names):
-            return names[run.policy.ask()]
-        return names[run.policy.ask([name in offered for name in names])]
-
-    def update(self, arm_id: Any, *reward_args: Any, **reward_kwargs: Any) -> None:
-        """Tell the reward of a pull: a number, or what was true and what was predicted."""
-        if self._score is not None:
-            reward = self._score(*reward_args, **reward_kwargs)
-            super().update(arm_id, *reward_args, **reward_kwargs)
-        else:
-            reward = float(*reward_args)
-            if not math.isfinite(reward):
-                raise RisingBanditsError(f"reward must be a finite number, got {reward}.")
-            super().update(arm_id, *reward_args, **reward_kwargs)
-            if self.reward_scaler:  # which has just learnt from this reward, as in all of River's policies
-                reward = float(self.reward_scaler.func(reward))
-        run = self._run_over([arm_id])
-        run.policy.tell(self._numbers[arm_id], reward)
-        self._told.append((self._numbers[arm_id], reward))
-
-    def _run_over(self, arm_ids: Sequence[Any]) -> PolicyRun:
-        """The run, restarted with more arms if some are unknown."""
-        known = len(self._numbers)
-        for arm_id in arm_ids:
-            self._numbers.setdefault(arm_id, len(self._numbers))
-        if self._run is None or len(self._numbers) > known:
-            self._run = PolicyRun(self.policy, max(len(self._numbers), 1), self.horizon, self.seed)
-            for arm, reward in self._told:
-                self._run.policy.tell(arm, reward)
-        return self._run
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"policy": None}
-        yield {"policy": "epsilon-greedy"}
