@@ -33,8 +33,9 @@ def whole(path: Path) -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         temporary.replace(path)
-    finally:
+    except BaseException:
         remove(temporary)
+        raise
 
 
 @contextmanager
@@ -55,6 +56,7 @@ def write_whole(path: Path, data: bytes) -> None:
     with whole(path) as temporary:
         temporary.write_bytes(data)
         flush(temporary)
+    flush_folder(path.parent)
 
 
 def flush(path: Path) -> None:
@@ -62,6 +64,21 @@ def flush(path: Path) -> None:
     for file in [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]:
         with file.open("rb") as opened:
             os.fsync(opened.fileno())
+    for folder in [path, *path.rglob("*")] if path.is_dir() else []:
+        if folder.is_dir():
+            flush_folder(folder)
+
+
+def flush_folder(path: Path) -> None:
+    """Flush the names in a folder to the disk; systems that cannot do that keep them by themselves."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except PermissionError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def remove(path: Path) -> None:

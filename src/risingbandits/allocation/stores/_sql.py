@@ -187,6 +187,12 @@ class SqlStore(ABC):
         rows = self._read(f"SELECT {_COLUMNS} FROM events WHERE id = ?", (id,))
         return Event._make(rows[0]) if rows else None
 
+    def identity(self) -> str:
+        rows = self._read("SELECT value FROM settings WHERE key = 'identity'")
+        if not rows:
+            raise RisingBanditsError(f"{self.name} is damaged: it holds no identity.")
+        return str(rows[0][0])
+
     def last_id(self) -> int:
         return self._number("SELECT coalesce(max(id), 0) FROM events")
 

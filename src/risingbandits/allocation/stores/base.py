@@ -45,6 +45,9 @@ class Store(Protocol):
     def settings(self) -> str | None:
         """The settings as JSON; None while the store does not exist."""
 
+    def identity(self) -> str:
+        """A random name, given when the store was created; what lies beside a store belongs to it by this name."""
+
     def create(self, settings: str) -> str:
         """Create the store; returns its settings, which are another process's if that one was first."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import PATIENCE
@@ -29,6 +30,7 @@ class MemoryStore:
         self.now = clock or Clock()
         self.durability = "process"
         self._settings: str | None = None
+        self._identity = uuid4().hex
         self._blocks: list[_Block] = []
         self._events: list[Event] = []  # those after the blocks
         self._packed = 0  # how many events the blocks hold
@@ -36,6 +38,9 @@ class MemoryStore:
 
     def settings(self) -> str | None:
         return self._settings
+
+    def identity(self) -> str:
+        return self._identity
 
     def create(self, settings: str) -> str:
         if self._settings is None:

@@ -7,6 +7,7 @@ import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from uuid import uuid4
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.stores._sql import VERSION, SqlStore
@@ -73,7 +74,8 @@ class PostgresStore(SqlStore):
                 connection = self._connection()
                 connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
                 self._make_tables(connection)
-                for row in (("settings", settings), ("version", str(VERSION))):
+                rows = {"settings": settings, "version": str(VERSION), "identity": uuid4().hex}
+                for row in rows.items():
                     connection.execute("INSERT INTO settings VALUES (%s, %s)", row)
             self.commit()
         except self._psycopg.Error as error:

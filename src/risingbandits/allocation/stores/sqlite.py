@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.files import flush_folder
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
@@ -121,7 +122,8 @@ class SqliteStore(SqlStore):
                 new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 new.execute(f"PRAGMA user_version = {VERSION}")
                 self._make_tables(new)
-                new.execute("INSERT INTO settings VALUES ('settings', ?)", (settings,))
+                for row in (("settings", settings), ("identity", uuid.uuid4().hex)):
+                    new.execute("INSERT INTO settings VALUES (?, ?)", row)
                 new.execute("COMMIT")
                 new.execute("PRAGMA journal_mode = WAL")
             self._publish(temporary)
@@ -153,6 +155,7 @@ class SqliteStore(SqlStore):
                 return
             except OSError:  # a file system without links
                 temporary.rename(self.path)
+            flush_folder(self.path.parent)
 
     def _check(self, damaged: bool = False) -> None:
         """Raise an error for a file that is not a store, has other tables, or lacks acknowledged events."""
