@@ -57,9 +57,9 @@ def test_every_order(order: tuple[Any, ...], cluster: Nodes, tmp_path: Path) -> 
 def test_interrupted_commands(signals: list[signal.Signals], code: int, cluster: Nodes, tmp_path: Path) -> None:
     """The rules of Ctrl-C are those of commands on this machine."""
     plan = tmp_path / "plan.toml"
-    wait = "echo $$ > {state}/pid; while [ ! -e {plan}/go ]; do sleep 0.02; done; echo 0.5"
+    wait = "echo $$ > {plan}/pid; while [ ! -e {plan}/go ]; do sleep 0.02; done; echo 0.5"
     plan.write_text(f'budget = 3\n[[arms]]\nname = "a"\ncommand = ["sh", "-c", "{wait}"]\n')
-    pid, shown = tmp_path / "plan.db.state" / "a" / "state" / "pid", tmp_path / "shown"
+    pid, shown = tmp_path / "pid", tmp_path / "shown"
     words = [sys.executable, "-m", "risingbandits", "run", str(plan), "--backend", "ray", "--address"]
     with (
         shown.open("w") as output,

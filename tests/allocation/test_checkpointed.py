@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from chain_arm import Chain, UnsavedChain, expected
 from risingbandits import Allocator
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.allocation.arms.base import CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.cluster.placement import Placed, room, who_must_go
 from risingbandits.allocation.pull import Pull
@@ -39,6 +40,32 @@ class MoodyUnsaved(Moody, UnsavedChain):
     load = None
 
 
+class Counted:
+    """One arm of an allocator in memory, whose pulls are made by any number of processes, one after another."""
+
+    def __init__(self, name: str = "a") -> None:
+        self.allocator = Allocator([name], 1000, policy="round-robin", retries=1000)
+        self.identity = self.allocator.store.identity()
+
+    def ask(self) -> Pull:
+        pull = self.allocator.ask()
+        assert pull is not None
+        return pull
+
+    def tell(self, arm: Checkpointed, pull: Pull, answer: float | Outcome) -> float:
+        outcome = answer if isinstance(answer, Outcome) else Outcome(answer)
+        assert self.allocator.tell(pull, *outcome)
+        arm.told(pull)
+        return outcome.reward
+
+    def play(self, arm: Checkpointed, pulls: int = 1) -> list[float]:
+        return [self.tell(arm, pull, arm.pull(pull)) for pull in (self.ask() for _ in range(pulls))]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
 @settings(deadline=None)
 @given(
     happenings=st.lists(st.sampled_from(HAPPENINGS), max_size=25),
@@ -55,25 +82,29 @@ def test_every_pull_follows_the_one_before(
         def begin() -> Checkpointed:
             return Checkpointed("a", lambda: make("a"), Path(folder), every, seconds)
 
-        arm, told, rewards, asked = begin(), 0, [], 0
+        counted, arm, rewards = Counted(), begin(), []
         for happening in [*happenings, "told"]:
-            asked += 1
+            pull = counted.ask()
             Moody.raises = happening == "raised"
             try:
-                reward = arm.pull(Pull(asked, "a", told + 1))
+                answer = arm.pull(pull)
             except ValueError:
+                counted.allocator.fail(pull)
                 continue
             if happening in ("told", "process lost", "made room"):
-                told += 1
-                rewards.append(reward)
-            if happening.startswith("process lost"):
-                arm = begin()
+                rewards.append(counted.tell(arm, pull, answer))
+            else:
+                counted.allocator.release(pull)
             if happening == "made room":
-                assert arm.keep() == saved
+                kept = arm.keep()
+                assert (kept is not None) == saved
+                if kept is not None and kept[1]:
+                    counted.allocator.keep_checkpoint("a", *kept)
+            if happening.startswith(("process lost", "made room")):
                 arm = begin()
-        assert rewards == expected("a", told)
-        left = list((Path(folder) / "a").iterdir()) if (Path(folder) / "a").exists() else []
-        assert len(left) <= 2, left  # the last two checkpoints, and nothing half written
+        assert rewards == expected("a", len(rewards))
+        left = names(Path(folder) / "a")
+        assert len(left) <= 3, left  # the last, the best, one that does not count, and nothing half written
 
 
 def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
@@ -82,35 +113,40 @@ def test_pulls_since_the_last_checkpoint_are_made_again(tmp_path: Path) -> None:
     def begin() -> Checkpointed:
         return Checkpointed("a", lambda: Chain("a", diary), tmp_path, every=3)
 
-    first = begin()
-    rewards = [first.pull(Pull(n, "a", n)) for n in range(1, 6)]
+    counted = Counted()
+    rewards = counted.play(begin(), 5)
     diary.unlink()
-    rewards.append(begin().pull(Pull(6, "a", 6)))
+    rewards += counted.play(begin())
     assert rewards == expected("a", 6)
     made = [line.split()[2:5] for line in diary.read_text().splitlines() if line.startswith("begin")]
-    assert made == [["4", "1", "0"], ["5", "1", "0"], ["6", "1", "6"]]  # the first two for nobody
+    assert made == [["4", "0", "11"], ["5", "0", "11"], ["6", "1", "11"]]  # the first two only to get there
 
 
 def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path: Path) -> None:
-    first = Checkpointed("a", lambda: Chain("a"), tmp_path)
-    rewards = [first.pull(Pull(n, "a", n)) for n in (1, 2)]
-    (tmp_path / "a" / "checkpoint-3.77.0a1b2c3d.tmp").write_text("hal")
-    (tmp_path / "a" / "checkpoint-3.78.0a1b2c3d.tmp").mkdir()
-    rewards.append(Checkpointed("a", lambda: Chain("a"), tmp_path).pull(Pull(3, "a", 3)))
-    assert rewards == expected("a", 3)
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["checkpoint-2", "checkpoint-3"]
+    counted = Counted()
+    rewards = counted.play(Checkpointed("a", lambda: Chain("a"), tmp_path), 2)
+    (tmp_path / "a" / "checkpoint-2-3.77.0a1b2c3d.tmp").write_text("hal")
+    (tmp_path / "a" / "checkpoint-1-1.78.0a1b2c3d.tmp").mkdir()
+    of_another_worker = tmp_path / "a" / "checkpoint-3-4.79.0a1b2c3d.tmp"  # its pull may still be told
+    of_another_worker.write_text("hal")
+    arm = Checkpointed("a", lambda: Chain("a"), tmp_path)
+    pull = counted.ask()
+    answer = arm.pull(pull)
+    assert of_another_worker.exists()
+    rewards.append(counted.tell(arm, pull, answer))
+    rewards += counted.play(Checkpointed("a", lambda: Chain("a"), tmp_path))
+    assert rewards == expected("a", 4)
+    best = max(range(4), key=rewards.__getitem__) + 1
+    assert names(tmp_path / "a") == sorted({f"checkpoint-{n}-{2 * n - 1}" for n in (best, 4)})
 
 
-def test_a_new_allocation_does_not_take_old_checkpoints(tmp_path: Path) -> None:
-    old = Checkpointed("a", lambda: Chain("other"), tmp_path)
-    for n in range(1, 4):
-        old.pull(Pull(n, "a", n))
-    new = Checkpointed("a", lambda: Chain("a"), tmp_path)
-    assert new.pull(Pull(1, "a", 1)) == expected("a", 1)[0]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["checkpoint-1"], (
-        "the later ones are another learner's"
-    )
-    assert [new.pull(Pull(n, "a", n)) for n in (2, 3)] == expected("a", 3)[1:]
+def test_the_folder_of_another_store_is_refused(tmp_path: Path) -> None:
+    first, second = Counted(), Counted()
+    for _ in range(2):
+        first.play(Checkpointed("a", lambda: Chain("other"), tmp_path, store=first.identity), 2)
+    with pytest.raises(CannotGoOn, match="holds checkpoints of another store: move it away"):
+        second.play(Checkpointed("a", lambda: Chain("a"), tmp_path, store=second.identity))
+    assert len(names(tmp_path / "a")) in (1, 2), "nothing was removed"
 
 
 def test_a_function_of_the_pull_has_no_state(tmp_path: Path) -> None:
@@ -122,7 +158,9 @@ def test_a_function_of_the_pull_has_no_state(tmp_path: Path) -> None:
 
 def test_a_learner_that_was_trained_before_is_not_trained_again(tmp_path: Path) -> None:
     arm = Checkpointed("a", lambda: Chain("a"), tmp_path, trained=5)
-    assert arm.pull(Pull(1, "a", 6)) == Chain("a").pull(Pull(1, "a", 6))
+    outcome = arm.pull(Pull(1, "a", 6))
+    assert isinstance(outcome, Outcome)
+    assert outcome.reward == Chain("a").pull(Pull(1, "a", 6))
 
 
 def test_save_must_write_where_it_is_told(tmp_path: Path) -> None:
@@ -143,30 +181,32 @@ def test_folders_can_be_checkpoints(tmp_path: Path) -> None:
         def load(self, path: Path) -> None:
             super().load(path / "state")
 
-    rewards = [Checkpointed("a", lambda: InFolder("a"), tmp_path).pull(Pull(n, "a", n)) for n in (1, 2, 2, 3)]
-    assert rewards == [expected("a", 3)[n - 1] for n in (1, 2, 2, 3)]
+    counted = Counted()
+    rewards = [reward for _ in range(3) for reward in counted.play(Checkpointed("a", lambda: InFolder("a"), tmp_path))]
+    assert rewards == expected("a", 3)
 
 
 def test_a_checkpoint_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
     class Watched(Chain):
         def save(self, path: Path) -> None:
             super().save(path)
-            seen.append([other.name for other in path.parent.iterdir() if not other.name.endswith(".tmp")])
+            seen.append([name for name in names(path.parent) if not name.endswith(".tmp")])
 
     seen: list[list[str]] = []
     Checkpointed("a", lambda: Watched("a"), tmp_path).pull(Pull(1, "a", 1))
     assert seen == [[]]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["checkpoint-1"]
+    assert names(tmp_path / "a") == ["checkpoint-1-1"]
 
 
 @pytest.mark.parametrize("flush", [False, True])
 def test_checkpoints_are_on_the_disk_where_power_may_fail(
     flush: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brought: list[int] = []
-    monkeypatch.setattr(os, "fsync", brought.append)
-    Checkpointed("a", lambda: Chain("a"), tmp_path, flush=flush).pull(Pull(1, "a", 1))
-    assert len(brought) == flush
+    brought: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: brought.append(os.readlink(f"/proc/self/fd/{handle}")))
+    Checkpointed("a", lambda: Chain("a"), tmp_path / "states", flush=flush).pull(Pull(1, "a", 1))
+    folders = [tmp_path / "states" / "a", tmp_path / "states", tmp_path]
+    assert brought == ([str(path) for path in (folders[0] / "checkpoint-1-1", *folders)] if flush else [])
 
 
 def test_who_makes_room() -> None:

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from programs import PATIENCE, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Outcome, Pull
-from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.checkpointed import folder_name
+from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.commands import command_folders
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.command_folders import ArmFolder
 from risingbandits.allocation.commands.plan_arms import CommandArm
+from risingbandits.allocation.pull import Saved, folder_name
 
 
 def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> CommandArm:
@@ -35,9 +36,11 @@ def sh(script: str, tmp_path: Path, name: str = "a", **settings: object) -> Comm
 class Pulling:
     """A pull of a command arm in a thread."""
 
-    def __init__(self, config: CommandArm, tmp_path: Path, n: int, attempt: int) -> None:
+    def __init__(self, config: CommandArm, tmp_path: Path, n: int, attempt: int, last: Saved | None = None) -> None:
         self.arm = Command(config, tmp_path / "logs", tmp_path / "states", tmp_path)
-        self.pull = Pull(1, config.name, n, attempt)
+        Checkpointed(config.name, self.arm, holds=lambda pull: True)
+        id = 10 * n + attempt
+        self.pull = Pull(id, config.name, n, attempt, before=0 if last is None else last.id, last=last, best=last)
         self.folder, self.stop = self.arm.folder, self.arm.stop
         self.out = self.arm.output(self.pull)
         self.err = self.out.with_suffix(".err")
@@ -47,16 +50,16 @@ class Pulling:
         return self._future.result(PATIENCE)
 
 
-def begin(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Pulling:
+def begin(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1, last: Saved | None = None) -> Pulling:
     """A pull that has begun: its command runs and is noted in the lock, or it has ended already."""
-    command = Pulling(arm, tmp_path, n, attempt)
+    command = Pulling(arm, tmp_path, n, attempt, last)
     lock = command.folder.path / "lock"
     until(lambda: command._future.done() or (lock.exists() and b'"group"' in lock.read_bytes()))
     return command
 
 
-def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1) -> Pulling:
-    command = begin(arm, tmp_path, n, attempt)
+def done(arm: CommandArm, tmp_path: Path, n: int = 1, attempt: int = 1, last: Saved | None = None) -> Pulling:
+    command = begin(arm, tmp_path, n, attempt, last)
     command._future.exception(PATIENCE)
     return command
 
@@ -93,7 +96,7 @@ def test_every_placeholder_is_also_a_variable(tmp_path: Path) -> None:
     command = done(arm, tmp_path, 4, 2)
     given, seen, _ = command.out.read_text().splitlines()
     folder = tmp_path / "states" / "a%20b"
-    files = [folder / name for name in ("state", "checkpoint-4", "checkpoint-3")]
+    files = [folder / name for name in ("state", "checkpoint-4-42", "checkpoint-3-0")]
     expected = ["a b", "4", "2", *files, tmp_path, sys.executable]
     assert given == seen == repr([str(value) for value in expected])
 
@@ -208,19 +211,57 @@ def test_different_arms_have_different_folders(first: str, second: str) -> None:
 
 def test_checkpoints_hold_what_the_last_counted_pull_left(tmp_path: Path) -> None:
     step = 'echo "$(cat {previous} 2>/dev/null)x" > {checkpoint}; cat {checkpoint} >&2; echo 1'
-    arm = sh(step, tmp_path)
+    arm, last = sh(step, tmp_path), None
     for n in (1, 2, 3):
         for attempt in (1, 2):  # a pull that is repeated starts from where the first attempt did
-            command = done(arm, tmp_path, n, attempt)
+            command = done(arm, tmp_path, n, attempt, last)
             assert command.err.read_text() == "x" * n + "\n"
-        command.folder.keep_from(n)
-    assert sorted(path.name for path in command.folder.path.iterdir()) == ["checkpoint-3", "lock", "state"]
+        command.arm.told(command.pull)
+        last = Saved(n, command.pull.id, 1.0, command.result().checkpoint)
+    assert sorted(path.name for path in command.folder.path.iterdir()) == ["checkpoint-3-32", "lock", "state"]
 
 
-def test_the_remains_of_a_failed_attempt_are_removed(tmp_path: Path) -> None:
+def test_a_repeated_pull_does_not_see_what_the_failed_attempt_left(tmp_path: Path) -> None:
     arm = sh("test ! -e {checkpoint} && mkdir {checkpoint} && echo x > {checkpoint}/file && echo 1", tmp_path)
-    assert done(arm, tmp_path, 1, 1).result() == Outcome(1.0)
-    assert done(arm, tmp_path, 1, 2).result() == Outcome(1.0)
+    for attempt in (1, 2):
+        assert done(arm, tmp_path, 1, attempt).result() == Outcome(1.0, checkpoint="2")
+
+
+def test_a_lost_checkpoint_is_made_again_from_the_best_one_or_from_the_first_pull(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    arm = sh('echo "$(cat {previous} 2>/dev/null)x" > {checkpoint}; cat {checkpoint} >&2; echo 1', tmp_path)
+    best = done(arm, tmp_path, 1)
+    saved = Saved(1, best.pull.id, 1.0, best.result().checkpoint)
+    lost = Saved(3, 31, 0.5, "4")
+    again = Pulling(arm, tmp_path, 4, 1, lost)
+    again._future.exception(PATIENCE)
+    assert again.err.read_text() == "xxxx\n"
+    assert "checkpoint-3-31, the checkpoint of pull 3, is missing: 3 pulls are made again" in caplog.text
+    (best.folder.path / "checkpoint-3-31").write_text("cut")
+    again.pull = again.pull._replace(id=99, best=saved)
+    done(arm, tmp_path, 1)
+    assert again.arm.pull(again.pull) == Outcome(1.0, checkpoint="5")
+    assert "checkpoint-3-31, the checkpoint of pull 3, is not as it was saved: 2 pulls are made again" in caplog.text
+
+
+def test_a_folder_changed_in_place_is_left_alone_by_who_has_lost_the_pull(tmp_path: Path) -> None:
+    ours, arm = [True], sh("echo x >> {state}/seen; echo 1", tmp_path)
+    command = Command(arm, tmp_path / "logs", tmp_path / "states", tmp_path)
+    Checkpointed("a", command, holds=lambda pull: ours[0])
+    assert command.pull(Pull(1, "a", 1)) == Outcome(1.0)
+    ours[0] = False
+    with pytest.raises(ArmInUse, match="pull 2 of arm 'a' was given to another worker"):
+        command.pull(Pull(2, "a", 2))
+    assert (command.folder.state / "seen").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("script", ["echo {state}; echo 1", "echo $RISINGBANDITS_STATE; echo 1"])
+def test_a_folder_changed_in_place_needs_a_store_that_can_be_read(script: str, tmp_path: Path) -> None:
+    command = Command(sh(script, tmp_path), tmp_path / "logs", tmp_path / "states", tmp_path)
+    with pytest.raises(CannotGoOn, match=r"^arm 'a' must use \{checkpoint\} and \{previous\}, not \{state\}"):
+        command.pull(Pull(1, "a", 1))
+    assert not (tmp_path / "logs").exists()
 
 
 def test_the_state_folder_is_kept(tmp_path: Path) -> None:
@@ -314,6 +355,6 @@ def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ArmFolder, "sign", full)
-    with pytest.raises(RisingBanditsError, match=r"^arm 'a' cannot be started: .*No space left on device"):
+    with pytest.raises(RisingBanditsError, match=r"cannot be started: .*No space left on device"):
         begin(sh("sleep 1000", tmp_path), tmp_path).result()
     assert not any(map(alive, children))

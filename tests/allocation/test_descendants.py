@@ -17,6 +17,7 @@ from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Outcome, Pull, open_reader
 from risingbandits.allocation.arms.base import ArmInUse
+from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.commands import command as commands
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.command_folders import ArmFolder, locked
@@ -60,7 +61,9 @@ def command(script: str, folder: Path, **settings: object) -> Command:
     (folder / "daemon.py").write_text(DAEMON)
     given = {"directory": folder, "environment": {}, **settings}
     arm = CommandArm("a", ("/bin/sh", "-c", script), **given)  # type: ignore[arg-type]
-    return Command(arm, folder / "logs", folder / "states", folder)
+    made = Command(arm, folder / "logs", folder / "states", folder)
+    Checkpointed("a", made, holds=lambda pull: True)
+    return made
 
 
 def noted(made: Command) -> int:

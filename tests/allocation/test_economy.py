@@ -1,4 +1,4 @@
-"""Checkpoints within bounds: who gives up is the policy's guess, nothing is lost, and nobody decides otherwise."""
+"""Checkpoints within bounds: the worst arm gives up first, nothing is lost, and nobody decides otherwise."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from chain_arm import Chain, expected
 from risingbandits import Allocator, Pull, RisingBanditsError
 from risingbandits.allocation import Told
+from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.economy import Economy, check_keep, who_gives_up_first
-from risingbandits.allocation.next_pulls import rounds_until_pulled
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 
@@ -43,7 +42,7 @@ def level(name: str, n: int) -> float:
 
 def kept(folder: Path) -> list[str]:
     """The arms that have checkpoints."""
-    return sorted(path.parent.name for path in folder.glob("?/checkpoint-*"))
+    return sorted({path.parent.name for path in folder.glob("?/checkpoint-*")})
 
 
 def run(
@@ -67,7 +66,7 @@ def run(
             rewards = allocator.rewards(name)
             assert rewards == [level(name, n) for n in range(1, len(rewards) + 1)]
             for checkpoint in (folder / name).glob("checkpoint-*"):  # its state is that after the last pull
-                n = int(checkpoint.name.rpartition("-")[2])
+                n = int(checkpoint.name.split("-")[1])
                 learner = Chain(name)
                 for pull in range(1, n + 1):
                     learner.pull(Pull(pull, name, pull))
@@ -106,7 +105,7 @@ from pathlib import Path
 from risingbandits.allocation.arms import economy
 from test_economy import run
 
-economy.remove = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+economy.finish_giving_up = lambda folder: [os.kill(os.getpid(), signal.SIGKILL) for _ in folder.glob("given-up-*")]
 run(Path(sys.argv[1]), 24, keep=3)
 """
 
@@ -130,8 +129,9 @@ def test_never_those_in_flight_nor_the_one_to_keep_nor_what_cannot_be_made(tmp_p
         for _ in range(13):
             pull = allocator.ask()
             assert pull is not None
-            arms[pull.arm].pull(pull)
-            allocator.tell(pull, 0.1)
+            outcome = arms[pull.arm].pull(pull)
+            assert isinstance(outcome, Outcome)
+            allocator.tell(pull, 0.1, checkpoint=outcome.checkpoint)
             arms[pull.arm].told(pull)
         flying = allocator.ask()
         assert flying is not None
@@ -140,9 +140,10 @@ def test_never_those_in_flight_nor_the_one_to_keep_nor_what_cannot_be_made(tmp_p
         economy.tidy()
         assert kept(tmp_path / "run.db.state") == ["a", "b", "c"]
         assert economy.given_up == 3
-        assert [arms["d"].pull(Pull(0, "d", 3)), arms["b"].pull(flying)] == [expected("d", 3)[2], expected("b", 3)[2]]
-        arms["d"] = Checkpointed.of("d", lambda: Chain("d"), allocator)  # lost: trained again
-        assert arms["d"].pull(Pull(0, "d", 3)) == expected("d", 3)[2]
+        given_up = Pull(99, "d", 3, before=allocator.ledger.arm("d").last_pull)
+        for arm in (arms["d"], Checkpointed.of("d", lambda: Chain("d"), allocator)):  # in memory, and trained again
+            assert arm.pull(given_up)[0] == expected("d", 3)[2]  # type: ignore[index]
+        assert arms["b"].pull(flying)[0] == expected("b", 3)[2]  # type: ignore[index]
 
 
 def test_bytes(tmp_path: Path) -> None:
@@ -151,41 +152,16 @@ def test_bytes(tmp_path: Path) -> None:
     assert len(kept(folder)) == 3
 
 
-def test_who_gives_up_first() -> None:
-    """By pulls over rounds until the next pull; with round robin both are known."""
-    with Allocator(["a", "b", "c"], 30, policy="round-robin") as allocator:
-        for _ in range(7):
+@pytest.mark.parametrize(
+    ("direction", "order"), [("maximize", ["d", "b", "c", "a"]), ("minimize", ["d", "a", "c", "b"])]
+)
+def test_the_worst_gives_up_first(direction: str, order: list[str]) -> None:
+    with Allocator(["a", "b", "c", "d"], 30, policy="round-robin", direction=direction) as allocator:
+        for reward in (0.9, 0.2, 0.5):
             pull = allocator.ask()
             assert pull is not None
-            allocator.tell(pull, 0.5)
-        before = allocator.explain().to_dict()
-        assert rounds_until_pulled(allocator.ledger) == {"b": 1, "c": 2, "a": 3}
-        prices = {"a": 3 / 3, "b": 2 / 1, "c": 2 / 2}
-        assert who_gives_up_first(allocator.ledger, "abc") == sorted("abc", key=lambda name: prices[name])
-        assert allocator.explain().to_dict() == before
-        assert rounds_until_pulled(allocator.ledger, most=1) == {"b": 1}
-
-
-def test_arms_that_the_race_has_left_give_up_first() -> None:
-    rng = np.random.default_rng(0)
-    with Allocator([f"arm{i}" for i in range(16)], 160, max_pulls=40) as allocator:
-        for pull in allocator:
-            ceiling = (int(pull.arm[3:]) + 1) / 17
-            allocator.tell(pull, float(np.clip(ceiling * pull.n / (pull.n + 2) + rng.normal(scale=0.01), 0, 1)))
-            if allocator.spent == 100:
-                break
-        ledger = allocator.ledger
-        tried = [arm.name for arm in ledger.arms if arm.rewards]
-        order = who_gives_up_first(ledger, tried)
-        soon = rounds_until_pulled(ledger)
-        later = []
-        for pull in allocator:
-            later.append(pull.arm)
-            ceiling = (int(pull.arm[3:]) + 1) / 17
-            allocator.tell(pull, float(np.clip(ceiling * pull.n / (pull.n + 2) + rng.normal(scale=0.01), 0, 1)))
-    assert 0 < len(soon) < len(tried)
-    half = len(order) // 2
-    assert sum(name in later for name in order[:half]) < sum(name in later for name in order[half:])
+            allocator.tell(pull, reward)
+        assert who_gives_up_first(allocator.ledger, "abcd") == order
 
 
 @pytest.mark.parametrize("keep", [0, 1, 1.5, True, "10", "ten GB", "-1 GB", "5 parsecs", None])

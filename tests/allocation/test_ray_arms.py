@@ -91,7 +91,7 @@ def test_learners_stay_in_memory(tmp_path: Path) -> None:
     assert len({process for *_, process in made}) == 4
 
 
-def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     arms = RayArms(chains("abc", diary), slots=2, checkpoint_every=None)
     with Allocator(list("abc"), 7, store=store, policy="round-robin") as allocator, arms:
@@ -100,9 +100,6 @@ def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path, ca
     made = begun(diary)
     assert len(made) == 7  # restored, not trained again
     assert len({process for *_, process in made}) > 3
-    said = [record.message for record in caplog.records if "make room for one another" in record.message]
-    assert len(said) == 1  # one at a time in turn: each pull from the third on starts a process
-    assert "there is room for 2 of 3 arms" in said[0]
 
 
 @pytest.mark.slow

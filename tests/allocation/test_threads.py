@@ -27,7 +27,7 @@ def test_a_waiting_thread_goes_on_when_another_one_tells(place: str, wait: float
         waiting = pool.submit(allocator.ask, wait)
         until(lambda: allocator._session.waiting)
         allocator.tell(held, 0.5)
-        assert waiting.result(timeout=PATIENCE) == Pull(3, "a", 2)
+        assert waiting.result(timeout=PATIENCE) == Pull(3, "a", 2, before=1)
 
 
 def test_threads_that_iterate_over_one_allocator_spend_its_budget(place: str) -> None:

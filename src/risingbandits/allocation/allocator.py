@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits.allocation.arm_state import best_pull
 from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.places import Places, Slots, check_slot
 from risingbandits.allocation.asynchronous import AsyncVerbs
 from risingbandits.allocation.budget import Budget, as_budget
@@ -28,7 +30,7 @@ from risingbandits.allocation.joining import (
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
-from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.pull import NoArmFree, Pull, check_proof
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
 from risingbandits.allocation.settings import SETTINGS, check_arm_name, check_arm_settings, stored_settings
@@ -180,7 +182,7 @@ class Allocator(AsyncVerbs, Views):
         return allocator
 
     def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any]) -> None:
-        self.store = store
+        self.store, self.is_closed = store, False
         self._session = Session(store, joined.settings, joined.ledger)
         self.taken_over = "" if joined.given is None else take_over(self._session, joined.given)
         ledger = self._session.ledger()
@@ -214,16 +216,19 @@ class Allocator(AsyncVerbs, Views):
             log.debug("ask: %s", answer)
         return answer
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+    def tell(self, pull: Pull | int, reward: float, cost: float | None = None, checkpoint: str = "") -> bool:
         """Report the reward of a pull. True if it counts, False if its (arm, n) was already known.
 
         ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
-        outside the range is refused and the pull stays in flight.
+        outside the range is refused and the pull stays in flight. ``checkpoint`` is that of the `Outcome`, where the
+        library keeps checkpoints.
         """
         reward = self._session.check_reward(reward)
         if cost is not None:
             cost = check_finite("cost", cost, minimum=0.0)
-        told = self._session.tell(pull, reward, cost, bool(self._listeners.all))
+        if checkpoint:
+            check_proof(checkpoint)
+        told = self._session.tell(pull, reward, cost, bool(self._listeners.all), checkpoint)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("tell: %s, reward %g%s", pull, reward, "" if told else ", which was known")
         if isinstance(told, Told):
@@ -248,6 +253,10 @@ class Allocator(AsyncVerbs, Views):
     def renew(self, pull: Pull | int) -> bool:
         """Extend the lease of a long pull. False if it is no longer in flight: stop working on it."""
         return self._session.renew(pull)
+
+    def holds(self, pull: Pull) -> bool:
+        """Whether a pull is still in flight, by a look at the store that changes nothing."""
+        return self._session.holds(pull)
 
     # -- what changes -------------------------------------------------------------------------------------------
 
@@ -349,18 +358,33 @@ class Allocator(AsyncVerbs, Views):
         with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:
             run_arms(self, chosen, jobs, progress, slots, keep)
 
-    def load(self, arm: str) -> Any:
-        """The object of an arm as its last pull left it, whichever process made that pull.
+    def load(self, arm: str, which: str | None = None) -> Any:
+        """The object of an arm as its best or its last pull left it, whichever process made that pull.
 
-        `run` does this for the recommended arm. Others that an earlier process has pulled are loaded only here, from
-        their checkpoints: trained learners may need more memory than new ones.
+        ``which`` is "best" or "last". By default it is the best one if the objective is "best-arm", as far as that
+        pull has left a checkpoint, otherwise the last one. `run` restores the last state of the recommended arm. Other
+        arms that an earlier process has pulled are loaded only here: trained learners may need more memory than new
+        ones.
         """
-        pulls = len(self.ledger.arm(arm).rewards)
+        if which is not None:
+            check_choice("which", which, ("best", "last"))
         if arm not in self._arms:
+            self.ledger.arm(arm)  # raises an error for a name that is no arm's
             raise RisingBanditsError(f"arm must be one that this allocator has an object for, got {shown(arm)}.")
+        state = self.ledger.arm(arm)
         if arm not in self.checkpointed:
             self.checkpointed[arm] = Checkpointed.of(arm, self._arms[arm], self)
-        return self.checkpointed[arm].loaded(pulls)
+        last = Name(len(state.rewards), state.last_pull)
+        n = best_pull(state, self.settings.direction)
+        wants_best = which == "best" or (which is None and self.settings.objective == "best-arm")
+        if wants_best and n not in (0, last.n):
+            if state.best is not None and state.best.n == n:
+                return self.checkpointed[arm].loaded(Name(n, state.best.id), state.best)
+            said = f"its best pull, {n} ({state.rewards[n - 1]:g}), left no checkpoint"
+            if which == "best":
+                raise RisingBanditsError(f'arm {arm!r} cannot be loaded: {said}; which="last" loads pull {last.n}.')
+            log.warning("arm %r is loaded as pull %d left it: %s.", arm, last.n, said)
+        return self.checkpointed[arm].loaded(last, state.last)
 
     def find_arm(self, name: str) -> Any:
         """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""
@@ -374,9 +398,18 @@ class Allocator(AsyncVerbs, Views):
         """
         return remember_run(self, name)
 
+    def keep_checkpoint(self, arm: str, name: Name, proof: str) -> None:
+        """Record a checkpoint that was left after its pull was told, as of a learner that makes room for another."""
+        self._session.keep_checkpoint(arm, *name, proof)
+
+    def give_up_checkpoints(self, rename: Callable[[Ledger], list[str]]) -> list[str]:
+        """Record which arms give up their checkpoints; ``rename`` renames them while nobody can ask or tell."""
+        return self._session.give_up(rename)
+
     def close(self) -> None:
         """Close the store. Pulls in flight stay in flight until they are told or their leases end."""
         with self._session.lock:
+            self.is_closed = True
             self.store.close()
 
     def __enter__(self) -> Self:

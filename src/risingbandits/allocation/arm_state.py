@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.pull import Pull, Saved
 
 
 class Flight:
@@ -30,11 +30,14 @@ class ArmState:
 
     __slots__ = (
         "attempts",
+        "best",
         "bound",
         "cost",
         "failures",
         "flight",
         "index",
+        "last",
+        "last_pull",
         "limit",
         "masked",
         "name",
@@ -57,6 +60,9 @@ class ArmState:
         self.cost = 0.0
         self.failures = 0  # in a row
         self.attempts = 0  # of its next pull
+        self.last_pull = 0  # id of its last pull that counts, 0 before the first of this run
+        self.last: Saved | None = None  # its newest checkpoint
+        self.best: Saved | None = None  # the one with its best value
         self.masked = False
         self.retired: str | None = None  # the reason
         self.settings: dict[str, float | str] = {}  # what it is, for people and for priors
@@ -76,3 +82,12 @@ def recent_mean(arm: ArmState) -> float:
     """The mean of the last quarter of an arm's rewards."""
     last = arm.rewards[-max(1, len(arm.rewards) // 4) :]
     return sum(last) / len(last)
+
+
+def best_pull(arm: ArmState, direction: str) -> int:
+    """The number of the arm's best pull of this run, the newest among equals; 0 if it has had none."""
+    own = arm.rewards[arm.warm :]
+    if not own:
+        return 0
+    best = min(own) if direction == "minimize" else max(own)
+    return len(arm.rewards) - own[::-1].index(best)

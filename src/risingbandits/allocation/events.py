@@ -11,7 +11,8 @@ from risingbandits._core.errors import RisingBanditsError
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; wait: the
 #: policy chose an arm that was in flight (parallel="wait"); bind: an arm got slot ``n`` of the policy just before its
 #: first pull, with the mean that a prior believed of it as reward and the trust in the prior as cost; describe: the
-#: settings of an arm that was made in its first pull; add, retire, mask and unmask of an arm; extend: settings of the
+#: settings of an arm that was made in its first pull; checkpoint: what an arm left later than with a tell, or, without
+#: a text, that it gave up its checkpoints; add, retire, mask and unmask of an arm; extend: settings of the
 #: whole allocation, about no arm.
 KINDS = (
     "ask",
@@ -22,6 +23,7 @@ KINDS = (
     "wait",
     "bind",
     "describe",
+    "checkpoint",
     "add",
     "retire",
     "mask",
@@ -41,9 +43,8 @@ class Event(NamedTuple):
     n: int = 0
     reward: float | None = None  #: as it was told, before any mapping
     cost: float | None = None
-    text: str = (
-        ""  #: the slot of an ask; the reason of a fail, expire, bind or retire; changes of a describe or extend as JSON
-    )
+    text: str = ""  #: the slot of an ask; size and digest of the checkpoint that a pull left, of a tell or checkpoint;
+    #: the reason of a fail, expire, bind or retire; changes of a describe or extend as JSON
     worker: str = ""  #: host, process, start of the process and process namespace of who caused it
 
 

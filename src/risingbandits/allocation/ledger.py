@@ -24,6 +24,7 @@ from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.extension import extend_ledger
 from risingbandits.allocation.joint import new_joint_choice
+from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
@@ -222,6 +223,10 @@ class Ledger:
         arm.attempts = 0
         arm.rewards.append(reward)
         arm.cost += cost
+        arm.last_pull = event[4]
+        if event[8]:
+            arm.last = Saved(event[5], event[4], reward, event[8])
+            arm.best = better(arm.best, arm.last, self.settings.direction)
         self.told_arms.append(arm.index)
         self.choice = None
         value = (reward - self.zero) / self.span + 0.0
@@ -267,6 +272,12 @@ class Ledger:
             self.bind(event, arm)
         elif event.kind == "describe":
             arm.settings = json.loads(event.text)
+        elif event.kind == "checkpoint":
+            if not event.text:
+                arm.last = arm.best = None
+            elif event.pull == arm.last_pull:
+                arm.last = Saved(event.n, event.pull, arm.rewards[-1], event.text)
+                arm.best = better(arm.best, arm.last, self.settings.direction)
         elif event.kind == "retire":
             arm.retired = event.text or "by request"
             self._changed(arm)

@@ -33,7 +33,7 @@ _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
 LONGEST_TEXT = 2000
 _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
 _LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING}
-_LEVELS |= dict.fromkeys(("renew", "describe", "extend"), logging.DEBUG)
+_LEVELS |= dict.fromkeys(("renew", "describe", "checkpoint", "extend"), logging.DEBUG)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 0.25  # events and pulls told again: snapshots stay a share of all work
 
@@ -202,7 +202,7 @@ class Session:
             self._asked[id] = self.store.now()
         if flight.deadline < self.earliest:
             self.earliest = flight.deadline
-        return new_pull((id, arm.name, n, flight.attempt, slot))
+        return new_pull((id, arm.name, n, flight.attempt, slot, arm.last_pull, arm.last, arm.best))
 
     def _bind(self, ledger: Ledger, slot: int, moment: float) -> ArmState:
         """An arm for a slot of the policy that has none, in the transaction of its first pull."""
@@ -215,11 +215,15 @@ class Session:
             log.warning("the prior is %s; from here on arms are opened at random.", reason)
         return arm
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None, listened: bool = False) -> Told | bool:
+    def tell(
+        self, pull: Pull | int, reward: float, cost: float | None, listened: bool = False, checkpoint: str = ""
+    ) -> Told | bool:
         """Whether the reward counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
-        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost, listened))
+        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost, listened, checkpoint))
 
-    def _tell(self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None, listened: bool) -> Told | bool:
+    def _tell(
+        self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None, listened: bool, checkpoint: str
+    ) -> Told | bool:
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
         flight = ledger.countable(id)
         if flight is None:
@@ -232,7 +236,7 @@ class Session:
             cost = self._seconds_since(flight, moment) if self._seconds else 1.0
         arm = flight.arm
         event = new_event(
-            (ledger.last_id + 1, moment, "tell", arm.name, flight.id, flight.n, reward, cost, "", self._worker)
+            (ledger.last_id + 1, moment, "tell", arm.name, flight.id, flight.n, reward, cost, checkpoint, self._worker)
         )
         self._append(event)
         ledger.apply_tell(event, arm)
@@ -274,6 +278,32 @@ class Session:
             if flight is not None:
                 self._note(ledger, "renew", flight.arm, flight)
             return flight is not None
+
+        return self.transact(work)
+
+    def holds(self, pull: Pull) -> bool:
+        """Whether a pull is still in flight. Only reads: a lease that has ended counts until another worker asks."""
+        with self.lock:
+            return pull.id in self.ledger().in_flight
+
+    def keep_checkpoint(self, name: str, n: int, id: int, proof: str) -> None:
+        """Record a checkpoint that was left after its pull was told, unless the arm's next pull was asked for since."""
+
+        def work(ledger: Ledger) -> None:
+            arm = ledger.arm(name)
+            if arm.last_pull == id and len(arm.rewards) == n and arm.flight is None:
+                self._note(ledger, "checkpoint", arm, Flight(id, arm, n, 0, 0.0, 0.0, ""), proof)
+
+        self.transact(work)
+
+    def give_up(self, rename: Callable[[Ledger], list[str]]) -> list[str]:
+        """Record that the arms which ``rename`` returns gave up their checkpoints; it renames them inside."""
+
+        def work(ledger: Ledger) -> list[str]:
+            given_up = rename(ledger)
+            for name in given_up:
+                self._note(ledger, "checkpoint", ledger.arm(name))
+            return given_up
 
         return self.transact(work)
 

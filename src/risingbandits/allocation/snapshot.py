@@ -19,12 +19,13 @@ from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.events import KINDS, Event, WrittenByNewer
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.pull import Saved
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 5  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 6  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _KINDS = frozenset(KINDS)
 _ARM_FIELDS = (
     "name",
@@ -34,6 +35,9 @@ _ARM_FIELDS = (
     "cost",
     "failures",
     "attempts",
+    "last_pull",
+    "last",
+    "best",
     "masked",
     "retired",
     "bound",
@@ -145,6 +149,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     for arm, fields, length in zip(ledger.arms, header["arms"], arrays["lengths"], strict=True):
         for field in _ARM_FIELDS:
             setattr(arm, field, fields[field])
+        arm.last, arm.best = (None if saved is None else Saved(*saved) for saved in (arm.last, arm.best))
         arm.rewards = array("d", arrays["rewards"][start : start + length].tobytes())
         start += length
     ledger.told_arms = array("i", arrays["order"].astype(np.int32).tobytes())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.session import Session
@@ -11,8 +10,6 @@ from risingbandits.allocation.settings import Settings
 
 if TYPE_CHECKING:
     from risingbandits.allocation.arm_table import AllocationTable
-
-T = TypeVar("T")
 
 
 class Views:
@@ -63,7 +60,3 @@ class Views:
         """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
         with self._session.lock:
             return self.ledger.explain()
-
-    def while_nobody_asks(self, work: Callable[[Ledger], T]) -> T:
-        """The result of ``work`` on the ledger while no process can ask or tell; it must be quick."""
-        return self._session.transact(work)

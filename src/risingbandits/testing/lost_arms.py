@@ -16,6 +16,7 @@ from typing import Any
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Checkpoints
 from risingbandits.allocation.pull import Pull
 from risingbandits.testing.arms import _pulled, _same
 
@@ -82,11 +83,13 @@ def check_failing_arm(make: Callable[[], Any], good_pulls: int = 0) -> str:
             assert failed.retired is not None, "an arm that goes on failing must be retired."
             reason = failed.retired
             assert len(reason.splitlines()) == 1, f"a failure must be told in one line, got {reason!r}."
-            kept = Checkpointed.of("fails", make, allocator)
-            if good_pulls and kept.is_light():
-                assert kept._files is not None
-                assert kept._files.until(good_pulls)[-1:] == [good_pulls], "the last good checkpoint is lost."
-                as_arm(make()).load(kept._files.checkpoint(good_pulls))  # type: ignore[attr-defined]
+            if good_pulls and Checkpointed.of("fails", make, allocator).is_light():
+                kept = failed.last
+                assert kept is not None
+                assert kept.n == good_pulls, "the last good checkpoint is lost."
+                assert allocator.store.directory is not None
+                files = Checkpoints(allocator.store.directory, "fails")
+                as_arm(make()).load(files.at(kept.n, kept.id))  # type: ignore[attr-defined]
     return reason
 
 
@@ -107,8 +110,8 @@ def _pull_all(allocator: Allocator, make: Callable[[], Any], killed_before_tell:
         answer = arm.pull(pull)
         if pull.n == killed_before_tell:
             _die()
-        reward, cost = answer if isinstance(answer, Outcome) else (answer, None)
-        allocator.tell(pull, reward, cost)
+        outcome = answer if isinstance(answer, Outcome) else Outcome(answer)
+        allocator.tell(pull, *outcome)
         arm.told(pull)
 
 

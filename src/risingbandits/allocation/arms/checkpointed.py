@@ -1,114 +1,28 @@
-"""An arm whose pull n always starts where pull n - 1 ended, in any process, and the layout of its checkpoints.
+"""An arm whose pull n always starts where the counted pull n - 1 ended, in any process.
 
-Only the store says which pulls count. If pull n is asked for, n - 1 has been told, and n has not. So the learner that
-makes pull n is the one in memory if it has had n - 1 pulls. Otherwise it comes from the last checkpoint up to n - 1,
-and the pulls in between are repeated without being told.
-
-The checkpoint of pull n is written before n is told, and the one before it is removed only afterwards. So whenever a
-process dies, the state after the last told pull is there.
+Only the store says which pulls count, and a `Pull` carries what it says. The learner in memory makes pull n if it is
+exactly as the counted pull n - 1 left it. Otherwise it comes from the newest checkpoint that counts, and the pulls in
+between are made again without being told.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
-from risingbandits._core.files import flush, remove, whole
-from risingbandits.allocation.arms.base import Outcome, as_arm, check_direction, makes_arm
-from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.arms.base import CannotGoOn, Outcome, as_arm, check_direction, makes_arm
+from risingbandits.allocation.arms.checkpoints import Checkpoints, Holds, LostCheckpoint, Name, disk_error, needed
+from risingbandits.allocation.pull import Pull, Saved
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
 
 log = logging.getLogger("risingbandits")
-
-_LONGEST = 120  # of a folder's name; file systems take 255 bytes
-
-
-def folder_name(arm: str) -> str:
-    """The name of an arm as a folder name, unique for each arm.
-
-    >>> folder_name("small net"), folder_name("../x"), folder_name("..")
-    ('small%20net', '%2E.%2Fx', '%2E.')
-    """
-    name = quote(arm, safe="")
-    if name.startswith("."):
-        name = "%2E" + name[1:]
-    if len(name) > _LONGEST:
-        name = f"{name[: _LONGEST - 33]}~{hashlib.sha256(arm.encode()).hexdigest()[:32]}"
-    return name
-
-
-class Checkpoints:
-    """The checkpoints of one arm, ``<base>/<arm>/checkpoint-<n>``: files or folders, created when needed."""
-
-    def __init__(self, base: Path, arm: str) -> None:
-        self.arm = arm
-        self.path = base / folder_name(arm)
-        # Version 0.1.0 had two other layouts, beside the store in a folder of its own.
-        older = [base, base.with_name(base.name.removesuffix(".state") + ".checkpoints")]
-        self._older = [(folder / f"={quote(arm, safe=' ')}", "") for folder in older]
-        self._older += [(folder / folder_name(arm), "after-") for folder in older]
-
-    def checkpoint(self, n: int) -> Path:
-        """The checkpoint written in pull n and read in pull n + 1."""
-        return self.path / f"checkpoint-{n}"
-
-    def until(self, n: int) -> list[int]:
-        """The pulls up to n that have checkpoints, in order; those beyond are removed, as their pulls do not count."""
-        for folder, prefix in self._older:
-            for number, path in _numbered(folder, prefix):
-                _move(path, self.checkpoint(number))
-        there = sorted(number for number, _ in _numbered(self.path, "checkpoint-"))
-        for number in there:
-            if number > n:
-                remove(self.checkpoint(number))
-        return [number for number in there if number <= n]
-
-    def sweep(self) -> None:
-        """Remove unfinished files of killed processes. Only for the process that has the arm: no other writes."""
-        if self.path.is_dir():
-            for name in os.listdir(self.path):
-                if name.startswith("checkpoint-") and name.endswith(".tmp"):
-                    remove(self.path / name)
-
-    def keep_from(self, n: int) -> None:
-        """Remove the checkpoints of pulls before n."""
-        for number, path in _numbered(self.path, "checkpoint-"):
-            if number < n:
-                remove(path)
-
-
-def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
-    if len(folder.name.encode()) > 255 or not folder.is_dir():
-        return
-    for name in os.listdir(folder):
-        number = name.removeprefix(prefix)
-        if name.startswith(prefix) and number.isdecimal():
-            yield int(number), folder / name
-
-
-def _move(old: Path, new: Path) -> None:
-    """Move a checkpoint of an older layout to its new place, unless there is a newer one."""
-    new.parent.mkdir(parents=True, exist_ok=True)
-    if not new.exists():
-        try:
-            old.rename(new)
-        except FileNotFoundError:
-            return  # another process was faster
-        except OSError:  # on another disk
-            with whole(new) as temporary:
-                shutil.copytree(old, temporary) if old.is_dir() else shutil.copy2(old, temporary)
-    remove(old)
 
 
 class Checkpointed:
@@ -137,6 +51,10 @@ class Checkpointed:
         Whether ``arm`` makes the learner; inferred by default.
     direction : str, optional
         The allocator's; an arm that states the opposite direction is refused.
+    store : str
+        The identity of the store that the checkpoints belong to.
+    holds : callable, optional
+        Says whether a pull is still in flight, where the store can be read.
 
     Notes
     -----
@@ -157,10 +75,12 @@ class Checkpointed:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     arm = Checkpointed("a", Counter, Path(folder))
-    ...     first = [arm.pull(Pull(1, "a", 1)), arm.pull(Pull(2, "a", 2))]
-    ...     again = Checkpointed("a", Counter(), Path(folder)).pull(Pull(3, "a", 2, attempt=2))
-    >>> first, again
-    ([1.0, 2.0], 2.0)
+    ...     first = arm.pull(Pull(1, "a", 1))
+    ...     last = Saved(1, 1, first.reward, first.checkpoint)
+    ...     here = arm.pull(Pull(2, "a", 2, before=1, last=last))
+    ...     elsewhere = Checkpointed("a", Counter(), Path(folder)).pull(Pull(3, "a", 2, before=1, last=last))
+    >>> first, here.reward, elsewhere.reward
+    (Outcome(reward=1.0, cost=None, checkpoint='1'), 2.0, 2.0)
     """
 
     restores_itself = True
@@ -177,15 +97,19 @@ class Checkpointed:
         timed: bool = False,
         make: bool | None = None,
         direction: str | None = None,
+        store: str = "",
+        holds: Holds | None = None,
     ) -> None:
-        self.name, self.given, self.direction = name, arm, direction
+        self.name, self.given, self.direction, self.holds = name, arm, direction, holds
         self.every = None if every is None else check_positive_int("checkpoint_every", every)
         self.seconds = None if seconds is None else check_finite("checkpoint_seconds", seconds, minimum=0.0)
         self.trained = check_positive_int("trained", trained, minimum=0)
-        self.flush, self.timed = flush, timed
-        self.pulls: int | None = None  # of the learner in memory; None if its state is not known
-        self._files = None if folder is None else Checkpoints(Path(folder), name)
-        self._there: list[int] | None = None  # checkpoints, rising; None before the first look
+        self.flush, self.timed, self.store = flush, timed, store
+        self.held: Name | None = None  # whose state the learner in memory has; None if that is not known
+        self._files = None if folder is None else Checkpoints(Path(folder), name, flush, store)
+        self._there: set[Name] | None = None  # checkpoints that this process knows of; None before the first look
+        self._counted: Name | None = None  # the last pull that was told from here and counts
+        self._saved: Saved | None = None  # the checkpoint of the last pull that was made here, if it left one
         self._kept_pulls, self._kept_time = self.trained, time.monotonic()
         self._lock = threading.Lock()  # a pull that was given up may still be at work when the next one comes
         self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
@@ -209,6 +133,8 @@ class Checkpointed:
             flush=settings.durability == "power",
             timed=settings.budget.seconds is not None,
             direction=settings.direction,
+            store=allocator.store.identity(),
+            holds=allocator.holds,
         )
 
     @property
@@ -221,11 +147,21 @@ class Checkpointed:
         """Make pull ``pull.n``, from the state after the pull before it."""
         with self._lock:
             self._refused = False
-            arm = self._at(pull.n - 1, pull.slot)
-            outcome = self._made_by(arm, pull)
-            if not self._keeps_itself and self._due():
-                self.keep()
+            try:
+                return self._make_pull(pull)
+            except Exception as error:
+                if said := disk_error(error):
+                    raise CannotGoOn(f"pull {pull.n} of arm {self.name!r} could not be made: {said}.") from error
+                raise
+
+    def _make_pull(self, pull: Pull) -> float | Outcome:
+        outcome = self._made_by(self._at(pull), pull)
+        if self._keeps_itself or not self._due():
             return outcome
+        proof = self._save(Name(pull.n, pull.id))
+        reward, cost, _ = outcome if isinstance(outcome, Outcome) else (outcome, None, "")
+        self._saved = Saved(pull.n, pull.id, reward, proof) if proof else None
+        return Outcome(reward, cost, proof) if proof else outcome
 
     def failed(self, pull: Pull, reason: str) -> tuple[str, bool]:
         """The reason why a pull has failed, with what to do if the arm cannot be pulled again; and whether that is so.
@@ -235,68 +171,66 @@ class Checkpointed:
         if self._refused:  # the pull was not made, and the reason says all of it
             return reason, True
         self._failure = reason
-        if self._make is not None or self._finds_its_step or (self.pulls is not None and self.pulls < pull.n):
+        if self._make is not None or self._finds_its_step or (self.held is not None and self.held.n < pull.n):
             return reason, False
         if self._files is not None and self._can_be_saved:  # there is a checkpoint from before its first pull here
             return reason, False
         return self._cannot_go_back(pull.n), True
 
     def told(self, pull: Pull) -> None:
-        """A pull counts: earlier states are no longer needed."""
+        """A pull counts: only its checkpoint, or the newest before it, and the best one are still needed."""
         if self._keeps_itself:
             if callable(told := getattr(self._arm, "told", None)):
                 told(pull)
-        elif self._there:
-            self._forget(max((n for n in self._there if n <= pull.n), default=0))
+            return
+        self._counted = Name(pull.n, pull.id)
+        if self._files is None or self._there is None:
+            return
+        kept = self._needed(pull, self._saved)
+        if pull.attempt > 1:  # whoever had it before may have left something
+            self._there = self._files.tidy(pull.n, kept)
+        else:
+            for name in [name for name in self._there if name.n <= pull.n and name not in kept]:
+                self._there.remove(name)
+                self._files.drop(name)
 
-    def keep(self) -> bool:
-        """Make a checkpoint of the learner in memory. False if it cannot be saved, or has not started."""
-        if self.pulls is None or self._files is None or not self._can_be_saved:
-            return False
-        there = self._there = self._there or []
-        if self.pulls not in there:
-            self._write(self._files.checkpoint(self.pulls))
-            there.append(self.pulls)
-        self._kept_pulls, self._kept_time = self.pulls, time.monotonic()
-        if len(there) > 2:  # the last pull may not be told yet: if it never is, the state before it is needed
-            self._forget(there[-2])
-        return True
+    def keep(self) -> tuple[Name, str] | None:
+        """Make a checkpoint of the learner in memory, to be recorded by its proof; None if it cannot be saved.
 
-    def catch_up(self, pulls: int) -> None:
-        """Restore in the given object what it learnt in ``pulls`` pulls, if an earlier process left a checkpoint.
+        The proof is empty if there is one already.
+        """
+        if self.held is None or self._files is None or not self._can_be_saved:
+            return None
+        if self._there is not None and self.held in self._there:
+            return self.held, ""
+        return self.held, self._save(self.held)
+
+    def catch_up(self, saved: Saved | None, last: Name) -> None:
+        """Restore in the given object what it learnt in its last counted pull, if an earlier process made that.
 
         Nothing is trained, and no checkpoint is removed: another process may be making the next pull.
         """
         with self._lock:
             is_object = self._make is None and self._can_be_saved and not self._keeps_itself
-            if self._files is None or not is_object or self.pulls is None or self.pulls >= pulls:
+            if self._files is None or not is_object or self.held == last:
                 return
-            if self._files.checkpoint(pulls).exists():
-                self._load(pulls)
+            if saved is not None and Name(saved.n, saved.id) == last and self._files.is_whole(saved):
+                self._load(last)
             else:
-                log.warning("arm %r is as it was given: it has no checkpoint after pull %d.", self.name, pulls)
+                log.warning("arm %r is not as pull %d left it, which has no checkpoint.", self.name, last.n)
 
-    def loaded(self, pulls: int) -> Any:
-        """The learner as ``pulls`` pulls have left it, from memory or from its checkpoint; nothing is trained."""
+    def loaded(self, name: Name, saved: Saved | None) -> Any:
+        """The learner as a counted pull left it, from memory or from its checkpoint; nothing is trained."""
         with self._lock:
             if self._arm is None:
                 self._take_new()
-            if not self._keeps_itself and self.pulls != pulls:
+            if not self._keeps_itself and self.held != name:
                 files = self._files if self._can_be_saved else None
-                if files is None or not files.checkpoint(pulls).exists():
-                    said = f"it has no checkpoint after pull {pulls}"
+                if files is None or saved is None or Name(saved.n, saved.id) != name or not files.is_whole(saved):
+                    said = f"it has no checkpoint after pull {name.n}"
                     raise RisingBanditsError(f"arm {self.name!r} cannot be loaded: {said}.")
-                self._load(pulls)
+                self._load(name)
             return self._arm if self._make is not None else self.given
-
-    def _write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole(path) as temporary:
-            self._arm.save(temporary)
-            if not temporary.exists():
-                raise RisingBanditsError(f"save(path) of arm {self.name!r} must write a file or a folder at path.")
-            if self.flush:
-                flush(temporary)
 
     @property
     def can_be_made_again(self) -> bool:
@@ -304,9 +238,8 @@ class Checkpointed:
         return self._make is not None or self._finds_its_step
 
     def look_again(self) -> None:
-        """Checkpoints may have been removed by others."""
-        if self._files is not None and self._there:
-            self._there = [n for n in self._there if self._files.checkpoint(n).exists()]
+        """Checkpoints were removed by others."""
+        self._there = None
 
     def is_light(self) -> bool:
         """Whether the learner can be dropped and restored without being trained again."""
@@ -315,39 +248,69 @@ class Checkpointed:
         return self._keeps_itself or self._can_be_saved
 
     def _due(self) -> bool:
-        by_count = self.every is not None and (self.pulls or 0) - self._kept_pulls >= self.every
+        by_count = self.every is not None and (self.held.n if self.held else 0) - self._kept_pulls >= self.every
         return by_count or (self.seconds is not None and time.monotonic() - self._kept_time >= self.seconds)
 
-    def _at(self, pulls: int, slot: str = "") -> Any:
-        """The learner as it was after ``pulls`` pulls; pulls that must be repeated are made on this slot."""
+    # -- the state to start from --------------------------------------------------------------------------------
+
+    def _at(self, pull: Pull) -> Any:
+        """The learner as it was after the counted pull before ``pull``."""
         if self._arm is None:
             self._take_new()
-        if self._keeps_itself or (self.pulls == pulls and self._there is not None):
+        if self._keeps_itself:
             return self._arm
-        there = self._there = [] if self._files is None else self._files.until(pulls)
-        if self._files is not None and self._can_be_saved:
-            self._files.sweep()
-        last = there[-1] if there and self._can_be_saved else -1
-        if self.pulls is None or self.pulls > pulls or self.pulls < last:
-            if self._make is not None and self.pulls != self.trained:
-                self._take_new()
-            if last >= 0:
-                self._load(last)
-            elif self._make is None and not self._finds_its_step:
-                self._refused = True
-                raise RisingBanditsError(self._cannot_go_back(pulls + 1))
+        before = Name(pull.n - 1, pull.before)
+        files = self._files if self._can_be_saved else None
+        if self.held == before and (files is None or self._there is not None):
+            return self._arm
+        if files is not None:
+            files.claim()
+            self._there = files.tidy(pull.n - 1, self._needed(pull))
+        if self.held != before:
+            self._go_back(pull, files)
+        if self._make is None and files is not None and self.held == Name(self.trained, 0):
+            self.keep()  # there is no other way back to the state that the object was given in
         if not self._finds_its_step:
-            assert self.pulls is not None
-            if (again := pulls - self.pulls) > 0:
-                log.info("%s has no checkpoint after pull %d: %d pulls are made again", self.name, pulls, again)
-            for n in range(self.pulls + 1, pulls + 1):
-                self._made_by(self._arm, Pull(0, self.name, n, slot=slot))
-        if self._make is None and not there:
-            self.keep()  # there is no other way back to where it is now
+            assert self.held is not None
+            if (again := before.n - self.held.n) > 0:
+                log.info("%s has no checkpoint after pull %d: %d pulls are made again", self.name, before.n, again)
+            for n in range(self.held.n + 1, pull.n):
+                self._made_by(self._arm, pull._replace(n=n, attempt=0))
         return self._arm
 
+    def _needed(self, pull: Pull, new: Saved | None = None) -> set[Name]:
+        """The checkpoints that may still be loaded; until one counts, that of the state the object was given in."""
+        return needed(pull, new, self.direction) or {Name(self.trained, 0)}
+
+    def _go_back(self, pull: Pull, files: Checkpoints | None) -> None:
+        """Bring the learner to the newest counted state that can be had; the pulls from there are made again."""
+        fresh = Name(self.trained, 0)
+        counted = self.held is not None and self.held == self._counted and self.held.n < pull.n
+        given = self._there is not None and fresh in self._there  # the state that the object was given in
+        begins = self._make is not None or self.held == fresh or counted or given
+        try:
+            start = None if files is None else files.start_of(pull, self.trained, begins, self.holds)
+        except LostCheckpoint:
+            self._refused = True
+            raise
+        if start is not None:
+            if self._make is not None and self.held != fresh:
+                self._take_new()
+            self._load(Name(start.n, start.id))
+        elif counted or self.held == fresh:
+            return
+        elif self._make is not None:
+            self._take_new()
+        elif given:
+            self._load(fresh)
+        elif not self._finds_its_step:
+            self._refused = True
+            raise RisingBanditsError(self._cannot_go_back(pull.n))
+
+    # -- the learner --------------------------------------------------------------------------------------------
+
     def _made_by(self, arm: Any, pull: Pull) -> float | Outcome:
-        self.pulls = None  # an exception leaves a learner in a state that is not known
+        self.held = None  # an exception leaves a learner in a state that is not known
         began = time.perf_counter()
         try:
             answer: float | Outcome = arm.pull(pull)
@@ -356,10 +319,31 @@ class Checkpointed:
             raise
         self._failure = ""
         seconds = time.perf_counter() - began
-        self.pulls = pull.n
+        self.held = Name(pull.n, pull.id)
         if not self.timed or (isinstance(answer, Outcome) and answer.cost is not None):
             return answer
-        return Outcome(answer.reward if isinstance(answer, Outcome) else answer, seconds)
+        return answer._replace(cost=seconds) if isinstance(answer, Outcome) else Outcome(answer, seconds)
+
+    def _save(self, name: Name) -> str:
+        """Write a checkpoint of the learner in memory; returns its proof, "" if there is nowhere to write it."""
+        if self._files is None or not self._can_be_saved:
+            return ""
+        try:
+            proof = self._files.write(*name, self._arm.save)
+        except Exception as error:
+            self._files.check_disk(error)
+            raise
+        if self._there is None:
+            self._there = set()
+        self._there.add(name)
+        self._kept_pulls, self._kept_time = name.n, time.monotonic()
+        return proof
+
+    def _load(self, name: Name) -> None:
+        assert self._files is not None
+        self.held = None
+        self._arm.load(self._files.at(*name))
+        self.held, self._kept_pulls = name, name.n
 
     def _take(self, arm: Any) -> None:
         if self.direction is not None:
@@ -368,32 +352,20 @@ class Checkpointed:
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))
         self._keeps_itself = self._finds_its_step and not self._can_be_saved
-        self.pulls = self._kept_pulls = self.trained
+        self.held, self._kept_pulls = Name(self.trained, 0), self.trained
+        if callable(kept_by := getattr(arm, "kept_by", None)):  # a command, which has files of its own
+            kept_by(self)
 
     def _take_new(self) -> None:
         assert self._make is not None
         self._take(self._make())
 
-    def _load(self, n: int) -> None:
-        assert self._files is not None
-        self.pulls = None
-        self._arm.load(self._files.checkpoint(n))
-        self.pulls = self._kept_pulls = n
-
-    def _forget(self, first: int) -> None:
-        """Remove the checkpoints before pull ``first``."""
-        assert self._files is not None
-        assert self._there is not None
-        for n in self._there:
-            if n < first:
-                remove(self._files.checkpoint(n))
-        self._there = [n for n in self._there if n >= first]
-
     def _cannot_go_back(self, n: int) -> str:
         """Why pull ``n`` cannot be made: first what had failed, then what to do."""
         cause = f"{self._failure.rstrip('.')}; " if self._failure else ""
         again = " again" if self._failure else ""
-        state = "in an unknown state" if self.pulls is None else f"beyond pull {self.pulls}"
+        left = f"not as pull {n - 1} left it" if n > 1 else "not as it was given"
+        state = "in an unknown state" if self.held is None else left
         way = "a store with a folder" if self._can_be_saved else "save(path) and load(path) and a store with a folder"
         return (
             f"{cause}pull {n} of arm {self.name!r} cannot be made{again}, because its object is {state} and cannot go "

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits.allocation.arms.base import ArmInUse, Outcome
+from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.arms.places import Places, Slots
@@ -241,16 +241,20 @@ class Driver:
         try:
             if isinstance(result, BaseException):
                 raise result
-            reward, cost = result if isinstance(result, Outcome) else (result, None)
+            reward, cost, checkpoint = result if isinstance(result, Outcome) else (result, None, "")
             reward = self.allocator.check_reward(reward)
             cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
         except Exception as error:
             self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, CannotGoOn):
+                with suppress(RisingBanditsError):  # the disk may be full; then the pull is reclaimed later
+                    self.allocator.release(pull, reason)
+                raise
             if self._ending:
                 self.allocator.release(pull, "stopped")
-            elif isinstance(error, ArmInUse):
+            elif isinstance(error, ArmInUse | StoreBusy | StoreUnreachable):
                 log.warning("%s %d is given back: %s", pull.arm, pull.n, reason)
                 self.allocator.release(pull, reason)
             else:
@@ -265,8 +269,11 @@ class Driver:
             self.allocator.release(pull, "interrupted")
             raise
         self.pace.end(pull)
-        if self._tell(pull, reward, cost):
-            self.arms[pull.arm].told(pull)
+        if self._tell(pull, reward, cost, checkpoint):
+            try:
+                self.arms[pull.arm].told(pull)
+            except OSError as error:  # they are removed later
+                log.warning("checkpoints of %s that are no longer needed could not be removed: %s", pull.arm, error)
             if self.economy is not None:
                 self.economy.tidy()
             if pull.n == 1 and self.allocator.settings.lazy:
@@ -282,14 +289,14 @@ class Driver:
         except RisingBanditsError as error:
             log.warning("the settings of %s are not kept: %s", arm, error)
 
-    def _tell(self, pull: Pull, reward: float, cost: float | None) -> bool:
+    def _tell(self, pull: Pull, reward: float, cost: float | None, checkpoint: str) -> bool:
         """Tell a reward, with more patience than for anything else, because the pull would have to be repeated."""
         for _ in range(_TELLS - 1):
             try:
-                return self.allocator.tell(pull, reward, cost)
+                return self.allocator.tell(pull, reward, cost, checkpoint)
             except (StoreBusy, StoreUnreachable) as error:
                 self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")
-        return self.allocator.tell(pull, reward, cost)
+        return self.allocator.tell(pull, reward, cost, checkpoint)
 
     # -- leases -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Limits on checkpoints: the arm that is least likely to be resumed gives up its checkpoint first.
+"""Limits on checkpoints: the arm whose last reward is the worst gives up its checkpoints first.
 
 Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
 takes the time of its pulls so far, and then continues as usual. Which one is given up follows from the events alone, so
@@ -10,17 +10,15 @@ checkpoint or none.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
-from risingbandits._core.files import remove
-from risingbandits.allocation.arms.checkpointed import Checkpointed, Checkpoints, folder_name
-from risingbandits.allocation.next_pulls import rounds_until_pulled
+from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Checkpoints, finish_giving_up
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
@@ -30,7 +28,6 @@ log = logging.getLogger("risingbandits")
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_GIVEN_UP = "given-up-"  # and a random name, while it is removed
 
 
 def check_keep(keep: Any, jobs: int) -> tuple[int | None, int | None]:
@@ -56,19 +53,13 @@ def check_keep(keep: Any, jobs: int) -> tuple[int | None, int | None]:
 
 
 def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
-    """Arms in the order in which they give up their checkpoints: by what that would cost, as the policy sees it.
+    """Arms in the order in which they give up their checkpoints: by their last reward, the worst first."""
 
-    The price of an arm is its pulls, which would have to be made again, divided by the rounds until the policy would
-    pull it if it played on by itself; 0 if it would not. Among equals the one with the lowest last reward is first.
-    """
-    soon = rounds_until_pulled(ledger)
-
-    def price(name: str) -> tuple[float, float, int]:
+    def last(name: str) -> tuple[float, int]:
         arm = ledger.arm(name)
-        last = (arm.rewards[-1] - ledger.zero) / ledger.span if arm.rewards else 0.0
-        return (len(arm.rewards) / soon[name] if name in soon else 0.0, last, arm.index)
+        return ((arm.rewards[-1] - ledger.zero) / ledger.span if arm.rewards else -math.inf, arm.index)
 
-    return sorted(names, key=price)
+    return sorted(names, key=last)
 
 
 class Economy:
@@ -112,65 +103,40 @@ class Economy:
         there = self._there()
         if self.most_arms is not None and len(there) <= self.most_arms:
             return
-        sizes = {} if self.most_bytes is None else {name: _size(files.path) for name, files in there.items()}
+        sizes = {} if self.most_bytes is None else {name: files.size() for name, files in there.items()}
         if self.most_bytes is not None and sum(sizes.values()) <= self.most_bytes:
             return
         ledger = self.allocator.ledger
         best = ledger.recommend() if ledger.told else ""
         order = who_gives_up_first(ledger, [name for name in there if name != best and self._can_be_made(name)])
 
-        def rename(now: Ledger) -> dict[str, Path]:
-            doomed: dict[str, Path] = {}
+        def rename(now: Ledger) -> list[str]:
+            given_up = []
             for name in order:
                 if self._within(len(there), sum(sizes.values())):
                     break
                 if now.arm(name).flight is None:  # of those in flight the last checkpoint stays
-                    doomed[name] = make_way(there.pop(name).path)
+                    there.pop(name).give_up()
                     sizes.pop(name, None)
-            return doomed
+                    given_up.append(name)
+            return given_up
 
-        doomed = self.allocator.while_nobody_asks(rename)
-        for name, path in doomed.items():
-            remove(path)
+        given_up = self.allocator.give_up_checkpoints(rename)
+        finish_giving_up(self.folder)
+        for name in given_up:
             pulls = len(ledger.arm(name).rewards)
             log.info("%s has given up its checkpoint; if it is resumed, %d pulls are made again", name, pulls)
             self.arms[name].look_again()
-        self.given_up += len(doomed)
+        self.given_up += len(given_up)
 
     def _within(self, arms: int, size: int) -> bool:
         return arms <= self.most_arms if self.most_arms is not None else size <= (self.most_bytes or 0)
 
     def _there(self) -> dict[str, Checkpoints]:
-        """The arms that have checkpoints; removals that a dead process left unfinished are completed."""
-        if not self.folder.is_dir():
-            return {}
-        by_folder = {folder_name(name): name for name in self.allocator.ledger.by_name}
-        found = {}
-        for path in sorted(self.folder.iterdir()):
-            if path.name.startswith(_GIVEN_UP):
-                remove(path)
-            elif path.name in by_folder and any(inner.name.startswith("checkpoint-") for inner in path.iterdir()):
-                found[by_folder[path.name]] = Checkpoints(self.folder, by_folder[path.name])
-        return found
+        """The arms that have checkpoints."""
+        finish_giving_up(self.folder)
+        every = {name: Checkpoints(self.folder, name) for name in self.allocator.ledger.by_name}
+        return {name: files for name, files in every.items() if files.are_there()}
 
     def _can_be_made(self, name: str) -> bool:
         return name in self.arms and self.arms[name].can_be_made_again
-
-
-def make_way(path: Path) -> Path:
-    """Rename the folder of an arm before it is removed, atomically: no process finds half a checkpoint."""
-    doomed = path.with_name(f"{_GIVEN_UP}{uuid4().hex}")
-    with suppress(FileNotFoundError):  # another process was faster
-        path.rename(doomed)
-    return doomed
-
-
-def _size(path: Path) -> int:
-    """Bytes in a folder; files that vanish meanwhile count as 0."""
-    total = 0
-    for inner in path.rglob("*"):
-        try:
-            total += inner.stat().st_size if inner.is_file() else 0
-        except FileNotFoundError:
-            continue
-    return total

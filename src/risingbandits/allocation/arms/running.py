@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.driver import Driver
 from risingbandits.allocation.arms.economy import Economy
@@ -57,4 +58,5 @@ def run_arms(
     if ledger.told:
         kept = allocator.recommend()
         if kept in ready:
-            ready[kept].catch_up(len(ledger.arm(kept).rewards))
+            state = ledger.arm(kept)
+            ready[kept].catch_up(state.last, Name(len(state.rewards), state.last_pull))

@@ -14,6 +14,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
 from risingbandits.allocation.arms.base import Outcome
+from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources
 from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess
 from risingbandits.allocation.pull import Pull
@@ -116,9 +117,13 @@ class _Child:
         outcome: float | Outcome = self.answer()
         return outcome
 
-    def keep(self) -> bool:
+    def told(self, pull: Pull) -> None:
+        self._send(("told", pull))
+
+    def keep(self) -> tuple[Name, str] | None:
         self._send(("keep", None))
-        return bool(self.answer())
+        kept: tuple[Name, str] | None = self.answer()
+        return kept
 
     def stop(self) -> None:
         self._send(("stop", None))

@@ -14,6 +14,7 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, check_p
 from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources, room
 from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line
 from risingbandits.allocation.pull import Pull
@@ -190,8 +191,12 @@ class _Handle:
         outcome: float | Outcome = self._answer(self._process.pull.remote(pull))
         return outcome
 
-    def keep(self) -> bool:
-        return bool(self._answer(self._process.keep.remote()))
+    def told(self, pull: Pull) -> None:
+        self._process.told.remote(pull)
+
+    def keep(self) -> tuple[Name, str] | None:
+        kept: tuple[Name, str] | None = self._answer(self._process.keep.remote())
+        return kept
 
     def stop(self) -> None:
         self._process.stop.options(concurrency_group="stop").remote()
@@ -223,7 +228,10 @@ class _Process:
     def pull(self, pull: Pull) -> float | Outcome:
         return self.arm.pull(pull)
 
-    def keep(self) -> bool:
+    def told(self, pull: Pull) -> None:
+        self.arm.told(pull)
+
+    def keep(self) -> tuple[Name, str] | None:
         return self.arm.keep()
 
     def stop(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
-from risingbandits.allocation.cluster.switching import Switching
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
@@ -43,8 +42,11 @@ class RemoteProcess(Protocol):
     def pull(self, pull: Pull) -> float | Outcome:
         """Make a pull."""
 
-    def keep(self) -> bool:
-        """Make a checkpoint; False if the learner cannot be saved."""
+    def told(self, pull: Pull) -> None:
+        """Say that a pull counts, without waiting for anything."""
+
+    def keep(self) -> tuple[Name, str] | None:
+        """Make a checkpoint; see `Checkpointed.keep`."""
 
     def stop(self) -> None:
         """Ask the learner to end the running pull, without waiting for it."""
@@ -81,14 +83,13 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
         self._make = dict(arms)
         self.folder = None if folder is None else Path(folder).absolute()
         self._settings: dict[str, Any] = {"every": checkpoint_every, "seconds": checkpoint_seconds}
+        self._allocator: Allocator | None = None
         self._trained: dict[str, int] = {}
         self._stopped: set[str] = set()  # arms whose pulls are to end
         self._placed: dict[str, Placed[RemoteProcess]] = {}
         self._leaving: dict[str, Placed[RemoteProcess]] = {}
         self._changed = threading.Condition()
         self._uses = 0
-        self._pulled: set[str] = set()  # arms that pulls were asked of
-        self._switching = Switching(log.warning)
 
     # -- where processes are ------------------------------------------------------------------------------------
 
@@ -121,6 +122,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
 
     def belong_to(self, allocator: Allocator) -> None:
         """Take what an allocator knows: the folder of its store, earlier pulls, and what checkpoints must survive."""
+        self._allocator = allocator
         directory, settings = allocator.store.directory, allocator.settings
         if self.folder is None and directory is not None:
             self.folder = directory.absolute()
@@ -128,6 +130,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
         self._settings["flush"] = settings.durability == "power"
         self._settings["timed"] = settings.budget.seconds is not None
         self._settings["direction"] = settings.direction
+        self._settings["store"] = allocator.store.identity()
 
     def _settings_of(self, name: str) -> dict[str, Any]:
         return {**self._settings, "trained": self._trained.get(name, 0)}
@@ -137,8 +140,6 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
     def pull(self, name: str, pull: Pull) -> float | Outcome:
         """One pull, in the process of the arm."""
         self._stopped.discard(name)
-        self._pulled.add(name)
-        began = time.monotonic()
         placed = self._take(name)
         lost = True
         try:
@@ -150,7 +151,6 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
                 self._give_back(name, placed, lost=True)
                 placed = self._take(name)
             assert placed.process is not None
-            ready = time.monotonic()
             try:
                 outcome = placed.process.pull(pull)
             except ArmLost:
@@ -159,10 +159,16 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
                 lost = False  # the learner complains, the process is there
                 raise
             lost = False
-            self._switching.pulled(ready - began, time.monotonic() - ready)
             return outcome
         finally:
             self._give_back(name, placed, lost)
+
+    def told(self, name: str, pull: Pull) -> None:
+        """A pull counts: the process of the arm, if it is still there, removes what is no longer needed."""
+        with self._changed:
+            placed = self._placed.get(name)
+            if placed is not None and placed.process is not None:
+                placed.process.told(pull)
 
     def stop(self, name: str) -> None:
         """End the running pull of an arm: by the learner's own ``stop``, otherwise by ending its process."""
@@ -228,27 +234,33 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
         """Let an idle process make a checkpoint and end."""
         process = self._leaving[name].process
         assert process is not None
-        try:
-            if not process.keep():
-                log.info("%s cannot be saved: it will be trained again from its first pull", name)
-        except Exception as error:  # lost, or a learner's own complaint
-            log.warning("%s was lost before it was saved: %s", name, first_line(error))
+        self._keep(name, process)
         process.kill()
         with self._changed:
             del self._leaving[name]
             self._changed.notify_all()
         log.debug("%s made room", name)
-        self._switching.made_room(len(self._pulled), len(self._placed))
+
+    def _keep(self, name: str, process: RemoteProcess) -> None:
+        """Have an idle learner saved; the store is told what was not saved with its pull."""
+        try:
+            kept = process.keep()
+            if kept is None:
+                log.info("%s cannot be saved: it will be trained again from its first pull", name)
+            elif kept[1] and self._allocator is not None and not self._allocator.is_closed:
+                self._allocator.keep_checkpoint(name, *kept)
+        except Exception as error:  # lost, or a learner's own complaint
+            log.warning("%s was lost before it was saved: %s", name, first_line(error))
 
     def close(self) -> None:
         """Save all learners and end their processes."""
         with self._changed:
-            placed, self._placed = list(self._placed.values()), {}
-        processes = [own.process for own in placed if own.process is not None]
+            placed, self._placed = self._placed, {}
+        processes = {name: own.process for name, own in placed.items() if own.process is not None}
         if processes:
             with ThreadPoolExecutor(len(processes)) as pool:
-                wait([pool.submit(process.keep) for process in processes], timeout=_LAST_SAVE)
-                for process in processes:
+                wait([pool.submit(self._keep, *own) for own in processes.items()], timeout=_LAST_SAVE)
+                for process in processes.values():
                     process.kill()
 
     def __enter__(self) -> Self:
@@ -269,6 +281,10 @@ class RemoteArm:
     def pull(self, pull: Pull) -> float | Outcome:
         """One pull, in the process of the arm."""
         return self.arms.pull(self.name, pull)
+
+    def told(self, pull: Pull) -> None:
+        """A pull counts."""
+        self.arms.told(self.name, pull)
 
     def stop(self) -> None:
         """End it."""

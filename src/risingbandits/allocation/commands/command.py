@@ -14,11 +14,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits._core.files import remove
-from risingbandits.allocation.arms.base import ArmInUse, Outcome
-from risingbandits.allocation.arms.checkpointed import folder_name
+from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
+from risingbandits.allocation.arms.checkpoints import Holds, needed
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
 from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
@@ -27,10 +27,15 @@ from risingbandits.allocation.commands.placeholders import variables
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
 from risingbandits.allocation.commands.reward import last_line, read_reward
-from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.pull import Pull, Saved, folder_name
+from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 _GRACE = 5.0  # seconds that what was killed may take to end
 _POLL = 0.2  # seconds between looks at a command, on systems that cannot say when it ends
+_NOT_ITS_FAULT = (ArmInUse, StoreBusy, StoreUnreachable)
 _LONGEST_REASON = 250  # characters of a command's last line that a failure repeats: a message with a path whole
 log = logging.getLogger("risingbandits")
 
@@ -65,26 +70,52 @@ class Command:
         self.arm, self.plan, self.timed = arm, plan, timed
         self.folder = ArmFolder(states, arm.name)
         self.logs = logs / folder_name(arm.name)
+        self._holds: Holds | None = None  # None: the store cannot be read here
+        self._trained, self._direction = 0, "maximize"
+        self._saved: Saved | None = None  # the last checkpoint that a command left
         self._process: subprocess.Popen[bytes] | None = None
         self._stops = 0
         self._timed_out = False
 
+    def kept_by(self, owner: Checkpointed) -> None:
+        """Take what is known about the arm where its pulls are asked for."""
+        self._holds, self.folder.durable, self.folder.store = owner.holds, owner.flush, owner.store
+        self._trained, self._direction = owner.trained, owner.direction or "maximize"
+
     def pull(self, pull: Pull) -> Outcome:
         """Run the command; `RisingBanditsError` with the reason if it cannot be started or fails."""
         self._stops = 0
-        lock = self._lock()
-        try:
-            there = self.folder.until(pull.n - 1)
-        finally:
-            os.close(lock)
-        # Where a learner has made checkpoints now and then, the pulls since the last one are made again.
-        for n in range(there[-1] + 1 if there else pull.n, pull.n):
-            self._run(Pull(0, pull.arm, n, slot=pull.slot))
-        return self._run(pull)
+        if self.arm.uses_state and self._holds is None:
+            raise CannotGoOn(
+                f"arm {self.arm.name!r} must use {{checkpoint}} and {{previous}}, not {{state}}, where its store "
+                "cannot be read, as on Ray: a command that has lost its pull would change the folder of another."
+            )
+        self.folder.claim()
+        start = self.folder.start_of(pull, self._trained, not self.arm.uses_state, self._holds)
+        self.folder.tidy(pull.n - 1, needed(pull, None, self._direction))
+        # What is missing since the checkpoint is made again; each of these pulls leaves a checkpoint for the next.
+        first = pull.n if pull.last is None else (self._trained if start is None else start.n) + 1
+        previous = self.folder.at(first - 1, pull.before if start is None else start.id)
+        for n in range(first, pull.n):
+            self._run(pull._replace(n=n, attempt=0), previous)
+            previous = self.folder.at(n, pull.id)
+            if not previous.exists():
+                raise RisingBanditsError(
+                    f"pull {n} left no checkpoint, as pull {pull.last.n if pull.last else n} did: a command that "
+                    "writes {checkpoint} must do so in every pull."
+                )
+        outcome = self._run(pull, previous)
+        return outcome._replace(checkpoint=self._left(pull, outcome.reward))
+
+    def _left(self, pull: Pull, reward: float) -> str:
+        """The proof of the checkpoint that a command has left, "" if it left none."""
+        proof = self.folder.proof(pull.n, pull.id)
+        self._saved = Saved(pull.n, pull.id, reward, proof) if proof else None
+        return proof
 
     def told(self, pull: Pull) -> None:
-        """A pull counts: the next one needs only its checkpoint."""
-        self.folder.keep_from(pull.n)
+        """A pull counts: only its checkpoint, or the newest before it, and the best one are still needed."""
+        self.folder.tidy(pull.n, needed(pull, self._saved, self._direction))
 
     def stop(self) -> None:
         """Ask the command and everything that it started to end; the second time, kill them."""
@@ -93,14 +124,24 @@ class Command:
 
     def output(self, pull: Pull) -> Path:
         """The file for standard output of a pull; standard error goes beside it, to ``.err``."""
-        return self.logs / f"{pull.n}-{pull.attempt if pull.id else 'again'}.out"
+        return self.logs / f"{pull.n}-{pull.attempt or 'again'}.out"
 
-    def _run(self, pull: Pull) -> Outcome:
+    def _run(self, pull: Pull, previous: Path) -> Outcome:
+        """Run the command, and find out whose error it was if it fails."""
+        try:
+            return self._run_once(pull, previous)
+        except _NOT_ITS_FAULT:
+            raise
+        except RisingBanditsError as error:
+            self.folder.check_disk(error)
+            raise
+
+    def _run_once(self, pull: Pull, previous: Path) -> Outcome:
         out = self.output(pull)
         mark = secrets.token_hex(8)
         began = time.monotonic()
         streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
-        process, trace = self._start(pull, streams, mark)
+        process, trace = self._start(pull, previous, streams, mark)
         try:
             self._wait(process, streams)
             seconds = time.monotonic() - began
@@ -118,7 +159,7 @@ class Command:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode:
             raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
-        reward, cost = read_reward(out)
+        reward, cost, _ = read_reward(out)
         return Outcome(reward, seconds if self.timed else cost)
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
@@ -153,14 +194,17 @@ class Command:
         if left:
             log.warning("%s has started processes that were killed and do not end: %s", self.arm.name, ", ".join(left))
 
-    def _start(self, pull: Pull, streams: Sequence[Output], mark: str) -> tuple[subprocess.Popen[bytes], Trace]:
+    def _start(
+        self, pull: Pull, previous: Path, streams: Sequence[Output], mark: str
+    ) -> tuple[subprocess.Popen[bytes], Trace]:
         values = {
             "arm": self.arm.name,
             "n": str(pull.n),
             "attempt": str(pull.attempt),
-            "state": str(self.folder.state),
-            "checkpoint": str(self.folder.checkpoint(pull.n)),
-            "previous": str(self.folder.checkpoint(pull.n - 1)),
+            # Where it cannot be guarded, what a script writes there fails.
+            "state": str(self.folder.state if self._holds is not None else self.folder.path / "no-state-here"),
+            "checkpoint": str(self.folder.at(pull.n, pull.id)),
+            "previous": str(previous),
             "slot": pull.slot,
             "plan": str(self.plan),
             "python": sys.executable,
@@ -170,9 +214,11 @@ class Command:
         self._timed_out = False
         lock = self._lock(mark)
         try:
-            self.folder.state.mkdir(parents=True, exist_ok=True)
-            self.folder.keep_from(pull.n - 1)
-            remove(self.folder.checkpoint(pull.n))  # of an earlier attempt
+            # The lock is held from this look until the command has inherited it: nobody else can come between.
+            if self._holds is not None:
+                if not self._holds(pull):
+                    raise ArmInUse(f"pull {pull.n} of arm {self.arm.name!r} was given to another worker.")
+                self.folder.state.mkdir(parents=True, exist_ok=True)
             self.logs.mkdir(parents=True, exist_ok=True)
             with streams[0].open() as printed, streams[1].open() as errors, STARTING:
                 self._process = process = subprocess.Popen(
@@ -187,6 +233,8 @@ class Command:
                 )
                 start = begun(process.pid)
             self.folder.sign(lock, mark, process.pid)
+        except _NOT_ITS_FAULT:
+            raise
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             for stream in streams:
                 stream.close()

@@ -17,7 +17,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.checkpointed import Checkpoints
+from risingbandits.allocation.arms.checkpoints import Checkpoints
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.commands.descendants import Trace, alive, end_all
 

@@ -95,6 +95,11 @@ class CommandArm:
         """Where names in braces may stand."""
         return [*([self.command] if isinstance(self.command, str) else self.command), *self.environment.values()]
 
+    @property
+    def uses_state(self) -> bool:
+        """Whether its command names the folder that it changes in place."""
+        return any("state" in names_in(text) or "RISINGBANDITS_STATE" in text for text in self.texts())
+
 
 # -- what is allowed ------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import missing
-from risingbandits.allocation.arms.checkpointed import folder_name
 from risingbandits.allocation.listeners import Told
+from risingbandits.allocation.pull import folder_name
 
 
 def _writer_class() -> Any:
