@@ -4,9 +4,9 @@ Runs of the allocator's default on real curves are replayed. Every pull needs th
 where a process makes one pull; where there is none, all pulls of the arm so far are made again. Needs the real curves
 below RISINGBANDITS_DATA; twenty minutes, less with ``--tasks 1``.
 
-The rules: "policy" is that of ``Allocator.run(keep=...)``; "oldest" removes the file that was written first, which is
-that of the arm that was not pulled for longest; "lowest" that of the arm with the lowest last reward; "foresight" goes
-by the same price as "policy", but knows when each arm is pulled again.
+The rules: "keep" is that of ``Allocator.run(keep=...)``, the arm with the lowest last reward; "oldest" removes the file
+that was written first, which is that of the arm that was not pulled for longest; "foresight" that of the arm with the
+fewest pulls for each round until it is pulled again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from risingbandits.arena.curve_tasks import CurveTask
 from risingbandits.arena.suite import load_tasks
 from risingbandits.policies.base import OBJECTIVES
 
-RULES = ("policy", "oldest", "lowest", "foresight")
+RULES = ("keep", "oldest", "foresight")
 SHARES = (8, 4, 2)  # arms for each checkpoint
 BUDGETS = (5, 20)  # pulls for each arm
 MOST_ARMS = 30
@@ -36,8 +36,7 @@ class Step(NamedTuple):
 
     arm: str
     n: int
-    order: dict[str, int]  # of giving up, as the policy sees it
-    last: dict[str, float]  # rewards
+    order: dict[str, int]  # of giving up
     best: str  # the arm to keep
 
 
@@ -53,8 +52,7 @@ def played(task: CurveTask, objective: str, pulls: int, seed: int) -> list[Step]
             ledger = allocator.ledger
             tried = [arm.name for arm in ledger.arms if arm.rewards]
             order = {name: place for place, name in enumerate(who_gives_up_first(ledger, tried))}
-            last = {name: ledger.arm(name).rewards[-1] for name in tried}
-            steps.append(Step(pull.arm, pull.n, order, last, ledger.recommend()))
+            steps.append(Step(pull.arm, pull.n, order, ledger.recommend()))
     return steps
 
 
@@ -74,9 +72,7 @@ def made_again(steps: list[Step], rule: str, keep: int) -> float:
             when, pulls = written[name]
             if rule == "oldest":
                 return when
-            if rule == "lowest":
-                return step.last[name]
-            if rule == "policy":
+            if rule == "keep":
                 return np.inf if name == step.best else step.order[name]
             later = next((then for then in pulled[name] if then > time), None)
             return 0.0 if later is None else pulls / (later - time)

@@ -48,6 +48,10 @@ class ArmRow(NamedTuple):
     chance: float = math.nan  #: that it is the best of the tried arms then, by the model
     brings: float = math.nan  #: reward that trying it may bring in the rest of the run, if the policy says so
     costs: float = math.nan  #: reward that trying it loses
+    best: float = math.nan  #: its best reward
+    best_pull: int = 0  #: which pull of this run gave it
+    best_checkpoint: str = ""  #: of the best pull that left one, below the folder of checkpoints
+    last_checkpoint: str = ""  #: of the last pull that left one
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
+from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, recent_mean
 from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
 from risingbandits.allocation.cost_rounds import cost_sentence
 from risingbandits.allocation.forecasts import Forecasts, forecasts
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.pull import place_of
 from risingbandits.allocation.untried import untried_sentence
 from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.policies.explanation import Explanation, Units
@@ -134,8 +135,30 @@ def standing(ledger: Ledger) -> str:
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
-    more = [said for said in (_failed_sentence(ledger), untried_sentence(ledger)) if said]
-    return f"{done} Recommended: {ledger.recommend()}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
+    arm = ledger.arm(ledger.recommend())
+    more = [said for said in (_best_sentence(ledger, arm), _failed_sentence(ledger), untried_sentence(ledger)) if said]
+    return f"{done} Recommended: {arm.name}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
+
+
+def _best_sentence(ledger: Ledger, arm: ArmState) -> str:
+    """Which pull of an arm gave its best reward and where its checkpoint is; empty before the arm's first pull.
+
+    >>> from risingbandits.allocation import Allocator
+    >>> allocator = Allocator(["a"], budget=2)
+    >>> allocator.tell(allocator.ask(), 0.75, checkpoint="512"), allocator.tell(allocator.ask(), 0.5)
+    (True, True)
+    >>> standing(allocator.ledger)
+    'The budget is spent. Recommended: a. Its best reward is 0.75, after pull 1: a/checkpoint-1-1.'
+    """
+    n = best_pull(arm, ledger.settings.direction)
+    if n == 0:
+        return ""
+    kept = arm.best is not None and arm.best.n == n
+    said = f"Its best reward is {arm.rewards[n - 1]:.4g}, after pull {n}"
+    said += f": {place_of(arm.name, arm.best)}" if kept else ", which left no checkpoint"
+    if arm.last is not None and arm.last.n != n and arm.last.n == len(arm.rewards):
+        said += f"; its last one is {arm.last.value:.4g}: {place_of(arm.name, arm.last)}"
+    return said
 
 
 def _failed_sentence(ledger: Ledger) -> str:
@@ -146,10 +169,8 @@ def _failed_sentence(ledger: Ledger) -> str:
     >>> allocator.fail(allocator.ask(), "no such file", retry=False)
     >>> standing(allocator.ledger)
     'Spent 0 of 3 pulls. No pull is done yet.'
-    >>> for pull in allocator:
-    ...     _ = allocator.tell(pull, 0.5)
-    >>> standing(allocator.ledger)
-    'The budget is spent. Recommended: b. 1 of 3 arms failed and was retired: a.'
+    >>> _failed_sentence(allocator.ledger)
+    '1 of 3 arms failed and was retired: a'
     """
     failed = [arm.name for arm in ledger.arms if arm.retired is not None and arm.failures]
     if not failed:
@@ -217,7 +238,11 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
         chance=float(model.found.chance[arm.index]),
         brings=brings,
         costs=costs,
+        best_checkpoint=place_of(arm.name, arm.best),
+        last_checkpoint=place_of(arm.name, arm.last),
     )
+    if n := best_pull(arm, ledger.settings.direction):
+        row = row._replace(best=arm.rewards[n - 1], best_pull=n)
     if arm.settings:
         row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
     if ledger.settings.learns:

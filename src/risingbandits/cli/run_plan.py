@@ -102,6 +102,7 @@ def run(
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.cost_rounds import cost_rule
+    from risingbandits.allocation.pull import folder_name
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.stores.base import hide_password
 
@@ -153,6 +154,11 @@ def run(
         show_ledger(ledger, output, in_flight=False)
         if code:
             output.say("Stopped early. Run the same command again to continue.")
+        best = next((arm for arm in chosen.arms if ledger.told and arm.name == ledger.recommend()), None)
+        if best is not None and best.uses_state:
+            place = chosen.states / folder_name(best.name) / "state"
+            output.say(f"{best.name} changes {{state}} in place, so only its last state is there: {place}")
+        output.say(f"Checkpoints: {chosen.states}", checkpoints=chosen.states)
         hidden = hide_password(chosen.store)
         output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:

@@ -73,6 +73,8 @@ def show_store(store: Store, as_json: Json = False) -> None:
     with open_reader(store) as reader, Output(as_json) as output:
         ledger = reader.ledger()
         show_ledger(ledger, output)
+        if reader.directory is not None and any(arm.last is not None for arm in ledger.arms):
+            output.say(f"Checkpoints: {reader.directory}", checkpoints=reader.directory)
         if ledger.in_flight or as_json:
             gone = abandoned(ledger, reader.one_machine)
             progress = progress_of(ledger, Pace.of(reader), time.time(), gone)
@@ -171,6 +173,9 @@ def _line(event: Event) -> str:
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed, and must not break the line.
     said = extension.said(event) if event.kind == "extend" else event.text
+    if event.kind in ("tell", "checkpoint"):
+        given_up = "given up" if event.kind == "checkpoint" else ""
+        said = f"checkpoint of {int(said.split()[0]):,} bytes" if said else given_up
     reason = printable(said).replace("\n", " ")
     text = f"  {reason}" if reason else ""
     return f"{event.id:>6}  {moment}  {event.kind:<6}  {event.arm}{number}{reward}{cost}{text if event.arm else reason}"

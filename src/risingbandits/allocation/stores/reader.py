@@ -23,6 +23,8 @@ class StoreReader:
         What the allocation was made with.
     one_machine : bool
         Whether all processes of the allocation are on this machine.
+    directory : path or None
+        The folder of checkpoints, if it is beside the store.
     """
 
     def __init__(self, store: Store) -> None:
@@ -30,7 +32,7 @@ class StoreReader:
         if text is None:
             raise RisingBanditsError(f"{store.name} does not exist.")
         self._store = store
-        self.one_machine = store.one_machine
+        self.one_machine, self.directory = store.one_machine, store.directory
         self._ledger: Ledger | None = None
         self.settings = stored_settings(store.name, text)
 

@@ -120,6 +120,8 @@ def _settings(log: AllocationLog, shown: str) -> list[Block]:
     ]
     if settings.warm_start:
         rows.append(("rewards of earlier runs", f"{sum(map(len, settings.warm_start.values())):,}"))
+    if any(arm.last is not None for arm in log.ledger.arms):
+        rows.append(("checkpoints", "in the folder of the plan" if "://" in shown else f"{shown}.state"))
     rows += [("store", shown), ("written by risingbandits", settings.version)]
     table = TextTable(("setting", "value"), rows, frozenset(), "Settings of the allocation")
     return [Table("settings-table", table), _extensions(log), Text("how-to-read", _HOW_TO_READ)]
