@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
 from risingbandits.allocation.arms.base import CannotGoOn, Outcome, as_arm, check_direction, makes_arm
-from risingbandits.allocation.arms.checkpoints import Checkpoints, Holds, LostCheckpoint, Name, disk_error, needed
+from risingbandits.allocation.arms.checkpoints import (
+    Checkpoints,
+    Holds,
+    LostCheckpoint,
+    Name,
+    disk_error,
+    needed_after,
+    needed_before,
+)
 from risingbandits.allocation.pull import Pull, Saved
 
 if TYPE_CHECKING:
@@ -186,7 +194,7 @@ class Checkpointed:
         self._counted = Name(pull.n, pull.id)
         if self._files is None or self._there is None:
             return
-        kept = self._needed(pull, self._saved)
+        kept = needed_after(pull, self._saved, self.direction) or {self._given_state}
         if pull.attempt > 1:  # whoever had it before may have left something
             self._there = self._files.tidy(pull.n, kept)
         else:
@@ -265,10 +273,10 @@ class Checkpointed:
             return self._arm
         if files is not None:
             files.claim()
-            self._there = files.tidy(pull.n - 1, self._needed(pull))
+            self._there = files.tidy(pull.n - 1, needed_before(pull) | {self._given_state})
         if self.held != before:
             self._go_back(pull, files)
-        if self._make is None and files is not None and self.held == Name(self.trained, 0):
+        if self._make is None and files is not None and self.held == self._given_state:
             self.keep()  # there is no other way back to the state that the object was given in
         if not self._finds_its_step:
             assert self.held is not None
@@ -278,13 +286,14 @@ class Checkpointed:
                 self._made_by(self._arm, pull._replace(n=n, attempt=0))
         return self._arm
 
-    def _needed(self, pull: Pull, new: Saved | None = None) -> set[Name]:
-        """The checkpoints that may still be loaded; until one counts, that of the state the object was given in."""
-        return needed(pull, new, self.direction) or {Name(self.trained, 0)}
+    @property
+    def _given_state(self) -> Name:
+        """That in which the object was given; its checkpoint is kept until one that counts can replace it."""
+        return Name(self.trained, 0)
 
     def _go_back(self, pull: Pull, files: Checkpoints | None) -> None:
         """Bring the learner to the newest counted state that can be had; the pulls from there are made again."""
-        fresh = Name(self.trained, 0)
+        fresh = self._given_state
         counted = self.held is not None and self.held == self._counted and self.held.n < pull.n
         given = self._there is not None and fresh in self._there  # the state that the object was given in
         begins = self._make is not None or self.held == fresh or counted or given
@@ -352,7 +361,7 @@ class Checkpointed:
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))
         self._keeps_itself = self._finds_its_step and not self._can_be_saved
-        self.held, self._kept_pulls = Name(self.trained, 0), self.trained
+        self.held, self._kept_pulls = self._given_state, self.trained
         if callable(kept_by := getattr(arm, "kept_by", None)):  # a command, which has files of its own
             kept_by(self)
 

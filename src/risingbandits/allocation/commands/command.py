@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
-from risingbandits.allocation.arms.checkpoints import Holds, needed
+from risingbandits.allocation.arms.checkpoints import Holds, needed_after, needed_before
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
 from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
@@ -92,7 +92,7 @@ class Command:
             )
         self.folder.claim()
         start = self.folder.start_of(pull, self._trained, not self.arm.uses_state, self._holds)
-        self.folder.tidy(pull.n - 1, needed(pull, None, self._direction))
+        self.folder.tidy(pull.n - 1, needed_before(pull))
         # What is missing since the checkpoint is made again; each of these pulls leaves a checkpoint for the next.
         first = pull.n if pull.last is None else (self._trained if start is None else start.n) + 1
         previous = self.folder.at(first - 1, pull.before if start is None else start.id)
@@ -115,7 +115,7 @@ class Command:
 
     def told(self, pull: Pull) -> None:
         """A pull counts: only its checkpoint, or the newest before it, and the best one are still needed."""
-        self.folder.tidy(pull.n, needed(pull, self._saved, self._direction))
+        self.folder.tidy(pull.n, needed_after(pull, self._saved, self._direction))
 
     def stop(self) -> None:
         """Ask the command and everything that it started to end; the second time, kill them."""
