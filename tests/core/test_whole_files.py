@@ -59,7 +59,7 @@ def test_bytes_are_on_the_disk_before_the_file_has_its_name(tmp_path: Path, monk
 
     monkeypatch.setattr(os, "fsync", watched)
     write_whole(path, b"new")
-    assert [(Path(name).parent, named) for name, named in brought] == [(tmp_path, False)]
+    assert [(Path(name).parent, named) for name, named in brought] == [(tmp_path, False), (tmp_path.parent, True)]
     assert path.read_bytes() == b"new"
 
 
@@ -70,4 +70,6 @@ def test_all_files_of_a_folder_are_brought_to_the_disk(tmp_path: Path, monkeypat
     brought: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: brought.append(os.readlink(f"/proc/self/fd/{descriptor}")))
     flush(tmp_path)
-    assert sorted(Path(name).name for name in brought) == ["one", "three", "two"]
+    names = [Path(name).name for name in brought]
+    assert sorted(names[:3]) == ["one", "three", "two"]
+    assert sorted(names[3:]) == ["a", "b", tmp_path.name], "then the folders that name them"

@@ -7,6 +7,7 @@ key.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,8 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     (Budget(pulls=20), 'small', ['echo', '0.5'], 'plan.db')
     """
     path = Path(path)
+    if re.match(r"postgres(ql)?:/", str(path)):  # not shown: it may hold a password
+        raise RisingBanditsError("the plan must be a TOML file, got the address of a store.")
     folder = path.absolute().parent
     here = f"{path}, "
     values = read_table(here, read_toml(path), _PLAN)
