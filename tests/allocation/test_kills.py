@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kill_worker
+from crew import Crew, text
 from kill_worker import reward
 from programs import until
 from risingbandits import Allocator
@@ -23,86 +21,20 @@ from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 
-WORKER = Path(kill_worker.__file__)
+WORKER = kill_worker.__file__
 ARMS = [f"arm{i}" for i in range(6)]
 WORKERS = 4
 PRIOR = Prior({arm: Belief(0.1 * i, 0.5, "4 tasks") for i, arm in enumerate(ARMS)}, 4, 0.5)
 
 
-def test_20_kills(place: str, tmp_path: Path) -> None:
-    survive(place, tmp_path, kills=20)
-
-
-@pytest.mark.slow
-def test_500_kills(place: str, tmp_path: Path) -> None:
-    survive(place, tmp_path, kills=500)
-
-
-class Crew:
-    """Workers on one store."""
-
-    def __init__(self, store: str, folder: Path) -> None:
-        command = [sys.executable, str(WORKER), store]
-        self.parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.folder = folder
-        self.diaries: list[Path] = []
-        self.workers: list[tuple[int, Path]] = []
-
-    def start(self) -> None:
-        diary = self.folder / f"diary{len(self.diaries)}"
-        self.diaries.append(diary)
-        assert self.parent.stdin is not None
-        assert self.parent.stdout is not None
-        self.parent.stdin.write(f"{diary}\n")
-        self.parent.stdin.flush()
-        self.workers.append((int(self.parent.stdout.readline()), diary))
-
-    def kill(self, i: int) -> None:
-        pid, diary = self.workers.pop(i)
-        rng = np.random.default_rng(len(self.diaries))
-        tells = int(rng.integers(8))
-        until(lambda: text(diary).count(b"\n") > tells or text(diary).endswith(b"end\n"))
-        assert b"Traceback" not in text(diary), text(diary).decode()
-        time.sleep(float(rng.exponential(0.002)))  # then at any moment of the next ask or tell
-        end(pid)
-
-    def close(self) -> None:
-        for pid, _ in self.workers:
-            end(pid)
-        self.parent.kill()
-        self.parent.communicate()
-
-
-def end(pid: int) -> None:
-    with suppress(ProcessLookupError):  # it has ended by itself: the budget is spent
-        os.kill(pid, signal.SIGKILL)
-    until(lambda: is_dead(pid))
-
-
-def text(diary: Path) -> bytes:
-    return diary.read_bytes() if diary.exists() else b""
-
-
-def is_dead(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
 def test_20_kills_with_a_prior(place: str, tmp_path: Path) -> None:
-    survive(place, tmp_path, kills=20, prior=PRIOR)
-
-
-def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) -> None:
-    rng = np.random.default_rng(kills)
-    Allocator(ARMS, budget=10**7, store=place, policy="epsilon-greedy", seed=1, prior=prior).close()
-    crew = Crew(place, folder)
+    rng = np.random.default_rng(20)
+    Allocator(ARMS, budget=10**7, store=place, policy="epsilon-greedy", seed=1, prior=PRIOR).close()
+    crew = Crew(WORKER, place, tmp_path)
     try:
         for _ in range(WORKERS):
             crew.start()
-        for _ in range(kills):
+        for _ in range(20):
             crew.kill(int(rng.integers(WORKERS)))
             crew.start()
     finally:
@@ -111,7 +43,7 @@ def survive(place: str, folder: Path, kills: int, prior: Prior | None = None) ->
     with open_reader(place) as reader:
         check(list(reader.events()), crew.diaries)
         assert reader.ledger().surprises == 0, "a replay decides as the first time"
-        assert sorted(bound_once(list(reader.events()), reader.ledger())) == (ARMS if prior is not None else [])
+        assert sorted(bound_once(list(reader.events()), reader.ledger())) == ARMS
 
 
 def bound_once(events: list[Event], ledger: Ledger) -> list[str]:
@@ -122,17 +54,12 @@ def bound_once(events: list[Event], ledger: Ledger) -> list[str]:
     return [event.arm for event in bound]
 
 
-@pytest.mark.parametrize(
-    ("kills", "prior"),
-    [(4, PRIOR), *(pytest.param(100, prior, marks=pytest.mark.slow) for prior in (None, PRIOR))],
-)
-def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(
-    kills: int, prior: Prior | None, place: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.slow)])
+def test_runs_that_grow_while_workers_and_who_lets_them_grow_die(kills: int, place: str, tmp_path: Path) -> None:
     """Each time the budget is spent or nearly so another process extends it, with a new arm, and may be killed."""
     rng = np.random.default_rng(7)
-    Allocator(ARMS, budget=20, store=place, policy="epsilon-greedy", seed=1, prior=prior).close()
-    crew = Crew(place, tmp_path)
+    Allocator(ARMS, budget=20, store=place, policy="epsilon-greedy", seed=1, prior=PRIOR).close()
+    crew = Crew(WORKER, place, tmp_path)
     said: list[str] = []
     try:
         for _ in range(WORKERS):
@@ -167,7 +94,7 @@ allocator.extend(retries={3 + number})
         assert len(said) >= kills // 2
         assert ledger.spent <= ledger.settings.budget.amount
         pulled = {event.arm for event in events if event.kind == "ask"}
-        assert set(bound_once(events, ledger)) == (pulled if prior is not None else set())
+        assert set(bound_once(events, ledger)) == pulled
 
 
 def finish(store: str) -> None:
@@ -219,7 +146,7 @@ def check(events: list[Event], diaries: list[Path]) -> None:
 def test_the_budget_is_exact_when_workers_die(place: str, tmp_path: Path) -> None:
     """A small budget, spent by workers of which two are killed on the way."""
     Allocator(ARMS, budget=400, store=place, policy="round-robin").close()
-    crew = Crew(place, tmp_path)
+    crew = Crew(WORKER, place, tmp_path)
     try:
         for _ in range(WORKERS):
             crew.start()

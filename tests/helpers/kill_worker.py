@@ -13,6 +13,8 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from risingbandits import Allocator, NoArmFree
 
@@ -24,8 +26,14 @@ def reward(arm: str, n: int) -> float:
 
 def work(store: str, diary: str) -> None:
     file = os.open(diary, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    try:
+    with errors_written_to(file):
         ask_and_tell(store, file)
+
+
+@contextmanager
+def errors_written_to(file: int) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         os.write(file, traceback.format_exc().encode())
         raise
@@ -57,7 +65,7 @@ def warm_up(allocator: Allocator) -> None:
     allocator.explain()
 
 
-def main(store: str) -> None:
+def main(store: str, work: Callable[[str, str], None]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are not waited for
     with Allocator.open(store) as allocator:
         warm_up(allocator)
@@ -70,4 +78,4 @@ def main(store: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], work)
