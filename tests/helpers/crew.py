@@ -60,12 +60,23 @@ class Crew:
     def _wait_for_a_moment(self, diary: Path) -> None:
         """Until a worker has written some lines; then right after the next one, or at any moment of what it does."""
         lines = int(self._rng.integers(self.lines))
-        until(lambda: text(diary).count(b"\n") > lines or text(diary).endswith(b"end\n"))
-        assert b"Traceback" not in text(diary), text(diary).decode()
+        self.wait_for_lines(lines + 1, [diary])
         if self._rng.random() < 0.5:
             wait_for_a_line(diary)
         else:
             time.sleep(float(self._rng.exponential(0.002)))
+
+    def wait_for_lines(self, count: int, diaries: list[Path]) -> None:
+        """Until these diaries have ``count`` lines, or one of them says that its worker has ended."""
+
+        def is_enough() -> bool:
+            written = [text(diary) for diary in diaries]
+            for each in written:
+                assert b"Traceback" not in each, each.decode()
+            has_ended = any(each.endswith(b"end\n") for each in written)
+            return has_ended or sum(each.count(b"\n") for each in written) >= count
+
+        until(is_enough)
 
     def _end(self, pid: int) -> None:
         send(pid, signal.SIGKILL)
