@@ -114,7 +114,8 @@ class Call(NamedTuple):
             return self.process, "extend", json.dumps(self.values)
         if self.method in ("mask", "unmask"):
             return self.process, self.method, self.values[0]
-        numbers = [value.hex() for value in self.values[1:]] if self.method == "tell" else []
+        # A zero is kept without its sign.
+        numbers = [(value + 0.0).hex() for value in self.values[1:]] if self.method == "tell" else []
         return self.process, self.method, self.pull, *numbers
 
     @property

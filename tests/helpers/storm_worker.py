@@ -24,7 +24,7 @@ from risingbandits.allocation import session
 LEASE = 0.3  # seconds
 THREADS = 3
 RANGE = (-1.0, 1.0)  # of rewards
-_ROUND = (-1.0, 0.0, 1.0)  # -0.0 is missing: a store in SQLite that holds one is refused as damaged
+_ROUND = (-1.0, -0.0, 0.0, 1.0)
 
 
 class Diary:
