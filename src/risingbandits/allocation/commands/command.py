@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 _GRACE = 5.0  # seconds that what was killed may take to end
-_POLL = 0.2  # seconds between looks at a command, on systems that cannot say when it ends
+_POLL = 0.2  # seconds between looks at what a command prints, and at itself where a system cannot say that it ends
 _NOT_ITS_FAULT = (ArmInUse, StoreBusy, StoreUnreachable)
 _LONGEST_REASON = 250  # characters of a command's last line that a failure repeats: a message with a path whole
 log = logging.getLogger("risingbandits")
@@ -147,13 +147,12 @@ class Command:
             seconds = time.monotonic() - began
         finally:
             self._end(process, trace)
+            too_much = any(stream.is_too_much for stream in streams)
             for stream in streams:
-                with suppress(OSError):  # the disk may be full; then it stays as it is
-                    stream.close()
-        if any(stream.is_too_much for stream in streams):
+                stream.close()
+        if too_much:
             raise RisingBanditsError(
-                f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes, to a file system "
-                f"that cannot leave out the middle; output in {out}."
+                f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes; output in {out}."
             )
         if self._timed_out:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
@@ -171,7 +170,7 @@ class Command:
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
         threading.Thread(target=_note_end, args=(process.pid, done), daemon=True).start()
         end = math.inf if self.arm.timeout is None else time.monotonic() + self.arm.timeout
-        while not done.wait(max(0.0, min(min(stream.look() for stream in streams), end - time.monotonic()))):
+        while not done.wait(max(0.0, min(_POLL, end - time.monotonic()))):
             if time.monotonic() >= end or any(stream.is_too_much for stream in streams):
                 break
         if done.is_set():
