@@ -117,5 +117,12 @@ class ExactSum:
 
     @property
     def value(self) -> float:
-        """The sum, rounded once."""
-        return self.high + self.low
+        """The sum, rounded once; infinite if it overflows.
+
+        >>> total = ExactSum()
+        >>> for _ in range(3):
+        ...     total.add(9e307)
+        >>> total.value
+        inf
+        """
+        return self.high if math.isinf(self.high) else self.high + self.low
