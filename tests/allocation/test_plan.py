@@ -197,8 +197,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         ),
         (
             f'budget = 3\npolicy = "red-ucb(e=1)"\n{ARM}',
-            "policy is 'red-ucb(e=1)': policies: red-ucb has no setting 'e'; "
-            "it has eps, sigma, alpha, bonus_scale, clip_index, nonneg_slope, ties.",
+            "policy is 'red-ucb(e=1)': policies: red-ucb has no setting 'e'; it has eps, sigma, alpha, ties.",
         ),
         (
             f'budget = 3\npolicy = "constant(arm=[])"\n{ARM}',

@@ -24,11 +24,7 @@ def test_every_registered_policy_keeps_the_contract(name: str) -> None:
     check_policy(get_policy(name))
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [REdUCB(sigma=0.0), REdUCB(ties="random"), REdUCB(eps=1 / 3, clip_index=True, nonneg_slope=True)],
-    ids=repr,
-)
+@pytest.mark.parametrize("policy", [REdUCB(sigma=0.0), REdUCB(ties="random"), REdUCB(eps=1 / 3)], ids=repr)
 def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 

@@ -91,14 +91,11 @@ def test_with_all_ones_it_is_r_less_ucb_without_noise_alone() -> None:
             np.testing.assert_array_equal(result.regret["r-less"], result.regret["graph"])
 
 
-def test_indexes_are_above_the_curve_and_below_those_over_pulls() -> None:
-    """Without noise in the rewards and width 0, the windows' lines: above the mean at round t, if that is to come."""
+def test_lines_are_above_the_curve_and_below_those_over_pulls() -> None:
+    """Without noise in the rewards, the windows' lines: above the mean at round t, if that is to come."""
     problem = problem_with(0.0, 2_000, seed=8)
     matrix = problem.trigger_matrix
-    policies = [
-        GraphREdUCB(sigma=0.1, bonus_scale=0.0, triggers=matrix).reset(4),
-        REdUCB(sigma=0.1, bonus_scale=0.0).reset(4),
-    ]
+    policies = [GraphREdUCB(sigma=0.1, triggers=matrix).reset(4), REdUCB(sigma=0.1).reset(4)]
     rng, risen = np.random.default_rng(4), np.zeros(4, dtype=np.int64)
     lower = 0
     for t in range(1, 601):
@@ -107,7 +104,8 @@ def test_indexes_are_above_the_curve_and_below_those_over_pulls() -> None:
         for policy in policies:
             policy.tell(arm, float(problem.means(int(risen[arm]))[arm]))
         if t % 50 == 0 and policies[0].pulls.min() >= 4:
-            graph, pulls = (policy.explain().columns["value"] for policy in policies)
+            parts = [policy.explain().columns for policy in policies]
+            graph, pulls = (columns["level"] + columns["trend"] for columns in parts)
             assert (graph >= problem.means(t + 1) - 1e-12).all()
             assert (graph <= pulls + 1e-12).all()
             lower += int((graph < pulls - 1e-6).sum())

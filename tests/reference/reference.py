@@ -14,16 +14,7 @@ from risingbandits.problems._kernels import draw_reward, mean_at
 Index = Callable[[Sequence[float], int], float]
 
 
-def red_ucb_index(
-    rewards: Sequence[float],
-    t: int,
-    eps: float = 0.25,
-    sigma: float = 0.1,
-    alpha: float = 3.0,
-    bonus_scale: float = 1.0,
-    clip_index: bool = False,
-    nonneg_slope: bool = False,
-) -> float:
+def red_ucb_index(rewards: Sequence[float], t: int, eps: float = 0.25, sigma: float = 0.1, alpha: float = 3.0) -> float:
     """The index of an arm with these rewards so far, at round t: the sums of the definition, term by term."""
     n = len(rewards)
     r = [math.nan, *rewards]  # r[l] is the reward of pull l
@@ -40,11 +31,8 @@ def red_ucb_index(
         window = range(n - h + 1, n + 1)
         level = math.fsum(r[pull] for pull in window) / h
         trend = math.fsum((t - pull) * (r[pull] - r[pull - h]) / h for pull in window) / h
-        width = bonus_scale * sigma * (t - n + h - 1) * math.sqrt(10.0 * alpha * math.log(t) / h**3)
-    if nonneg_slope:
-        trend = max(0.0, trend)
-    value = level + trend + width
-    return min(value, 1.0) if clip_index else value
+        width = sigma * (t - n + h - 1) * math.sqrt(10.0 * alpha * math.log(t) / h**3)
+    return level + trend + width
 
 
 def play_index(index: Index, problem: RisingBandit, horizon: int, seed: int) -> list[int]:

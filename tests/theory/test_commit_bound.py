@@ -240,9 +240,7 @@ def _broken(problem: RisingBandit, policy: Any) -> str:
     [
         (REdUCB(sigma=0.0), "sigma is at least the noise (0 < 0.1)"),
         (REdUCB(sigma=0.05), "sigma is at least the noise (0.05 < 0.1)"),
-        (REdUCB(bonus_scale=0.1), "bonus_scale = 0.1"),
         (REdUCB(sigma="smooth"), "sigma is known"),
-        (REdUCB(clip_index=True), "clip_index"),
         (FREE.replace(sigma=0.05), "sigma is at least the noise (0.05 < 0.1)"),
         (FREE.replace(sigma="smooth"), "sigma is known"),
         (FREE.replace(sigma="auto"), "widths are Gaussian (bernstein)"),
@@ -298,7 +296,7 @@ def test_where_nothing_is_broken_the_promise_is_kept() -> None:
         "easy": RisingBandit([PowerLaw(0.8, 0.8, 2), ConstantCurve(0.5)], NoNoise(), 20_000),
         "paper-2arms": get_problem("paper-2arms").with_horizon(20_000),
     }
-    policies = {"red-ucb": REdUCB(), "smaller noise": REdUCB(bonus_scale=2.0)}
+    policies = {"red-ucb": REdUCB(), "smaller noise": REdUCB(sigma=0.2)}
     for problem in problems.values():
         result = simulate(policies, problem, runs=20, seed=5)
         for label, policy in policies.items():

@@ -91,15 +91,11 @@ def _sigma(problem: RisingBandit, policy: REdUCB | CommitUCB) -> tuple[float, bo
 def _of_red_ucb(
     problem: RisingBandit, last: int, policy: REdUCB, sigma: float, q: float | None, broken: list[str]
 ) -> Bound:
-    if policy.bonus_scale < 1.0 and sigma > 0.0:
-        broken.append(f"widths are those of the theorem (bonus_scale = {policy.bonus_scale:g})")
-    if policy.clip_index or policy.nonneg_slope:
-        broken.append("the index is that of the theorem (clip_index or nonneg_slope)")
     if getattr(policy, "triggers", None) is not None:
         broken.append("the index is that of the theorem (triggers)")
     if sigma == 0.0:
         return deterministic_bound(problem, last, q)
-    return stochastic_bound(problem, last, policy.eps, policy.alpha, sigma * max(1.0, policy.bonus_scale), q)
+    return stochastic_bound(problem, last, policy.eps, policy.alpha, sigma, q)
 
 
 def _of_commit_ucb(problem: RisingBandit, last: int, policy: CommitUCB, sigma: float, broken: list[str]) -> Bound:

@@ -129,7 +129,7 @@ class GraphREdUCB(red_ucb.REdUCB):
 
     Parameters
     ----------
-    eps, sigma, alpha, bonus_scale, clip_index, nonneg_slope, ties
+    eps, sigma, alpha, ties
         As in `REdUCB`.
     triggers : array_like of 0 and 1, optional
         Row j, column i is 1 where a pull of arm j makes arm i rise; ones on the diagonal, not necessarily symmetric.

@@ -22,7 +22,7 @@ from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends, watched
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting, tie_rule
+from risingbandits.policies.settings import setting, tie_rule
 
 _LONGEST_LOG_TABLE = 1 << 22
 
@@ -35,10 +35,8 @@ class State(NamedTuple):
     """
 
     eps: float
-    width: float  # sigma bonus_scale sqrt(10 alpha)
+    width: float  # sigma sqrt(10 alpha)
     deterministic: bool  # sigma = 0
-    nonneg_slope: bool
-    clip_index: bool
     line: np.ndarray  # (K, 5): P, Q, R, S of each arm's index, and the level a / h
     tally: np.ndarray  # (K, 2) pulls N; window h of the next pull
     sums: np.ndarray  # (K, 7) window sums a, b, c, d; of the next pull 1/h, width, growth of h. Or the last reward
@@ -60,8 +58,8 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     for arm in range(state.line.shape[0]):
         if available is not None and not available[arm]:
             continue
-        p, q, r, s, level = _parts_of_line(state, arm)
-        value = _index(state, p, q, r, s, level, time, root)
+        p, q, r, s = _parts_of_line(state, arm)
+        value = _index(p, q, r, s, time, root)
         if rng is None:
             better = value > best
             best = value if better else best
@@ -97,7 +95,7 @@ def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
     near = state.bounds
     count = pruning.number_of_candidates(block)
     for i in range(count):  # three plain passes: the first runs four arms at a time, unlike one pass for all
-        near[2, i] = _index(state, near[3, i], near[4, i], near[5, i], near[6, i], near[7, i], time, root)
+        near[2, i] = _index(near[3, i], near[4, i], near[5, i], near[6, i], time, root)
     best = -math.inf
     for i in range(count):
         value = near[2, i]
@@ -119,7 +117,7 @@ def update_of_many(state: State, t: int, arm: int, reward: float, rng: Rng) -> N
 @kernel
 def _copy_line(state: State, arm: int, place: int) -> None:
     """Keep the lines of the candidates side by side, for quick access."""
-    for part in range(5):
+    for part in range(4):
         state.bounds[3 + part, place] = state.line[arm, part]
 
 
@@ -142,21 +140,15 @@ def _sqrt_log(state: State, t: int) -> float:
 
 
 @kernel
-def _parts_of_line(state: State, arm: int) -> tuple[float, float, float, float, float]:
+def _parts_of_line(state: State, arm: int) -> tuple[float, float, float, float]:
     line = state.line
-    return line[arm, 0], line[arm, 1], line[arm, 2], line[arm, 3], line[arm, 4]
+    return line[arm, 0], line[arm, 1], line[arm, 2], line[arm, 3]
 
 
 @kernel
-def _index(state: State, p: float, q: float, r: float, s: float, level: float, time: float, root: float) -> float:
-    """P + Q t + (R t - S) sqrt(log t), with the options."""
-    value = p + q * time
-    if state.nonneg_slope:
-        value = max(value, level)
-    value += (r * time - s) * root
-    if state.clip_index and value < math.inf:
-        value = min(value, 1.0)
-    return value
+def _index(p: float, q: float, r: float, s: float, time: float, root: float) -> float:
+    """P + Q t + (R t - S) sqrt(log t)."""
+    return p + q * time + (r * time - s) * root
 
 
 @kernel
@@ -165,31 +157,24 @@ def _bound_indexes(state: State, t: int) -> None:
 
     Only the order of the indexes matters, so all are divided by t sqrt(log t), which takes out most of their common
     growth. Each part is then extreme at one of the two ends: P / (t sqrt(log t)), Q / sqrt(log t), and R - S / t, which
-    only grows. Clipped indexes stay as they are, so that equal ones are seen to be equal.
+    only grows.
     """
     first = float(t)
     last = float(t + pruning.block_length(state.line.shape[0]) - 1)
     root_first = _sqrt_log(state, t)
     root_last = _sqrt_log(state, int(last))
-    divide = t > 1 and not state.clip_index
-    scale_first = 1.0 / (first * root_first) if divide else 1.0
-    scale_last = 1.0 / (last * root_last) if divide else 1.0
+    scale_first = 1.0 / (first * root_first) if t > 1 else 1.0
+    scale_last = 1.0 / (last * root_last) if t > 1 else 1.0
     for arm in range(state.line.shape[0]):
-        p, q, r, s, level = _parts_of_line(state, arm)
+        p, q, r, s = _parts_of_line(state, arm)
         low = min(p * scale_first, p * scale_last) + min(q * first * scale_first, q * last * scale_last)
         high = max(p * scale_first, p * scale_last) + max(q * first * scale_first, q * last * scale_last)
-        if state.nonneg_slope:
-            low = max(low, min(level * scale_first, level * scale_last))
-            high = max(high, max(level * scale_first, level * scale_last))
         low += (r * first - s) * root_first * scale_first
         high += (r * last - s) * root_last * scale_last
         if high < math.inf:
-            size = (abs(p) + abs(level) + abs(q) * last) * scale_first + r * last * root_last * scale_last
+            size = (abs(p) + abs(q) * last) * scale_first + r * last * root_last * scale_last
             low -= 1e-13 * size
             high += 1e-13 * size
-            if state.clip_index:
-                low = min(low, 1.0)
-                high = min(high, 1.0)
         state.bounds[0, arm] = low
         state.bounds[1, arm] = high
 
@@ -265,12 +250,6 @@ class REdUCB(noise_estimate.NoisePolicy):
         the deterministic algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
-    bonus_scale : float
-        Multiplies the width; 1 is the paper. At 0.1 and below the policy locks onto a random arm.
-    clip_index : bool
-        Replace a finite index above 1 by 1 (means never exceed 1). Not in the paper; all arms then tie for a long time.
-    nonneg_slope : bool
-        Replace a negative extrapolated trend by 0 (means never fall). Not in the paper.
     ties : {"lowest", "random"}
         Which of several arms with the same index, including infinite ones.
 
@@ -301,9 +280,6 @@ class REdUCB(noise_estimate.NoisePolicy):
     eps: float = setting(0.25, _check_eps)
     sigma: float | str | None = setting(None, noise_estimate.check_sigma)
     alpha: float = setting(3.0, _check_alpha)
-    bonus_scale: float = number(1.0, minimum=0.0)
-    clip_index: bool = False
-    nonneg_slope: bool = False
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
@@ -316,13 +292,11 @@ class REdUCB(noise_estimate.NoisePolicy):
         _fill.run(3e-7 * root_log.size, root_log)
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
-        block, bounds = pruning.new_block(n_arms, more_rows=5)
+        block, bounds = pruning.new_block(n_arms, more_rows=4)
         return State(
             eps=float(self.eps),
-            width=sigma * float(self.bonus_scale) * math.sqrt(10.0 * float(self.alpha)),
+            width=sigma * math.sqrt(10.0 * float(self.alpha)),
             deterministic=sigma == 0.0,
-            nonneg_slope=bool(self.nonneg_slope),
-            clip_index=bool(self.clip_index),
             line=line,
             tally=np.zeros((n_arms, 2), dtype=np.int64),
             sums=np.zeros((n_arms, 7)),
@@ -346,13 +320,10 @@ class REdUCB(noise_estimate.NoisePolicy):
         root = math.sqrt(math.log(t))
         level = np.where(np.isinf(state.line[:, 0]), np.nan, state.line[:, 4])
         line = state.line[:, 0] + state.line[:, 1] * t
-        if self.nonneg_slope:
-            line = np.maximum(line, state.line[:, 4])
         width = (state.line[:, 2] * t - state.line[:, 3]) * root
-        value = line + width
         return {
             "level": level,
             "trend": np.where(np.isnan(level), np.nan, line - level),
             "width": np.where(np.isnan(level), np.nan, width),
-            "value": np.where(np.isfinite(value), np.minimum(value, 1.0), value) if self.clip_index else value,
+            "value": line + width,
         }
