@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from risingbandits import RisingBanditsError, get_policy
+from risingbandits.policies import policy_class
+from risingbandits.policies._table import POLICIES
 
 
 def test_settings_may_be_in_the_text_as_on_the_command_line() -> None:
@@ -33,3 +37,19 @@ def test_what_a_policy_does_not_have_is_refused_in_one_sentence(
 ) -> None:
     with pytest.raises(RisingBanditsError, match=complaint):
         get_policy(text, **settings)
+
+
+def test_the_table_says_what_the_classes_say() -> None:
+    assert {name: (listed.module, listed.class_name, listed.objective) for name, listed in POLICIES.items()} == {
+        name: (policy.__module__, policy.__name__, policy.objective)
+        for name, policy in ((name, policy_class(name)) for name in POLICIES)
+    }
+
+
+def test_a_policy_is_loaded_when_it_is_first_used() -> None:
+    program = (
+        "import sys, risingbandits as rb; rb.get_policy('kl-ucb'); "
+        "print([f'risingbandits.policies.classic.{name}' in sys.modules for name in ('kl_ucb', 'ser4')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[True, False]\n"

@@ -37,62 +37,64 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
 """
 
-# Before the policies, so that a policy file has the same imports inside this package as outside of it.
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from risingbandits._core.jit import kernel
+from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.explanation import Explanation
 from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
 
-# isort: split
-
-from risingbandits.policies.auto import Auto
-from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
-from risingbandits.policies.best_arm.asha import ASHA
-from risingbandits.policies.best_arm.cash_elimination import CashElimination
-from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
-from risingbandits.policies.best_arm.hyperband import Hyperband
-from risingbandits.policies.best_arm.model_halving import ModelHalving
-from risingbandits.policies.best_arm.r_ucbe import RUCBE
-from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
-from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
-from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
-from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
-from risingbandits.policies.classic.corral import Corral
-from risingbandits.policies.classic.cusum_ucb import CUSUMUCB
-from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
-from risingbandits.policies.classic.gaussian_ts import GaussianThompson
-from risingbandits.policies.classic.glr_kl_ucb import GLRKLUCB
-from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
-from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
-from risingbandits.policies.classic.m_ucb import MUCB
-from risingbandits.policies.classic.raw_ucb import RAWUCB
-from risingbandits.policies.classic.regret_balancing import RegretBalancing
-from risingbandits.policies.classic.ser4 import Ser4
-from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
-from risingbandits.policies.classic.tsallis_inf import TsallisINF
-from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
-from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
-from risingbandits.policies.commit.commit_ucb import CommitUCB
-from risingbandits.policies.commit.open_arms import OpenArms
-from risingbandits.policies.commit.open_by_value import OpenByValue
-from risingbandits.policies.explanation import Explanation
-from risingbandits.policies.few_arms import FewArms
-from risingbandits.policies.recommended import recommended_policy
-from risingbandits.policies.rising.cella import CellaETC, RestSure
-from risingbandits.policies.rising.cure_ucb import CureUCB
-from risingbandits.policies.rising.et_beta_ts import ETBetaThompson
-from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
-from risingbandits.policies.rising.et_sw_gaussian_ts import ETSWGaussianThompson
-from risingbandits.policies.rising.et_ts import ETTS
-from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
-from risingbandits.policies.rising.hybrid_ptrr import HybridPTRR
-from risingbandits.policies.rising.improving_elimination import ImprovingElimination
-from risingbandits.policies.rising.linear_ae import LinearAE
-from risingbandits.policies.rising.linear_ee import LinearEE
-from risingbandits.policies.rising.ptrr import PTRR
-from risingbandits.policies.rising.r_less_ucb import RLessUCB
-from risingbandits.policies.rising.rc_be import RCBE
-from risingbandits.policies.rising.red_ucb import REdUCB
-from risingbandits.policies.rising.ti_ucb import TIUCB
+if TYPE_CHECKING:
+    from risingbandits.policies.auto import Auto
+    from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
+    from risingbandits.policies.best_arm.asha import ASHA
+    from risingbandits.policies.best_arm.cash_elimination import CashElimination
+    from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
+    from risingbandits.policies.best_arm.hyperband import Hyperband
+    from risingbandits.policies.best_arm.model_halving import ModelHalving
+    from risingbandits.policies.best_arm.r_ucbe import RUCBE
+    from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
+    from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+    from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
+    from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
+    from risingbandits.policies.classic.corral import Corral
+    from risingbandits.policies.classic.cusum_ucb import CUSUMUCB
+    from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
+    from risingbandits.policies.classic.gaussian_ts import GaussianThompson
+    from risingbandits.policies.classic.glr_kl_ucb import GLRKLUCB
+    from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
+    from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
+    from risingbandits.policies.classic.m_ucb import MUCB
+    from risingbandits.policies.classic.raw_ucb import RAWUCB
+    from risingbandits.policies.classic.regret_balancing import RegretBalancing
+    from risingbandits.policies.classic.ser4 import Ser4
+    from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
+    from risingbandits.policies.classic.tsallis_inf import TsallisINF
+    from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
+    from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
+    from risingbandits.policies.commit.commit_ucb import CommitUCB
+    from risingbandits.policies.commit.open_arms import OpenArms
+    from risingbandits.policies.commit.open_by_value import OpenByValue
+    from risingbandits.policies.few_arms import FewArms
+    from risingbandits.policies.recommended import recommended_policy
+    from risingbandits.policies.rising.cella import CellaETC, RestSure
+    from risingbandits.policies.rising.cure_ucb import CureUCB
+    from risingbandits.policies.rising.et_beta_ts import ETBetaThompson
+    from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
+    from risingbandits.policies.rising.et_sw_gaussian_ts import ETSWGaussianThompson
+    from risingbandits.policies.rising.et_ts import ETTS
+    from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
+    from risingbandits.policies.rising.hybrid_ptrr import HybridPTRR
+    from risingbandits.policies.rising.improving_elimination import ImprovingElimination
+    from risingbandits.policies.rising.linear_ae import LinearAE
+    from risingbandits.policies.rising.linear_ee import LinearEE
+    from risingbandits.policies.rising.ptrr import PTRR
+    from risingbandits.policies.rising.r_less_ucb import RLessUCB
+    from risingbandits.policies.rising.rc_be import RCBE
+    from risingbandits.policies.rising.red_ucb import REdUCB
+    from risingbandits.policies.rising.ti_ucb import TIUCB
 
 __all__ = [
     "ASHA",
@@ -166,3 +168,19 @@ __all__ = [
     "recommended_policy",
     "register",
 ]
+
+_WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
+_WHERE["recommended_policy"] = "risingbandits.policies.recommended"
+
+
+if not TYPE_CHECKING:  # or every name would be known to a type checker
+
+    def __getattr__(name: str) -> Any:
+        """Policies, loaded when first used."""
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

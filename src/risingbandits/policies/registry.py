@@ -1,18 +1,20 @@
-"""Policies by name: every policy class registers itself, and everything that takes a name looks it up here."""
+"""Policies by name: everything that takes a name looks it up here, and the class is loaded when first used."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass
 from inspect import signature
 from typing import Any, TypeVar, dataclass_transform
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import OBJECTIVES, Policy
 
 P = TypeVar("P", bound=type[Policy])
 
-_CLASSES: dict[str, type[Policy]] = {}
+_CLASSES: dict[str, type[Policy]] = {}  # those that are loaded
 
 
 @dataclass_transform(eq_default=False)
@@ -41,7 +43,9 @@ def policy_names(objective: str | None = None) -> list[str]:
     """
     if objective is not None:
         check_choice("objective", objective, OBJECTIVES)
-    return sorted(name for name, known in _CLASSES.items() if objective in (None, known.objective))
+    known = {name: listed.objective for name, listed in POLICIES.items()}
+    known |= {name: policy.objective for name, policy in _CLASSES.items()}
+    return sorted(name for name, own in known.items() if objective in (None, own))
 
 
 def get_policy(name: str, **params: Any) -> Policy:
@@ -76,8 +80,11 @@ def make_policy(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
 
 def policy_class(name: str) -> type[Policy]:
     """The class registered under ``name``, which may also be the name of the class itself."""
+    if name not in _CLASSES and name not in POLICIES:
+        classes = {listed.class_name: own for own, listed in POLICIES.items()}
+        classes |= {policy.__name__: own for own, policy in _CLASSES.items()}
+        name = classes.get(name, name)
+    check_choice("policy", name, policy_names(), "risingbandits policies")
     if name not in _CLASSES:
-        for known in _CLASSES.values():
-            if known.__name__ == name:
-                return known
-    return _CLASSES[check_choice("policy", name, policy_names(), "risingbandits policies")]
+        importlib.import_module(POLICIES[name].module)  # where it registers itself
+    return _CLASSES[name]
