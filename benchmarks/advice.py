@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.arena.curve_tasks import CurveTask
-from risingbandits.arena.suite import load_tasks
+from risingbandits.lab.benchmark.curve_tasks import CurveTask
+from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.simulation.advice import figures_of, lost_by_a_random_arm, policy_for
 from risingbandits.simulation.replay import Replay, replay
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from risingbandits.allocation import Allocator
 from risingbandits.allocation.arms.economy import who_gives_up_first
-from risingbandits.arena.curve_tasks import CurveTask
-from risingbandits.arena.suite import load_tasks
+from risingbandits.lab.benchmark.curve_tasks import CurveTask
+from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies.base import OBJECTIVES
 
 RULES = ("keep", "oldest", "foresight")

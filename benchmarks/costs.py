@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.allocation import Allocator, Budget
-from risingbandits.arena.curve_tasks import CurveTask
-from risingbandits.arena.suite import load_tasks
+from risingbandits.lab.benchmark.curve_tasks import CurveTask
+from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies.base import OBJECTIVES
 
 BUDGETS = (2, 5, 10, 20)  # mean pulls for each arm

@@ -22,7 +22,7 @@ import numpy as np
 from river import drift, linear_model, naive_bayes, neighbors, optim, tree
 
 from risingbandits.integrations import RisingClassifier
-from risingbandits.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb.tables import Paired
 
 __all__ = ["POLICIES", "STREAMS", "main", "play"]
 

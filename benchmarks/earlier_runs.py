@@ -22,10 +22,10 @@ import numpy.typing as npt
 from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.prior.beliefs import Belief
-from risingbandits.arena.curve_tasks import CurveTask
-from risingbandits.arena.first_families import first_families
-from risingbandits.arena.intervals import interval, resampled_means
-from risingbandits.arena.second_families import second_families
+from risingbandits.lab.benchmark.curve_tasks import CurveTask
+from risingbandits.lab.benchmark.first_families import first_families
+from risingbandits.lab.benchmark.intervals import interval, resampled_means
+from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (2, 5, 10)  # for each arm
 STORED_PULLS = 5  # of an earlier run that the product made itself

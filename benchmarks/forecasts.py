@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.arena.curve_tasks import CurveTask
-from risingbandits.arena.suite import load_tasks
+from risingbandits.lab.benchmark.curve_tasks import CurveTask
+from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import Auto
 from risingbandits.policies.base import OBJECTIVES
 from risingbandits.policies.commit import forecast as model

@@ -28,13 +28,13 @@ from optuna import pruners
 from river import bandit
 
 from fresh_curves_data import KINDS, Curves, curves, data_sets
-from risingbandits.arena.cells import Cells
-from risingbandits.arena.curve_tasks import BUDGETS, CurveTask, with_final
-from risingbandits.arena.entrants import Entrant, parse_entrants
-from risingbandits.arena.rows import Played, Problem, ReplayedProblem, Row
-from risingbandits.arena.scores import Figure, row_stats
-from risingbandits.arena.suite import replayed_row
-from risingbandits.arena.synthetic import Sizes
+from risingbandits.lab.benchmark.cells import Cells
+from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask, with_final
+from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants
+from risingbandits.lab.benchmark.rows import Played, Problem, ReplayedProblem, Row
+from risingbandits.lab.benchmark.scores import Figure, row_stats
+from risingbandits.lab.benchmark.suite import replayed_row
+from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.simulation.backends.base import Threads
 
 TITLES = {"cumulative": "earn on the way", "best-arm": "the arm to keep"}

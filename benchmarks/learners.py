@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from sklearn.neural_network import MLPClassifier
 from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
 
-from risingbandits.paper.imdb import LiveBandit, Network, Rows, load_imdb
+from risingbandits.lab.paper.imdb import LiveBandit, Network, Rows, load_imdb
 
 SHAPES = ((1,), (2,), (2, 2), (2, 2, 2), (1, 1, 2))
 

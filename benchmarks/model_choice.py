@@ -26,7 +26,7 @@ import numpy as np
 
 from model_choice_runs import CONTENDERS, DATA, Score, Sizes, play
 from risingbandits._core.files import write_whole
-from risingbandits.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb.tables import Paired
 from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.allocation import Allocator
-from risingbandits.arena.intervals import interval, resampled_means
-from risingbandits.arena.second_families import second_families
+from risingbandits.lab.benchmark.intervals import interval, resampled_means
+from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (1, 2, 5)  # for each arm
 ARMS = 1_000

@@ -20,7 +20,7 @@ from river import datasets, linear_model, naive_bayes, preprocessing, tree
 
 from model_choice_runs import in_order, stream_models
 from risingbandits.integrations import RisingClassifier
-from risingbandits.paper.imdb.tables import Paired
+from risingbandits.lab.paper.imdb.tables import Paired
 
 __all__ = ["main", "play"]
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from risingbandits.arena.records import families_tables, leaderboard, read_record
+from risingbandits.lab.benchmark.records import families_tables, leaderboard, read_record
 from risingbandits.reports.tables import policies_table
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))

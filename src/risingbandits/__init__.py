@@ -18,8 +18,7 @@ and an `Allocator` decides for real, one pull at a time:
 'large'
 
 Everything else is in sub-packages, loaded when first used: ``rb.policies``, ``rb.problems`` (curves, noise),
-``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.paper``,
-``rb.arena``.
+``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.lab``.
 
 Stability: stable; experimental is `advise`.
 """
@@ -32,9 +31,8 @@ from risingbandits._version import __version__
 if TYPE_CHECKING:
     from risingbandits import (
         allocation,
-        arena,
         integrations,
-        paper,
+        lab,
         policies,
         problems,
         recorded,
@@ -64,12 +62,11 @@ __all__ = [
     "__version__",
     "advise",
     "allocation",
-    "arena",
     "get_policy",
     "get_problem",
     "integrations",
+    "lab",
     "load_curves",
-    "paper",
     "policies",
     "policy_names",
     "problem_names",
@@ -86,9 +83,8 @@ __all__ = [
 
 _ROOMS = (
     "allocation",
-    "arena",
     "integrations",
-    "paper",
+    "lab",
     "policies",
     "problems",
     "recorded",

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from chromium import Watched
-from risingbandits.arena.cells import Cell
-from risingbandits.arena.files import boards_of
-from risingbandits.arena.outcome import Outcome
-from risingbandits.arena.page import write_page
-from risingbandits.arena.rows import Played, Row
+from risingbandits.lab.benchmark.cells import Cell
+from risingbandits.lab.benchmark.files import boards_of
+from risingbandits.lab.benchmark.outcome import Outcome
+from risingbandits.lab.benchmark.page import write_page
+from risingbandits.lab.benchmark.rows import Played, Row
 from sample_stores import WICKED
 
 NewPage = Callable[..., Watched]

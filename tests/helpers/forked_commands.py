@@ -24,7 +24,7 @@ _IMPORTED = (
     "matplotlib.figure",
     "numba",
     "risingbandits.allocation",
-    "risingbandits.arena.contest",
+    "risingbandits.lab.benchmark.contest",
     "risingbandits.cli.app",
     "risingbandits.policies",
     "risingbandits.recorded",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from risingbandits.arena.curve_tasks import CurveTask, seen_is_true
+from risingbandits.lab.benchmark.curve_tasks import CurveTask, seen_is_true
 
 
 def curve_task(n_arms: int = 5, length: int = 20, sigma: float = 0.01, seed: int = 0, name: str = "task") -> CurveTask:

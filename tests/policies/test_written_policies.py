@@ -88,7 +88,7 @@ def by_tune() -> Policy:
 
 
 def by_contest() -> Policy:
-    from risingbandits.arena import Contest
+    from risingbandits.lab.benchmark import Contest
 
     for given in (WRITTEN, [WRITTEN], {WRITTEN: WRITTEN}, {WRITTEN: MEANT}):
         entered = Contest(policies=given).entrants("cumulative", "real")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from risingbandits.paper.imdb import Rows
+from risingbandits.lab.paper.imdb import Rows
 
 
 def random_rows(n: int = 300, features: int = 40, seed: int = 0) -> Rows:

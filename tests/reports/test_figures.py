@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from risingbandits import Policy, Result, RisingBandit, RisingBanditsError, simulate
-from risingbandits.paper.regret_study import POLICIES
+from risingbandits.lab.paper.regret_study import POLICIES
 from risingbandits.policies import Constant, policy_names
 from risingbandits.problems import LinearCapped, random_problem
 from risingbandits.reports.figure_data import _POLICY_PLACES, Shares, policy_places, regret_lines

@@ -18,9 +18,9 @@ from ray_cluster import Nodes, nodes, ray
 from risingbandits import Policy, get_policy, simulate
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
-from risingbandits.paper.kept import KEPT
-from risingbandits.paper.regret_study import POLICIES, Size
-from risingbandits.paper.reproduce import reproduce
+from risingbandits.lab.paper.kept import KEPT
+from risingbandits.lab.paper.regret_study import POLICIES, Size
+from risingbandits.lab.paper.reproduce import reproduce
 from risingbandits.simulation.backends import ray as ray_backend
 from risingbandits.simulation.backends.base import Threads
 from risingbandits.simulation.backends.ray import RayBlocks, play_block, program_stamp

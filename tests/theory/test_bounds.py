@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
-from risingbandits.paper.pair_study import learning_policies, play_pairs
+from risingbandits.lab.paper.pair_study import learning_policies, play_pairs
 from risingbandits.problems import (
     PAIRS,
     ConstantCurve,

@@ -17,13 +17,12 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.notices import each_said_once
+from risingbandits._core.plugins import load, plugins
 from risingbandits._core.progress import progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import (
-    arena_commands,
     completion,
     curve_commands,
-    paper,
     prior_commands,
     recorded_commands,
     report_commands,
@@ -313,5 +312,6 @@ for module in (curve_commands, run_plan, worker, store_commands, report_commands
     app.add_typer(module.commands)
 app.add_typer(recorded_commands.commands, name="curves")
 app.add_typer(prior_commands.memory_commands, name="memory")
-app.add_typer(arena_commands.commands, name="arena")
-app.add_typer(paper.commands, name="paper")
+for plugin in plugins():
+    for name, where in plugin.commands.items():
+        app.add_typer(load(where), name=name)

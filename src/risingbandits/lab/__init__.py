@@ -1,0 +1,15 @@
+"""The laboratory: the paper's studies, the benchmark of all policies, and policies of the literature beside the paper.
+
+No other package imports it: what it adds is found as a plugin, as that of any other package would be.
+
+Stability: experimental.
+"""
+
+from risingbandits._core.plugins import Plugin
+
+PLUGIN = Plugin(
+    commands={
+        "arena": "risingbandits.lab.cli.benchmark:commands",
+        "paper": "risingbandits.lab.cli.paper:commands",
+    },
+)

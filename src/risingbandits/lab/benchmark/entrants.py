@@ -1,0 +1,156 @@
+"""The entrants of the arena: policies by name with settings or from your own file, told nothing or told.
+
+Told nothing, a policy knows the numbers of arms and rounds and its settings. Told, it also gets the noise level if its
+``sigma`` is None, and the length of the curves if its ``max_pulls`` is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.benchmark.rows import Problem, Row
+from risingbandits.lab.benchmark.yardstick import FewArmsGaussianUCB
+from risingbandits.policies import Policy, get_policy, policy_class, policy_names, recommended_policy, register
+from risingbandits.policies.parsing import parse_policies
+
+RECOMMENDED = "recommended"
+"""The entrant that is `recommended_policy` for the objective, the arms and the rounds of each problem."""
+
+ORACLE = "oracle"  # a yardstick: it is always told, and has no rank
+
+YARDSTICK = "few-arms-ucb"
+"""The yardstick for small budgets, `FewArmsGaussianUCB`."""
+
+DEFAULTS = {
+    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, open-arms, commit-ucb, kl-ucb, successive-halving",
+    "best-arm": f"{RECOMMENDED}, selective-race, r-sr, successive-halving, asha, open-arms, commit-ucb",
+}
+_LONG_RUNS = "commit-ensemble"  # on simulated rows: it thinks longer than short real runs take
+_QUICK_DEFAULTS = {  # few, because each must be compiled where it has never been played
+    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, kl-ucb",
+    "best-arm": f"{RECOMMENDED}, r-sr, successive-halving",
+}
+_WORD = re.compile(rf"(?:^|,)\s*({RECOMMENDED}|{YARDSTICK}|all)\s*(?=,|$)")
+_OWN_FILE = re.compile(r"([\w./~ -]+\.py):([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy under a label; None is the recommended one."""
+
+    label: str
+    policy: Policy | None
+    told: bool = False
+
+    def plays(self, row: Row) -> bool:
+        """Policies that look for the arm to keep play for the sum of the rewards only on real curves."""
+        if self.policy is None or row.objective == "best-arm" or row.kind in ("real", "made"):
+            return True
+        return self.policy.objective == "cumulative"
+
+    def policy_for(self, row: Row, problem: Problem) -> Policy | None:
+        """The policy as it plays a problem of the row; None if the row is not for it."""
+        policy = self.policy
+        if policy is None:
+            policy = recommended_policy(row.objective, problem.n_arms, problem.horizon)
+        if row.change is not None:
+            changed = row.change(policy, problem.told())
+            if changed is None:
+                return None
+            policy = changed
+        if self.told or policy.name == ORACLE:
+            policy = policy.for_problem(problem.told(), problem.horizon)
+        return policy
+
+    @property
+    def settings(self) -> str:
+        """The policy with its settings, for readers."""
+        return "recommended_policy(objective, n_arms, horizon)" if self.policy is None else repr(self.policy)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A label whose policy is chosen among candidates: for each family the one that is best on the others."""
+
+    label: str
+    candidates: Mapping[str, Policy | None] = field(default_factory=dict)
+
+
+def parse_entrants(text: str) -> dict[str, Policy | None]:
+    """Policies from a string as on the command line, also ``FILE.py:CLASS(...)``, and the arena's own names.
+
+    These are ``recommended``, ``few-arms-ucb``, and ``all`` for every registered policy.
+
+    >>> parse_entrants("kl-ucb(ties='random'), recommended")
+    {'recommended': None, "kl-ucb(ties='random')": KLUCB(ties='random')}
+    """
+    words = _WORD.findall(text)
+    rest = _WORD.sub("", text).strip().strip(",")
+    found: dict[str, Policy | None] = {RECOMMENDED: None} if RECOMMENDED in words else {}
+    if YARDSTICK in words:
+        found[YARDSTICK] = FewArmsGaussianUCB()
+    if "all" in words:
+        found |= {name: get_policy(name) for name in policy_names()}
+    if rest or not words:
+        found |= parse_policies(_OWN_FILE.sub(lambda own: _own_class(Path(own[1].strip()).expanduser(), own[2]), rest))
+    return found
+
+
+def given_entrants(policies: str | Sequence[str] | Mapping[str, str | Policy | None]) -> dict[str, Policy | None]:
+    """Policies by label, from any accepted form.
+
+    >>> given_entrants(["kl-ucb", "recommended"]), given_entrants({"mine": "kl-ucb(ties='random')", "best": None})
+    ({'recommended': None, 'kl-ucb': KLUCB()}, {'mine': KLUCB(ties='random'), 'best': None})
+    """
+    if isinstance(policies, Mapping):
+        return {label: get_policy(one) if isinstance(one, str) else one for label, one in policies.items()}
+    return parse_entrants(policies if isinstance(policies, str) else ", ".join(policies))
+
+
+def parse_tuned(text: str) -> Tuned:
+    """A label and its candidates from ``LABEL = POLICY, POLICY, ...``."""
+    label, sign, candidates = text.partition("=")
+    label = label.strip()
+    if not sign or not label or "(" in label:
+        raise RisingBanditsError(f"tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got {text!r}.")
+    parsed = parse_entrants(candidates.strip())
+    if len(parsed) < 2:
+        raise RisingBanditsError(f"tune must give at least two policies for {label!r}, got {candidates.strip()!r}.")
+    return Tuned(label, parsed)
+
+
+def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
+    """The default entrants for rows of a kind."""
+    text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
+    if objective == "cumulative" and kind in ("synthetic", "misjudged") and not quick:
+        text = f"{text}, {_LONG_RUNS}"
+    return parse_entrants(text)
+
+
+@cache
+def _own_class(path: Path, name: str) -> str:
+    """Load a policy from a file; returns the name under which it is now registered."""
+    if not path.is_file():
+        raise RisingBanditsError(f"policies: {path} must be a Python file with a class {name}, but does not exist.")
+    module_name = f"arena_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # where Numba's cache and dataclasses look for it
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise RisingBanditsError(f"policies: {path} cannot be loaded ({type(error).__name__}: {error}).") from error
+    own = getattr(module, name, None)
+    if not (isinstance(own, type) and issubclass(own, Policy)):
+        raise RisingBanditsError(f"policies: {path} must have a class {name} that is a Policy.")
+    register(own)
+    return policy_class(own.name).name

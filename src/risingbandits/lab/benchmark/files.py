@@ -1,0 +1,157 @@
+"""The files of a contest: arena.md, arena.json, tasks.csv and arena.html. Equal outcomes give equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risingbandits._core.files import write_whole
+from risingbandits._core.json_text import for_json
+from risingbandits.lab.benchmark import tables
+from risingbandits.lab.benchmark.outcome import Outcome, task_values
+from risingbandits.lab.benchmark.scores import Board, Figure, Stats
+
+Boards = Mapping[str, tuple[Board, Board | None]]
+"""By objective, the figures told nothing and told."""
+
+
+def boards_of(outcome: Outcome) -> Boards:
+    """The figures of all objectives."""
+    return {
+        objective: (Board(outcome, objective), Board(outcome, objective, told=True) if outcome.told else None)
+        for objective in outcome.objectives()
+    }
+
+
+def save(outcome: Outcome, boards: Boards, folder: Path, command: str) -> None:
+    """Write all files but the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "arena.md", markdown(outcome, boards, command).encode())
+    content = {"format": 1, "command": command, **summary(outcome, boards)}
+    write_whole(folder / "arena.json", (json.dumps(for_json(content), indent=1, allow_nan=False) + "\n").encode())
+    write_whole(folder / "tasks.csv", _csv(outcome).encode())
+
+
+def notes(outcome: Outcome, boards: Boards) -> list[str]:
+    """What is missing and why."""
+    found = list(outcome.left_out)
+    for board, told in boards.values():
+        for each, suffix in ((board, ""), (told, ", told")):
+            if each is not None:
+                found += [f"{label}{suffix} failed on {row} (marked *): {why}" for label, row, why in each.failures]
+    return found
+
+
+def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
+    """The whole report as a string."""
+    given = ", ".join(f"{name} {value}" for name, value in outcome.parameters.items())
+    parts = ["# Arena\n", f"`{command}` ({given}).\n", f"{tables.HOW_TO_READ}\n"]
+    parts += [f"{sentence}\n" for sentence in notes(outcome, boards)]
+    for objective, (board, told) in boards.items():
+        parts += [f"## {tables.title(objective)}\n", tables.overall_table(board, told).markdown()]
+        for kinds, name in PARTS:
+            for each, suffix in ((board, ""), (told, ", told")):
+                table = None if each is None else tables.regimes_table(each, kinds, f"{name}{suffix}")
+                if table is not None and table.rows:
+                    parts += [f"### {table.title}\n", table.markdown()]
+        if board.paired:
+            parts += [f"### {tables.paired_table(board).title}\n", tables.paired_table(board).markdown()]
+        for regime in tables.regimes_in_detail(board):
+            parts += [f"### Rows of {regime}\n", tables.rows_table(board, regime).markdown()]
+    parts += [part for label in outcome.chosen for part in _chosen(outcome, label)]
+    settings = [f"- {label}: `{what}`" for label, what in outcome.settings.items()]
+    return "\n".join([*parts, "## Policies\n", "\n".join(settings) + "\n"])
+
+
+PARTS = (
+    (("real",), "Families of real curves"),
+    (("made",), "Made from real curves"),
+    (("synthetic",), "Simulated problems"),
+    (("misjudged",), "Misjudged settings"),
+)
+
+
+def _chosen(outcome: Outcome, label: str) -> list[str]:
+    table = tables.chosen_table(outcome, label)
+    return [f"## {table.title}\n", table.markdown()]
+
+
+def summary(outcome: Outcome, boards: Boards) -> dict[str, Any]:
+    """All figures as plain values."""
+    found: dict[str, Any] = {
+        **outcome.parameters,
+        "policies": dict(outcome.settings),
+        "left_out": list(outcome.left_out),
+        "chosen": outcome.chosen,
+        "objectives": {},
+    }
+    for objective, (board, told) in boards.items():
+        found["objectives"][objective] = {
+            "told nothing": board_summary(board),
+            **({} if told is None else {"told": board_summary(told)}),
+        }
+    return found
+
+
+def board_summary(board: Board) -> dict[str, Any]:
+    """The figures of one board."""
+    return {
+        "failures": [dict(zip(("policy", "row", "error"), one, strict=True)) for one in board.failures],
+        "lines": [
+            {
+                "policy": line.label,
+                "real": _figure(line.real),
+                "families": [regime for regime in line.regimes if board.kind(regime) == "real"],
+                "synthetic": _figure(line.synthetic),
+                "rank": line.rank,
+                "worst_ratio": {"row": line.worst_ratio[0], "ratio": line.worst_ratio[1]},
+                "large": line.large,
+                "regimes": {regime: _figure(one) for regime, one in line.regimes.items()},
+            }
+            for line in board.lines
+        ],
+        "paired": board.paired,
+        "rows": [
+            {
+                "row": row.name,
+                "regime": row.regime,
+                "kind": row.kind,
+                "measure": row.measure,
+                "policies": {label: _stats(one) for label, one in board.stats[row].items()},
+            }
+            for row in board.rows
+        ],
+    }
+
+
+def _figure(figure: Figure | None) -> dict[str, float] | None:
+    return None if figure is None else {"mean": figure.mean, "low": figure.low, "high": figure.high}
+
+
+def _stats(stats: Stats) -> dict[str, Any]:
+    return {
+        **(_figure(stats.figure) or {}),
+        **{name: value for name, value in vars(stats).items() if name != "figure"},
+    }
+
+
+def _csv(outcome: Outcome) -> str:
+    """A line for every policy and task: the mean over budgets and orders, and its spread over the orders."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("objective", "told", "row", "regime", "measure", "policy", "task", "runs", "value", "sd"))
+    for told, cells in ((False, outcome.cells), (True, outcome.told)):
+        for row, of_row in cells.items():
+            for label in outcome.settings:
+                for task, values in task_values(row, of_row[label].runs).items() if label in of_row else ():
+                    spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+                    known = (row.objective, int(told), row.name, row.regime, row.measure, label, task, len(values))
+                    writer.writerow((*known, f"{values.mean():.6g}", f"{spread:.6g}"))
+    return text.getvalue()

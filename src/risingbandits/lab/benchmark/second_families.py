@@ -1,0 +1,154 @@
+"""Seven more families of real curves: TaskSet, three workloads of AlgoPerf, TD-MPC2, and DMC by proprioception and
+vision.
+
+All draws come from one generator, in this order: TaskSet, AlgoPerf (workloads, then studies, by name), TD-MPC2, DMC.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits._core.types import Floats, Ints
+from risingbandits.lab.benchmark.curve_tasks import CurveTask, final_of, noise_of, of_arms, read_arrays, seen_is_true
+from risingbandits.simulation.replay import noise_of_curves
+
+TASKSET = "taskset"
+_GROUP = 50
+_TASKSET_GROUPS = 6
+_MANY = (200, 1_000)  # arms of the large tasks of TaskSet
+_LEAST_EVALUATIONS = 5
+_LEAST_RUNS = 10  # a group of fewer arms is left out
+_HEADROOM = 1.5  # rewards reach 2/3: the highest possible score is unknown
+
+_Arrays = dict[str, npt.NDArray[Any]]
+
+
+def second_families(folder: Path) -> tuple[dict[str, list[CurveTask]], list[CurveTask]]:
+    """The tasks of those families whose files are there, and TaskSet's large tasks, of 200 and 1,000 arms."""
+    rng = np.random.default_rng(1)
+    families: dict[str, list[CurveTask]] = {}
+    many: list[CurveTask] = []
+    readers: dict[str, Callable[[_Arrays], None]] = {
+        "taskset": lambda arrays: _taskset(arrays, rng, families, many),
+        "algoperf": lambda arrays: _algoperf(arrays, rng, families),
+        "tdmpc2": lambda arrays: _tdmpc2(arrays, rng, families),
+        "dreamer": lambda arrays: _dreamer(arrays, rng, families),
+    }
+    for name, reader in readers.items():
+        path = folder / f"{name}.npz"
+        if path.is_file():
+            reader(read_arrays(path))
+    return families, many
+
+
+def _taskset(
+    arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]], many: list[CurveTask]
+) -> None:
+    """Losses as rewards: 0 if a run diverged or for a loss of 2 ln 2, and 1 for no loss."""
+    names = [str(name) for name in arrays["hyper_names"]]
+    for task, losses, settings in zip(arrays["task"], arrays["valid_loss"], arrays["hyper"], strict=True):
+        losses = losses.astype(np.float64)
+        rewards = np.where(np.isfinite(losses), np.clip(1 - losses / (2 * math.log(2)), 0, 1), 0.0)
+        features = {name: settings[:, column].astype(np.float64) for column, name in enumerate(names)}
+        sigma = noise_of(rewards)
+        order = rng.permutation(len(rewards))
+        for group in range(_TASKSET_GROUPS):
+            part = order[_GROUP * group : _GROUP * (group + 1)]
+            made = seen_is_true(f"{task} group {group + 1}", TASKSET, rewards[part], sigma, of_arms(features, part))
+            families.setdefault(TASKSET, []).append(made)
+        for size in _MANY:
+            part = order[:size]
+            name = f"{task}, {size:,} arms"
+            many.append(seen_is_true(name, TASKSET, rewards[part], sigma, of_arms(features, part)))
+
+
+def _algoperf(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
+    """Runs of one study of a workload, without their first evaluation; a run that has ended keeps its final value."""
+    offset, value, seconds = arrays["offset"], arrays["value"].astype(np.float64), arrays["seconds"].astype(np.float64)
+    chosen = (arrays["version"] == "v05") & (arrays["ruleset"] == "external_tuning")
+    long_enough = np.diff(offset) - 1 >= _LEAST_EVALUATIONS
+    for workload in np.unique(arrays["workload"][chosen]).tolist():
+        family = f"algoperf-{workload.partition('_')[0]}"
+        sign = -1.0 if family == "algoperf-librispeech" else 1.0  # an error rate
+        of_workload = chosen & (arrays["workload"] == workload)
+        for study in np.unique(arrays["study"][of_workload]).tolist():
+            runs = np.flatnonzero(of_workload & (arrays["study"] == study) & long_enough)
+            if len(runs) < _LEAST_RUNS:
+                continue
+            values = _scaled_task([sign * value[offset[run] + 1 : offset[run + 1]] for run in runs])
+            times = [np.diff(seconds[offset[run] : offset[run + 1]]) for run in runs]
+            features = {name: arrays[name][runs] for name in ("submission", "trial")}
+            order = rng.permutation(len(runs))
+            for first in range(0, len(runs), _GROUP):
+                part = order[first : first + _GROUP]
+                if len(part) < _LEAST_RUNS:
+                    continue
+                members = [values[arm] for arm in part]
+                held = _padded(members, [float(final_of(run)) for run in members])
+                cost = _padded([times[arm] for arm in part], [math.nan] * len(part))[:, :-1]
+                name = f"{workload} study {study} group {first // _GROUP + 1}"
+                sigma = noise_of_curves(members)
+                task = CurveTask(name, family, held, held, sigma, of_arms(features, part), cost)
+                families.setdefault(family, []).append(task)
+
+
+def _scaled_task(runs: Sequence[Floats]) -> list[Floats]:
+    """From the 2 % quantile of all values to one and a half times the way to the best; a missing one is worth 0."""
+    every = np.concatenate(runs)
+    every = every[np.isfinite(every)]
+    low, high = float(np.quantile(every, 0.02)), float(every.max())
+    return [np.where(np.isfinite(v), np.clip((v - low) / (_HEADROOM * (high - low)), 0, 1), 0.0) for v in runs]
+
+
+def _padded(runs: Sequence[Floats], fills: Sequence[float]) -> Floats:
+    """Runs as rows of one array, one column more than the longest has, and what each goes on with."""
+    values = np.empty((len(runs), max(map(len, runs)) + 1))
+    for row, run, fill in zip(values, runs, fills, strict=True):
+        row[: len(run)], row[len(run) :] = run, fill
+    return values
+
+
+def _tdmpc2(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
+    families["tdmpc2"] = []
+    for task, runs in _runs_by_task(arrays, arrays["method"] != "tdmpc2-pixels"):
+        values = _resampled(arrays, runs, 30)
+        values = (values - values.min()) / (_HEADROOM * (values.max() - values.min()))
+        families["tdmpc2"].append(_control_task(task, "tdmpc2", values, runs, arrays, rng))
+
+
+def _dreamer(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
+    for kind in ("proprio", "vision"):
+        family = f"dmc-{kind}"
+        families[family] = []
+        for task, runs in _runs_by_task(arrays, np.char.startswith(arrays["task"], f"dmc_{kind}")):
+            values = np.clip(_resampled(arrays, runs, 50) / 1_000.0, 0, 1)
+            families[family].append(_control_task(task, family, values, runs, arrays, rng))
+
+
+def _control_task(
+    name: str, family: str, values: Floats, runs: Ints, arrays: _Arrays, rng: np.random.Generator
+) -> CurveTask:
+    """At most fifty runs of a control task in a random order."""
+    part = rng.permutation(len(values))[:_GROUP]
+    features = {key: arrays[key][runs][part] for key in ("method", "seed")}
+    return seen_is_true(name, family, values[part], noise_of(values), features)
+
+
+def _runs_by_task(arrays: _Arrays, chosen: npt.NDArray[np.bool_]) -> list[tuple[str, Ints]]:
+    tasks = np.unique(arrays["task"][chosen]).tolist()
+    return [(task, np.flatnonzero(chosen & (arrays["task"] == task))) for task in tasks]
+
+
+def _resampled(arrays: _Arrays, runs: Ints, number: int) -> Floats:
+    """Values at equal steps up to the end of the shortest run, interpolated linearly."""
+    offset, step, value = arrays["offset"], arrays["step"], arrays["value"]
+    end = min(step[offset[run + 1] - 1] for run in runs)
+    grid = np.linspace(0, end, number + 1)[1:]
+    own = [slice(offset[run], offset[run + 1]) for run in runs]
+    return np.array([np.interp(grid, step[part], value[part].astype(np.float64)) for part in own])

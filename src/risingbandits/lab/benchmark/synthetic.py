@@ -1,0 +1,244 @@
+"""Rows of simulated problems: presets, curve families, random instances, hard cases, noise, constant and many arms."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from risingbandits._core.errors import check_positive_int
+from risingbandits.lab.benchmark.bent import SHAPES, misspecified, plateau_instance
+from risingbandits.lab.benchmark.rows import Problem, Row, SimulatedProblem, seed_of
+from risingbandits.policies import Policy
+from risingbandits.problems import (
+    Bernoulli,
+    ConstantCurve,
+    Gaussian,
+    Noise,
+    NoNoise,
+    RisingBandit,
+    exponential_problem,
+    get_problem,
+    power_law_problem,
+    problem_pair,
+    random_problem,
+)
+
+_PAPER = ("paper-15arms", "paper-2arms")
+_RANDOM = tuple(f"random-{number}" for number in range(2, 7))
+_HORIZONS = (2_000, 20_000, 200_000, 1_000_000)
+_FULL_RUNS = 20_000  # longer rows that are not a problem's own have fewer runs, in proportion
+_NOISES: dict[str, Noise] = {"Gaussian": Gaussian(0.1), "Bernoulli": Bernoulli()}
+_SHORT_NOISES: dict[str, Noise] = {
+    "Bernoulli": Bernoulli(),
+    "Gaussian 0.1": Gaussian(0.1),
+    "Gaussian 0.5": Gaussian(0.5),
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much work.
+
+    Runs of a row of one problem, number of random instances and runs of each, orders of the arms of real tasks.
+    """
+
+    runs: int = 50
+    instances: int = 100
+    runs_per_instance: int = 1
+    orders: int = 10
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("runs", "instances", "runs_per_instance", "orders"):
+            check_positive_int(name, getattr(self, name))
+
+    @property
+    def some(self) -> int:
+        """Runs of a row whose problem is not the heavy-tailed one, or has no noise."""
+        return max(min(3, self.runs), self.runs // 5)
+
+    def at(self, horizon: int) -> int:
+        """Runs of a problem at a horizon that is not its own: fewer for long ones."""
+        return max(min(3, self.runs), min(self.runs, self.runs * _FULL_RUNS // horizon))
+
+    def horizon(self, full: int) -> int:
+        """Rounds of a row; far fewer for a quick check."""
+        return max(300, full // 200) if self.quick else full
+
+
+def presets(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """The named problems with both kinds of noise, short and long."""
+    for noise in _NOISES:
+        for name in (*_PAPER, *_RANDOM):
+            own = get_problem(name).horizon
+            assert own is not None
+            horizons = (300, 1_000) if sizes.quick else sorted({*_HORIZONS, own})
+            for horizon in horizons:
+                runs = sizes.runs if horizon == own or sizes.quick else sizes.at(horizon)
+                label = f"{name}, {noise}, T = {horizon:,}"
+                yield _one(label, "presets", partial(_preset, name, noise, horizon), runs, seed)
+
+
+def families(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """Power laws and exponentials with 8, 50 and 200 arms."""
+    kinds = {"power law": power_law_problem, "exponential": exponential_problem}
+    for family, draw in kinds.items():
+        for n_arms in (8,) if sizes.quick else (8, 50, 200):
+            for horizon, noise in ((20_000, "Gaussian"), (20_000, "Bernoulli"), (200_000, "Gaussian")):
+                rounds = sizes.horizon(horizon)
+                build = partial(_drawn, draw, n_arms, rounds, _NOISES[noise], f"{family} {n_arms}", seed)
+                label = f"{family}, K = {n_arms}, {noise}, T = {rounds:,}"
+                runs = max(1, sizes.at(horizon) // 10)
+                yield _many(label, "families", build, 2 if sizes.quick else 6, runs, seed)
+
+
+def random_instances(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """Fresh instances of the random generator, the same arms with both kinds of noise."""
+    horizon = sizes.horizon(50_000)
+    for noise, kind in _NOISES.items():
+        build = partial(_drawn, _any_arms, 0, horizon, kind, "random", seed)
+        label = f"random instances, {noise}, T = {horizon:,}"
+        yield _many(label, "random", build, sizes.instances, sizes.runs_per_instance, seed)
+
+
+def bent(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """Curves that break the assumptions."""
+    horizon, short = sizes.horizon(200_000), sizes.horizon(50_000)
+    for shape in SHAPES:
+        for name, runs in (("paper-2arms", sizes.runs), ("paper-15arms", sizes.some)):
+            build = partial(_bent, name, shape, horizon)
+            yield _one(f"{shape}, {name}, T = {horizon:,}", "misspecified", build, runs, seed)
+        drawn = partial(_bent_random, shape, short, seed)
+        label = f"{shape}, random instances, T = {short:,}"
+        yield _many(label, "misspecified", drawn, min(10, sizes.instances), 1, seed)
+    plateaus = partial(_drawn, plateau_instance, 8, short, _NOISES["Gaussian"], "plateau", seed)
+    label = f"plateau then second rise, K = 8, T = {short:,}"
+    yield _many(label, "misspecified", plateaus, min(30, sizes.instances), 1, seed)
+
+
+def pairs(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """The lower-bound pairs, of which the worse side counts."""
+    horizon = max(1_100, sizes.horizon(50_000))  # T^0.9 is at most T/2 from 1,024 on
+    for kind, noise in (("sigma 0.1", Gaussian(0.1)), ("no noise", NoNoise())):
+        runs = sizes.runs if isinstance(noise, Gaussian) else sizes.some
+        for beta in (None, 0.5, 0.7, 0.9):
+            name = f"pair {'concave' if beta is None else f'beta {beta:g}'}, {kind}, T = {horizon:,}"
+            sides = tuple(
+                SimulatedProblem("", partial(_side, side, beta, horizon, noise), runs, seed_of(seed, name), side=side)
+                for side in ("A", "B")
+            )
+            yield Row(name, "pairs", "synthetic", "cumulative", "percent", sides)
+
+
+def misjudged(setting: str, factors: Sequence[float], seed: int, sizes: Sizes) -> Iterator[Row]:
+    """The paper's problems with a setting told wrong, for policies that have it."""
+    horizon = sizes.horizon(200_000)
+    for name, runs in (("paper-2arms", sizes.runs), ("paper-15arms", sizes.some)):
+        for factor in factors:
+            label = f"{setting} x {factor:g}, {name}, T = {horizon:,}"
+            row = _one(label, f"misjudged-{setting}", partial(_preset, name, "Gaussian", horizon), runs, seed)
+            yield replace(row, kind="misjudged", change=partial(misjudge, setting, factor))
+
+
+def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
+    """Ten power laws and a thousand rounds, with noise: the same arms with each kind."""
+    for name, noise in _SHORT_NOISES.items():
+        build = partial(_drawn, power_law_problem, 10, 1_000, noise, "noisy short", seed)
+        label = f"noisy-short {name}"
+        row = _many(label, label, build, sizes.instances, max(5, sizes.runs_per_instance), seed, objective)
+        yield replace(row, measure="share")
+
+
+def stationary(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """Ten arms that do not rise, their means drawn from [0, 1], noise 0.1; KL-UCB loses about 210."""
+    horizon = sizes.horizon(100_000)
+    build = partial(_drawn, _constant_arms, 10, horizon, Gaussian(0.1), "stationary", seed)
+    yield _many(f"stationary arms, K = 10, T = {horizon:,}", "stationary", build, sizes.instances // 2 or 1, 1, seed)
+
+
+def many_arms(seed: int, sizes: Sizes) -> Iterator[Row]:
+    """A thousand learning curves, power laws and exponentials, with 5 and 50 rounds for each."""
+    kinds = {"power law": power_law_problem, "exponential": exponential_problem}
+    for family, draw in kinds.items():
+        for horizon in (5_000, 50_000):
+            n_arms, rounds = (50, horizon // 20) if sizes.quick else (1_000, horizon)
+            build = partial(_drawn, draw, n_arms, rounds, Gaussian(0.1), f"many {family}", seed)
+            label = f"{family}, K = {n_arms:,}, T = {rounds:,}"
+            row = _many(label, "many-arms", build, 2 if sizes.quick else 3, 1, seed)
+            yield replace(row, measure="share")
+
+
+# -- builders of problems ---------------------------------------------------------------------------------------------
+
+
+def _one(name: str, regime: str, build: Callable[[], RisingBandit], runs: int, seed: int) -> Row:
+    return Row(
+        name, regime, "synthetic", "cumulative", "percent", (SimulatedProblem("", build, runs, seed_of(seed, name)),)
+    )
+
+
+def _many(
+    name: str,
+    regime: str,
+    build: Callable[[int], RisingBandit],
+    instances: int,
+    runs: int,
+    seed: int,
+    objective: str = "cumulative",
+) -> Row:
+    problems: tuple[Problem, ...] = tuple(
+        SimulatedProblem(
+            f"instance {number + 1}", partial(build, number), runs, seed_of(seed, name, number), objective=objective
+        )
+        for number in range(instances)
+    )
+    return Row(name, regime, "synthetic", objective, "percent", problems)
+
+
+def _preset(name: str, noise: str, horizon: int) -> RisingBandit:
+    return get_problem(name).with_noise(_NOISES[noise]).with_horizon(horizon)
+
+
+def _drawn(
+    draw: Callable[..., RisingBandit], n_arms: int, horizon: int, noise: Noise, key: str, seed: int, i: int
+) -> RisingBandit:
+    """Instance ``i`` of a family: the same arms under every noise."""
+    source = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(f"curves of {key}".encode()), i))
+    return draw(n_arms, horizon, source, noise)
+
+
+def _any_arms(_: int, horizon: int, source: np.random.SeedSequence, noise: Noise) -> RisingBandit:
+    return random_problem(None, horizon, source, noise)
+
+
+def _constant_arms(n_arms: int, horizon: int, source: np.random.SeedSequence, noise: Noise) -> RisingBandit:
+    means = np.random.default_rng(source).random(n_arms)
+    return RisingBandit([ConstantCurve(mean) for mean in means.tolist()], noise, horizon, "stationary")
+
+
+def _bent(name: str, shape: str, horizon: int) -> RisingBandit:
+    return misspecified(get_problem(name), shape, horizon)
+
+
+def _bent_random(shape: str, horizon: int, seed: int, number: int) -> RisingBandit:
+    return misspecified(_drawn(_any_arms, 0, horizon, _NOISES["Gaussian"], "misspecified", seed, number), shape)
+
+
+def _side(side: str, beta: float | None, horizon: int, noise: Noise) -> RisingBandit:
+    pair = problem_pair("concave" if beta is None else "beta", horizon, beta=beta, noise=noise)
+    return pair.a if side == "A" else pair.b
+
+
+def misjudge(setting: str, factor: float, policy: Policy, problem: RisingBandit) -> Policy | None:
+    """The policy with sigma or cap off by a factor; None if it has no such setting or estimates it."""
+    params = policy.get_params()
+    if setting not in params:
+        return None
+    value = params[setting]
+    if setting == "sigma" and value is None:
+        value = problem.sigma
+    return policy.replace(**{setting: factor * value}) if isinstance(value, int | float) else None

@@ -1,0 +1,195 @@
+"""The group arena: every policy over real learning curves, made and simulated problems, judged alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.cli import completion
+from risingbandits.cli.command_line import given_command
+from risingbandits.cli.output import Json, Output
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
+
+if TYPE_CHECKING:
+    from risingbandits.lab.benchmark.files import Boards
+    from risingbandits.lab.benchmark.outcome import Outcome
+
+_EPILOG = """\
+Examples:
+
+risingbandits arena --quick
+
+risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real --told
+
+risingbandits arena --tune "mine = commit-ucb(sigma='auto'), commit-ucb(sigma='smooth')" --rows real,made
+
+Real curves are read from curves/ in the folder RISINGBANDITS_DATA; without it, only the other rows are played.
+"""
+_FULL, _QUICK = (50, 100, 10), (4, 6, 2)  # runs, instances, orders
+
+commands = typer.Typer(invoke_without_command=True)
+
+
+@commands.callback(epilog=_EPILOG)
+def arena(
+    context: typer.Context,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb or all; default: a selection.",
+            autocompletion=completion.policies,
+        ),
+    ] = None,
+    tune: Annotated[
+        list[str] | None,
+        typer.Option(help='"LABEL = POLICY, POLICY": for each family, plays the policy that is best on the others.'),
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; default: all.")
+    ] = None,
+    objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
+    told: Annotated[
+        bool, typer.Option("--told", help="Also play with policies told the noise and the length of the curves.")
+    ] = False,
+    orders: Annotated[int | None, typer.Option(help="Orders of the arms of each real task; default: 10.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs of each simulated problem at its own horizon; default: 50.")
+    ] = None,
+    instances: Annotated[int | None, typer.Option(help="Fresh random instances; default: 100.")] = None,
+    seed: Seed = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, just to see it work.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for results; the same command continues.")] = Path("arena"),
+    record: Annotated[Path | None, typer.Option(help="Also save the figures in this new JSON file.")] = None,
+    jobs: Jobs = None,
+    backend: Backend = "local",
+    address: Address = None,
+    as_json: Json = False,
+) -> None:
+    """Compare policies on real learning curves and simulated problems, with equal weight for each family."""
+    if context.invoked_subcommand is not None:
+        return
+    from risingbandits.lab.benchmark import files, records, tables
+    from risingbandits.lab.benchmark.contest import Contest
+    from risingbandits.lab.benchmark.entrants import parse_entrants, parse_tuned
+    from risingbandits.lab.benchmark.synthetic import Sizes
+    from risingbandits.policies.base import OBJECTIVES
+
+    sizes = [
+        usual if given is None else given
+        for given, usual in zip((runs, instances, orders), _QUICK if quick else _FULL, strict=True)
+    ]
+    contest = Contest(
+        policies=None if policies is None else parse_entrants(policies),
+        tuned=[parse_tuned(text) for text in tune or []],
+        rows=None if rows is None else [part.strip() for part in rows.split(",")],
+        objectives=OBJECTIVES if objective == "both" else (objective,),
+        told=told,
+        sizes=Sizes(runs=sizes[0], instances=sizes[1], orders=sizes[2], quick=quick),
+        seed=seed,
+    )
+    if record is not None and record.exists():
+        raise RisingBanditsError(f"record must be a new file, but {record} already exists.")
+    if out.exists() and not out.is_dir():
+        raise RisingBanditsError(f"out must be a folder, got the file {out}.")
+    outcome, played = contest.play(out, backend, jobs, address, _bar)
+    boards = files.boards_of(outcome)
+    command = given_command(context, "out", "record")
+    files.save(outcome, boards, out, command)
+    page = _page(outcome, boards, out, command)
+    if record is not None:
+        records.write_record(records.record_of(outcome, boards, command), record)
+    found = []
+    for board, with_more in boards.values():
+        parts = (tables.regimes_table(board, kinds, name, intervals=False) for kinds, name in files.PARTS)
+        found += [tables.overall_table(board, with_more), *(table for table in parts if table.rows)]
+    found += [tables.chosen_table(outcome, label) for label in outcome.chosen]
+    with Output(as_json) as output:
+        output.tables(found, **files.summary(outcome, boards))
+        for sentence in files.notes(outcome, boards):
+            output.say(sentence)
+        written = out / "arena.md"
+        output.say(f"{played:,} runs played now. {page}Tables: {written}", played=played, written=written)
+    if any(each is not None and each.failures for pair in boards.values() for each in pair):
+        raise typer.Exit(1)
+
+
+@commands.command("records")
+def show_records(
+    folder: Annotated[Path, typer.Argument(help="Folder of records written with --record.")] = Path("records"),
+    as_json: Json = False,
+) -> None:
+    """Print a leaderboard of the records in a folder."""
+    from risingbandits.lab.benchmark.records import leaderboard
+
+    with Output(as_json) as output:
+        tables = leaderboard(folder)
+        output.tables(tables)
+        output.whole([row for table in tables for row in table.values()])
+
+
+@commands.command()
+def data(
+    family: Annotated[
+        str | None,
+        typer.Argument(
+            help="Build this family: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Source to read: database-accuracy.csv (lcdb), or a folder of the family's repository."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the files; default: curves/ in RISINGBANDITS_DATA.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the files of real curves, where they come from and which exist, or build those of a family."""
+    import os
+
+    from risingbandits.lab.benchmark.rebuild.sources import rebuild, sources_table
+
+    if out is None:
+        named = os.environ.get("RISINGBANDITS_DATA")
+        if not named and family is not None:
+            raise RisingBanditsError("give --out, the folder to write to, or set RISINGBANDITS_DATA.")
+        out = Path(named or ".") / "curves"
+    with Output(as_json) as output:
+        if family is None:
+            output.table(sources_table(out))
+            return
+        made = rebuild(family, out, source)
+        for name, state in made.items():
+            output.say(f"{out / name}: {state}")
+        output.whole([{"file": name, "here": state} for name, state in made.items()])
+
+
+def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
+    """Write the page where Plotly is there; what the last line of the command says of it."""
+    from risingbandits.lab.benchmark.page import write_page
+
+    try:
+        write_page(outcome, boards, out / "arena.html", command)
+    except RisingBanditsError as error:
+        return f"No page: {error} "
+    return f"Page: {out / 'arena.html'} "
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[str, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _what, _runs: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda what, runs: bar.update(task, advance=runs, description=what)

@@ -1,0 +1,152 @@
+"""Who plays: told nothing by default, told on request, wrong settings on purpose, files of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from risingbandits import Policy
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants, parse_tuned
+from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
+from risingbandits.lab.benchmark.stamps import files_below, stamp_of
+from risingbandits.lab.benchmark.suite import replayed_row, suite
+from risingbandits.lab.benchmark.synthetic import Sizes
+from risingbandits.lab.benchmark.yardstick import FewArmsGaussianUCB
+from risingbandits.policies import (
+    RSR,
+    Auto,
+    REdUCB,
+    RoundRobin,
+    SuccessiveHalving,
+    get_policy,
+    registry,
+)
+from tasks_of_curves import curve_task
+
+TINY = Sizes(runs=2, instances=2, orders=2, quick=True)
+
+
+def row_and_problem(objective: str = "cumulative") -> tuple[Row, ReplayedProblem]:
+    row = replayed_row("family", "real", objective, [curve_task(n_arms=4, length=30, sigma=0.02)], 0, TINY)
+    problem = row.problems[0]
+    assert isinstance(problem, ReplayedProblem)
+    return row, problem
+
+
+def test_told_nothing_and_told() -> None:
+    row, problem = row_and_problem("best-arm")
+
+    def settings(policy: Policy, told: bool, name: str) -> object:
+        played = Entrant("x", policy, told).policy_for(row, problem)
+        assert played is not None
+        return played.get_params()[name]
+
+    assert settings(REdUCB(), False, "sigma") is None
+    assert settings(REdUCB(), True, "sigma") == 0.02
+    assert settings(REdUCB(sigma=0.3), True, "sigma") == 0.3
+    assert settings(SuccessiveHalving(), False, "max_pulls") is None
+    assert settings(SuccessiveHalving(), True, "max_pulls") == 30
+    assert isinstance(Entrant("x", RoundRobin(), True).policy_for(row, problem), RoundRobin)
+
+
+def test_the_recommended_policy_is_that_of_the_objective() -> None:
+    for objective in ("cumulative", "best-arm"):
+        entered = Entrant("recommended", None).policy_for(*row_and_problem(objective))
+        assert isinstance(entered, Auto)
+        assert entered.objective == objective
+
+
+def test_policies_for_the_best_arm_are_left_out_of_simulated_rows() -> None:
+    (row, *_), _ = suite(["pairs"], ["cumulative"], 0, TINY, None)
+    assert not Entrant("r-sr", RSR()).plays(row)
+    assert Entrant("r-sr", RSR()).plays(row_and_problem()[0])
+
+
+class Capped(RoundRobin):
+    """Round robin with settings that can be misjudged."""
+
+    name = "capped"
+
+    def __init__(self, cap: float = 0.9, sigma: float | str | None = None) -> None:
+        self.cap, self.sigma = cap, sigma
+
+
+def test_misjudged_settings() -> None:
+    def told(regime: str, policy: Policy) -> list[Policy | None]:
+        rows, _ = suite([regime], ["cumulative"], 0, TINY, None)
+        return [Entrant("x", policy).policy_for(row, row.problems[0]) for row in rows[:2]]
+
+    assert [repr(policy) for policy in told("misjudged-sigma", Capped())] == ["Capped(sigma=0.05)", "Capped(sigma=0.2)"]
+    assert [repr(policy) for policy in told("misjudged-sigma", Capped(sigma=0.3))] == [
+        "Capped(sigma=0.15)",
+        "Capped(sigma=0.6)",
+    ]
+    assert told("misjudged-sigma", Capped(sigma="auto")) == [None, None]
+    caps = [policy.get_params()["cap"] for policy in told("misjudged-cap", Capped()) if policy]
+    assert caps == [0.9 * 0.8, 0.9 * 1.2]
+    assert told("misjudged-cap", RoundRobin()) == [None, None]
+
+
+def test_the_yardstick_opens_few_arms_and_estimates_the_noise() -> None:
+    yardstick = parse_entrants("few-arms-ucb")["few-arms-ucb"]
+    assert isinstance(yardstick, FewArmsGaussianUCB)
+    assert yardstick.inner().get_params()["sigma"] == "smooth"
+    assert yardstick.new_state(50, 2_500, 2_500).inner_pulls.size == 17
+    assert yardstick.new_state(5, 2_500, 2_500).inner_pulls.size == 5
+
+
+OWN = """
+from risingbandits.policies import RoundRobin
+
+class Mine(RoundRobin):
+    name = "mine-of-{}"
+    summary = "mine"
+
+    def __init__(self, width: int = 1) -> None:
+        self.width = width
+
+class Other:
+    pass
+"""
+
+
+def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))  # other tests look at all policies
+    path = tmp_path / "own.py"
+    path.write_text(OWN.format(tmp_path.name))
+    found = parse_entrants(f"{path}:Mine(width=3), kl-ucb")
+    assert [repr(policy) for policy in found.values()] == ["Mine(width=3)", "KLUCB()"]
+    mine = next(iter(found.values()))
+    assert mine is not None
+    assert path in files_below(type(mine).__module__)
+    for text, message in (
+        (f"{path}:Other", "must have a class Other that is a Policy"),
+        (f"{tmp_path}/none.py:Mine", "does not exist"),
+    ):
+        with pytest.raises(RisingBanditsError, match=message):
+            parse_entrants(text)
+    (tmp_path / "bad.py").write_text("1 / 0")
+    with pytest.raises(RisingBanditsError, match="cannot be loaded \\(ZeroDivisionError"):
+        parse_entrants(f"{tmp_path}/bad.py:Mine")
+
+
+def test_candidates_of_a_label() -> None:
+    tuned = parse_tuned("mine = red-ucb(eps=0.1), red-ucb(eps=0.2), recommended")
+    assert tuned.label == "mine"
+    assert list(tuned.candidates) == ["recommended", "red-ucb(eps=0.1)", "red-ucb(eps=0.2)"]
+
+
+def test_stamps_cover_the_files_of_a_policy() -> None:
+    files = files_below("risingbandits.policies.classic.kl_ucb")
+    names = {path.name for path in files}
+    assert {"kl_ucb.py", "_kl.py", "base.py"} <= names
+    assert not {"saving.py", "ucb1.py"} & names
+    assert "policies/__init__.py" not in {"/".join(path.parts[-2:]) for path in files}
+
+
+def test_stamps_tell_code_apart() -> None:
+    stamps = {stamp_of(get_policy(name), 15) for name in ("red-ucb", "kl-ucb", "sw-kl-ucb", "round-robin")}
+    assert len(stamps) == 4
+    assert stamp_of(REdUCB(eps=0.1), 15) == stamp_of(REdUCB(), 15)  # settings are in the key themselves

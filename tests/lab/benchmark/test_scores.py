@@ -1,0 +1,201 @@
+"""Figures of the arena against slow computations, intervals, ranks, ratios, and the choice that leaves a family out."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from risingbandits import simulate
+from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.benchmark.cells import Cell, Cells
+from risingbandits.lab.benchmark.entrants import Entrant, Tuned
+from risingbandits.lab.benchmark.intervals import interval, resampled_means
+from risingbandits.lab.benchmark.leave_one_out import best_without
+from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values, tune
+from risingbandits.lab.benchmark.rows import Played, Row, SimulatedProblem
+from risingbandits.lab.benchmark.scores import Board, ratio_interval, row_stats
+from risingbandits.lab.benchmark.suite import suite
+from risingbandits.lab.benchmark.synthetic import Sizes
+from risingbandits.policies import KLUCB
+from risingbandits.simulation.backends.base import Threads
+
+
+def row_of(name: str, kind: str = "real", measure: str = "share", regime: str | None = None) -> Row:
+    return Row(name, regime or name, kind, "cumulative", measure, ())
+
+
+def ran(
+    value: float, task: str = "one", run: int = 0, source: str = "", side: str = "", horizon: int = 10, best: float = 10
+) -> Played:
+    """A run that loses ``value`` of what a random arm loses."""
+    return Played(task, source, side, run, horizon, value, 1.0, best)
+
+
+def test_figures_equal_a_slow_computation(tmp_path: Path) -> None:
+    rows, _ = suite(["presets"], ["cumulative"], 5, Sizes(runs=4, quick=True), None)
+    row = next(row for row in rows if row.name == "paper-2arms, Bernoulli, T = 1,000")
+    (problem,) = row.problems
+    assert isinstance(problem, SimulatedProblem)
+    instance = problem.told()
+    result = simulate("kl-ucb", instance, 1_000, 4, problem.seed)
+    best = max(instance.mean_sums(1_000))
+    percent = [100 * (best - gained) / best for gained in instance.mean_sums(result.pulls["kl-ucb"]).sum(axis=1)]
+    entrant = Entrant("kl-ucb", KLUCB())
+    cell = Cells(tmp_path, Threads(1)).of(row, [entrant])[entrant]
+    found = row_stats(row, cell.runs)
+    assert [100 * run.regret / run.best for run in cell.runs] == pytest.approx(percent)
+    assert found.figure.mean == pytest.approx(statistics.mean(percent))
+    assert found.large == sum(value > 25 for value in percent) / 4
+
+
+def test_budgets_are_averaged_within_an_order_and_orders_within_a_task() -> None:
+    runs = [ran(1, run=0, horizon=10), ran(3, run=0, horizon=20), ran(4, run=1, horizon=10), ran(6, run=1, horizon=20)]
+    runs += [ran(10, "two", 0), ran(20, "two", 1)]
+    values = task_values(row_of("x"), runs)
+    assert {task: own.tolist() for task, own in values.items()} == {"one": [2.0, 5.0], "two": [10.0, 20.0]}
+    assert mean_of(row_of("x"), runs) == (3.5 + 15) / 2
+
+
+def test_intervals_resample_tasks_and_runs() -> None:
+    """Against a bootstrap written down as it is defined."""
+    rng = random.Random(0)
+    tasks = [[rng.gauss(level, 1.0) for _ in range(number)] for level, number in ((0, 4), (2, 7), (5, 3))]
+    slow = []
+    for _ in range(4_000):
+        drawn = [rng.choice(tasks) for _ in tasks]
+        slow.append(statistics.mean(statistics.mean(rng.choice(task) for _ in task) for task in drawn))
+    fast = resampled_means([np.array(task) for task in tasks], [1], draws=4_000)
+    assert fast.mean() == pytest.approx(statistics.mean(slow), abs=0.1)
+    assert fast.std() == pytest.approx(statistics.stdev(slow), rel=0.06)
+    assert np.array_equal(fast, resampled_means([np.array(task) for task in tasks], [1], draws=4_000))
+
+
+def test_intervals_cover_the_truth() -> None:
+    """Twenty tasks that differ, five orders each; two levels, so the coverage is near what is said."""
+    rng = np.random.default_rng(3)
+    covered = 0
+    for number in range(300):
+        tasks = rng.normal(0.0, 1.0, 20)[:, None] + rng.normal(0.0, 1.0, (20, 5))
+        low, high = interval(resampled_means(list(tasks), [number], draws=400))
+        covered += low <= 0.0 <= high
+    assert 0.9 <= covered / 300 <= 0.99
+
+
+def test_one_task_is_resampled_by_its_runs() -> None:
+    draws = resampled_means([np.array([0.0, 1.0])], [0], draws=2_000)
+    assert set(draws.tolist()) == {0.0, 0.5, 1.0}
+    assert resampled_means([np.array([3.0])], [0]).tolist() == [3.0] * 1_000
+
+
+def test_the_worse_side_counts() -> None:
+    """In rewards, which is what the bounds are about: in % of J* side B would be the worse one."""
+    row = row_of("pair", "synthetic", "percent")
+    runs = [ran(10, side="A", best=100), ran(30, run=1, side="A", best=100)]
+    runs += [ran(4, side="B"), ran(2, run=1, side="B")]
+    found = row_stats(row, runs)
+    assert (found.side, found.figure.mean, found.regret) == ("A", 20.0, 20.0)
+    assert found.sides == {"A": 20.0, "B": 3.0}
+    assert found.large == 0.5
+
+
+def board_of(table: dict[Row, dict[str, list[Played]]]) -> Board:
+    cells = {row: {label: Cell(tuple(runs)) for label, runs in own.items()} for row, own in table.items()}
+    labels = dict.fromkeys([label for own in table.values() for label in own], "")
+    return Board(Outcome(list(table), labels, cells), "cumulative")
+
+
+def test_ranks_ratios_and_means() -> None:
+    """Three policies: b ties with a once; c plays real curves only."""
+    board = board_of(
+        {
+            row_of("x"): {"a": [ran(0.2)], "b": [ran(0.2)], "c": [ran(0.8)]},
+            row_of("y"): {"a": [ran(0.6)], "b": [ran(0.3)], "c": [ran(0.9)]},
+            row_of("one", "synthetic", "percent", "group"): {"a": [ran(1)], "b": [ran(4)], "c": []},
+            row_of("two", "synthetic", "percent", "group"): {"a": [ran(3)], "b": [ran(4)], "c": []},
+            row_of("wrong", "misjudged", "percent"): {"a": [ran(9)], "b": [ran(1)], "c": []},
+        }
+    )
+    lines = {line.label: line for line in board.lines}
+    assert [line.label for line in board.lines] == ["b", "a", "c"]
+    assert lines["a"].real is not None
+    assert lines["a"].real.mean == pytest.approx(0.4)
+    assert lines["a"].synthetic is not None
+    assert lines["a"].synthetic.mean == pytest.approx(20.0)
+    assert lines["c"].synthetic is None
+    assert [lines[label].rank for label in "abc"] == [1.75, 1.25, 3.0]
+    assert [lines[label].worst_ratio[0] for label in "abc"] == ["y", "group", "x"]
+    assert [lines[label].worst_ratio[1] for label in "abc"] == pytest.approx([2.0, 2.0, 4.0])
+    assert lines["a"].large == pytest.approx(
+        1 / 6
+    )  # one row of two in one regime of three; settings told wrong do not count
+    assert board.figures["wrong"]["a"].mean == 90.0
+
+
+def test_what_nobody_would_mind_is_no_ratio() -> None:
+    board = board_of({row_of("x"): {"a": [ran(0.001)], "b": [ran(0.04)], "c": [ran(0.1)]}})
+    assert [round(board.ratio("x", label), 6) for label in "abc"] == [1.0, 1.0, 2.0]
+
+
+def test_paired_ratio_covers_the_truth() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(400):
+        base = rng.gamma(2.0, 5.0, 60)
+        values = 0.7 * base + rng.normal(0.0, 1.0, 60)
+        _, low, high = ratio_interval(values, base)
+        covered += low <= 0.7 <= high
+    assert 0.92 <= covered / 400 <= 0.98
+    assert ratio_interval(2 * base, base) == pytest.approx((2.0, 2.0, 2.0))
+
+
+# -- leave one family out ------------------------------------------------------------------------------------------
+
+
+def test_the_choice_never_looks_at_the_reported_family() -> None:
+    """Whatever the candidates lose there, the choice is the same; elsewhere it is not."""
+    rng = np.random.default_rng(0)
+    families = ["a", "b", "c", "d"]
+    for _ in range(50):
+        scores = {f"p{i}": dict(zip(families, rng.random(4).tolist(), strict=True)) for i in range(5)}
+        chosen = best_without(scores, "b")
+        for spoilt in scores:
+            worse = {name: dict(own) for name, own in scores.items()}
+            worse[spoilt]["b"] = -1e9
+            assert best_without(worse, "b") == chosen
+            worse[spoilt]["c"] = -1e9
+            assert best_without(worse, "b") == spoilt
+        means = {name: statistics.mean([own[f] for f in "acd"]) for name, own in scores.items()}
+        assert chosen == min(means, key=lambda name: means[name])
+
+
+def test_nothing_to_choose_by() -> None:
+    with pytest.raises(RisingBanditsError, match="at least two families"):
+        best_without({"p": {"a": 0.1}}, "a")
+
+
+def test_tuned_label_is_the_choice_of_the_other_families_also_where_tasks_are_made_from_them() -> None:
+    """p is best in a, q in b and c: a is reported by q; b and c by p or q as the others say."""
+    lost = {"p": {"a": 0.0, "b": 0.9, "c": 0.5}, "q": {"a": 1.0, "b": 0.1, "c": 0.4}}
+    table = {
+        row_of(family): {label: Cell((ran(own[family], family, source=family),)) for label, own in lost.items()}
+        for family in "abc"
+    }
+    made = row_of("flat", "made")
+    table[made] = {
+        label: Cell(tuple(ran(own[f] + 5, f"flat {f}", source=f) for f in "abc")) for label, own in lost.items()
+    }
+    simulated = row_of("simulated", "synthetic")
+    table[simulated] = {"p": Cell((ran(7.0),)), "q": Cell((ran(8.0),))}
+    cells, chosen = tune(Tuned("t", {"p": KLUCB(), "q": KLUCB()}), list(table), table)
+    assert chosen == {"cumulative": {"a": "q", "b": "p", "c": "p", "": "p"}}
+    assert {row.name: [run.regret for run in cell.runs] for row, cell in cells.items() if row.kind == "real"} == {
+        "a": [1.0],
+        "b": [0.9],
+        "c": [0.5],
+    }
+    assert {run.task: run.regret for run in cells[made].runs} == {"flat a": 6.0, "flat b": 5.9, "flat c": 5.5}
+    assert [run.regret for run in cells[simulated].runs] == [7.0]
