@@ -14,8 +14,7 @@ import reference_changes as reference
 from decisions import check_decisions
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import CUSUMUCB, GLRKLUCB, MUCB
-from risingbandits.policies.classic import _restarts, glr_kl_ucb
+from risingbandits.lab.related import CUSUMUCB, GLRKLUCB, MUCB, _restarts, glr_kl_ucb
 from risingbandits.problems import Bernoulli, Gaussian
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy

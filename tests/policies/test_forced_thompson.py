@@ -15,9 +15,15 @@ from decisions import check_decisions
 from reference_index import Reference
 from risingbandits import Policy, RisingBanditsError, get_problem
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import ETTS, ETBetaThompson, ETGaussianThompson, ETSWGaussianThompson, SWGaussianThompson
+from risingbandits.lab.related import (
+    ETTS,
+    ETBetaThompson,
+    ETGaussianThompson,
+    ETSWGaussianThompson,
+    SWGaussianThompson,
+    sw_gaussian_ts,
+)
 from risingbandits.policies._kernels import noise_estimate
-from risingbandits.policies.classic import sw_gaussian_ts
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy
 

@@ -10,7 +10,8 @@ import pytest
 
 import reference_graph as reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, simulate
-from risingbandits.policies import GraphREdUCB, REdUCB, RLessUCB
+from risingbandits.lab.related import GraphREdUCB
+from risingbandits.policies import REdUCB, RLessUCB
 from risingbandits.problems import Gaussian, NoNoise, TriggerGraph, get_problem, graph_problem, power_law_problem
 from risingbandits.simulation.engine import Runner, compiled_loop, triggered_pull
 from risingbandits.testing import check_policy, check_same_in_all_modes

@@ -15,9 +15,9 @@ import reference_index as reference
 from decisions import check_decisions, check_late_arm
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
+from risingbandits.lab.related import ETTS
 from risingbandits.policies import (
     DUCB,
-    ETTS,
     KLUCB,
     SWKLUCB,
     SWTS,

@@ -14,8 +14,7 @@ import reference_model_selection as reference
 from decisions import check_decisions
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import Corral, RegretBalancing
-from risingbandits.policies.classic import corral
+from risingbandits.lab.related import Corral, RegretBalancing, corral
 from risingbandits.problems import Bernoulli, ConstantCurve
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy

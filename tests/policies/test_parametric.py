@@ -9,7 +9,8 @@ import reference_parametric as slow
 from reference import play_policy
 from reference_phases import Reference, play, r_ucbe_estimate
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
-from risingbandits.policies import RUCBE, CellaETC, ModelHalving, Policy, RestSure
+from risingbandits.lab.related import RUCBE, CellaETC, ModelHalving, RestSure
+from risingbandits.policies import Policy
 from risingbandits.problems import Gaussian, NoNoise, PowerLaw
 from risingbandits.testing import check_policy
 

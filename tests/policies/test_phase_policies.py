@@ -13,28 +13,30 @@ from hypothesis import strategies as st
 import reference_phases as slow
 from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
-from risingbandits.policies import (
-    ASHA,
+from risingbandits.lab.related import (
     PTRR,
-    RSR,
     RUCBE,
     CashElimination,
     CellaETC,
-    Exp3,
-    Exp3S,
-    ExploreThenCommit,
     HybridPTRR,
-    Hyperband,
     ImprovingElimination,
     ModelHalving,
     RestSure,
+    TsallisINF,
+)
+from risingbandits.policies import (
+    ASHA,
+    RSR,
+    Exp3,
+    Exp3S,
+    ExploreThenCommit,
+    Hyperband,
     Rexp3,
     SelectiveRace,
     SequentialHalving,
     Ser4,
     SuccessiveHalving,
     SuccessiveRejects,
-    TsallisINF,
 )
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets

@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 import reference_phases as slow
-from risingbandits.policies import (
-    ASHA,
-    RSR,
-    RUCBE,
-    CommitUCB,
-    Hyperband,
-    ImprovingElimination,
-    SequentialHalving,
-    SuccessiveRejects,
-    TsallisINF,
-)
+from risingbandits.lab.related import RUCBE, ImprovingElimination, TsallisINF
+from risingbandits.policies import ASHA, RSR, CommitUCB, Hyperband, SequentialHalving, SuccessiveRejects
 from risingbandits.policies.best_arm._phases import PhasePolicy
 
 LEVELS = (0.3, 0.5, 0.4)

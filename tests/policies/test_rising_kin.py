@@ -15,9 +15,9 @@ from decisions import check_decisions, check_late_arm
 from reference_index import Reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, LinearEE
-from risingbandits.policies._kernels import least_squares, noise_estimate
-from risingbandits.policies.rising import cure_ucb, rc_be
+from risingbandits.lab.related import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, LinearEE, cure_ucb, rc_be
+from risingbandits.lab.related import _least_squares as least_squares
+from risingbandits.policies._kernels import noise_estimate
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Tabulated
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy

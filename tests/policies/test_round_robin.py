@@ -11,7 +11,7 @@ import reference_round_robin as slow
 from reference import play_policy
 from reference_phases import play
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
-from risingbandits.policies import PTRR, HybridPTRR
+from risingbandits.lab.related import PTRR, HybridPTRR
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Polynomial
 from risingbandits.testing import check_policy
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from reference_noise import Median, index_variance, noise_levels
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, policy_names, simulate
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import RUCBE, CommitUCB, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
+from risingbandits.lab.related import RUCBE
+from risingbandits.policies import CommitUCB, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
 from risingbandits.policies._kernels import noise_estimate
 from risingbandits.problems import Bernoulli, Polynomial, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from reference_noise import Guard
 from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
-from risingbandits.policies import RUCBE, CommitUCB, FewArms, GaussianThompson, GaussianUCB, OpenArms, REdUCB, RLessUCB
+from risingbandits.lab.related import RUCBE
+from risingbandits.policies import CommitUCB, FewArms, GaussianThompson, GaussianUCB, OpenArms, REdUCB, RLessUCB
 from risingbandits.policies._kernels import watched
 from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, Tabulated, power_law_problem
 

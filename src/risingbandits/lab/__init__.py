@@ -6,8 +6,10 @@ Stability: experimental.
 """
 
 from risingbandits._core.plugins import Plugin
+from risingbandits.lab.related import POLICIES
 
 PLUGIN = Plugin(
+    policies=POLICIES,
     commands={
         "arena": "risingbandits.lab.cli.benchmark:commands",
         "paper": "risingbandits.lab.cli.paper:commands",

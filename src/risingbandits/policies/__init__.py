@@ -50,28 +50,17 @@ if TYPE_CHECKING:
     from risingbandits.policies.auto import Auto
     from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
     from risingbandits.policies.best_arm.asha import ASHA
-    from risingbandits.policies.best_arm.cash_elimination import CashElimination
     from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
     from risingbandits.policies.best_arm.hyperband import Hyperband
-    from risingbandits.policies.best_arm.model_halving import ModelHalving
-    from risingbandits.policies.best_arm.r_ucbe import RUCBE
     from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
     from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
     from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
     from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
-    from risingbandits.policies.classic.corral import Corral
-    from risingbandits.policies.classic.cusum_ucb import CUSUMUCB
     from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
     from risingbandits.policies.classic.gaussian_ts import GaussianThompson
-    from risingbandits.policies.classic.glr_kl_ucb import GLRKLUCB
     from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
     from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
-    from risingbandits.policies.classic.m_ucb import MUCB
-    from risingbandits.policies.classic.raw_ucb import RAWUCB
-    from risingbandits.policies.classic.regret_balancing import RegretBalancing
     from risingbandits.policies.classic.ser4 import Ser4
-    from risingbandits.policies.classic.sw_gaussian_ts import SWGaussianThompson
-    from risingbandits.policies.classic.tsallis_inf import TsallisINF
     from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
     from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
     from risingbandits.policies.commit.commit_ucb import CommitUCB
@@ -79,53 +68,23 @@ if TYPE_CHECKING:
     from risingbandits.policies.commit.open_by_value import OpenByValue
     from risingbandits.policies.few_arms import FewArms
     from risingbandits.policies.recommended import recommended_policy
-    from risingbandits.policies.rising.cella import CellaETC, RestSure
-    from risingbandits.policies.rising.cure_ucb import CureUCB
-    from risingbandits.policies.rising.et_beta_ts import ETBetaThompson
-    from risingbandits.policies.rising.et_gaussian_ts import ETGaussianThompson
-    from risingbandits.policies.rising.et_sw_gaussian_ts import ETSWGaussianThompson
-    from risingbandits.policies.rising.et_ts import ETTS
-    from risingbandits.policies.rising.graph_red_ucb import GraphREdUCB
-    from risingbandits.policies.rising.hybrid_ptrr import HybridPTRR
-    from risingbandits.policies.rising.improving_elimination import ImprovingElimination
-    from risingbandits.policies.rising.linear_ae import LinearAE
-    from risingbandits.policies.rising.linear_ee import LinearEE
-    from risingbandits.policies.rising.ptrr import PTRR
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
-    from risingbandits.policies.rising.rc_be import RCBE
     from risingbandits.policies.rising.red_ucb import REdUCB
-    from risingbandits.policies.rising.ti_ucb import TIUCB
 
 __all__ = [
     "ASHA",
-    "CUSUMUCB",
     "DUCB",
-    "ETTS",
-    "GLRKLUCB",
     "KLUCB",
-    "MUCB",
-    "PTRR",
-    "RAWUCB",
-    "RCBE",
     "RSR",
-    "RUCBE",
     "SWKLUCB",
     "SWTS",
     "SWUCB",
-    "TIUCB",
     "UCB1",
     "Auto",
     "BetaThompson",
-    "CashElimination",
-    "CellaETC",
     "CommitEnsemble",
     "CommitUCB",
     "Constant",
-    "Corral",
-    "CureUCB",
-    "ETBetaThompson",
-    "ETGaussianThompson",
-    "ETSWGaussianThompson",
     "EpsilonGreedy",
     "Exp3",
     "Exp3S",
@@ -134,32 +93,22 @@ __all__ = [
     "FewArms",
     "GaussianThompson",
     "GaussianUCB",
-    "GraphREdUCB",
-    "HybridPTRR",
     "Hyperband",
-    "ImprovingElimination",
     "Kernels",
-    "LinearAE",
-    "LinearEE",
-    "ModelHalving",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",
     "Policy",
     "REdUCB",
     "RLessUCB",
-    "RegretBalancing",
-    "RestSure",
     "Rexp3",
     "RoundRobin",
-    "SWGaussianThompson",
     "ScoutedHalving",
     "SelectiveRace",
     "SequentialHalving",
     "Ser4",
     "SuccessiveHalving",
     "SuccessiveRejects",
-    "TsallisINF",
     "WindowGreedy",
     "get_policy",
     "kernel",

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, TypeVar, dataclass_transform
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.plugins import ListedPolicy, plugins
 from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import OBJECTIVES, Policy
 
@@ -43,7 +44,7 @@ def policy_names(objective: str | None = None) -> list[str]:
     """
     if objective is not None:
         check_choice("objective", objective, OBJECTIVES)
-    known = {name: listed.objective for name, listed in POLICIES.items()}
+    known = {name: listed.objective for name, listed in _listed().items()}
     known |= {name: policy.objective for name, policy in _CLASSES.items()}
     return sorted(name for name, own in known.items() if objective in (None, own))
 
@@ -78,13 +79,21 @@ def make_policy(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
     return kind(**settings)
 
 
+def _listed() -> dict[str, ListedPolicy]:
+    """All policies that can be loaded; those of the package go before those of plugins."""
+    return {
+        name: own for table in (*(plugin.policies for plugin in plugins()), POLICIES) for name, own in table.items()
+    }
+
+
 def policy_class(name: str) -> type[Policy]:
     """The class registered under ``name``, which may also be the name of the class itself."""
-    if name not in _CLASSES and name not in POLICIES:
-        classes = {listed.class_name: own for own, listed in POLICIES.items()}
+    listed = POLICIES if name in POLICIES else _listed()
+    if name not in _CLASSES and name not in listed:
+        classes = {own.class_name: known for known, own in listed.items()}
         classes |= {policy.__name__: own for own, policy in _CLASSES.items()}
         name = classes.get(name, name)
-    check_choice("policy", name, policy_names(), "risingbandits policies")
     if name not in _CLASSES:
-        importlib.import_module(POLICIES[name].module)  # where it registers itself
+        check_choice("policy", name, policy_names(), "risingbandits policies")
+        importlib.import_module(listed[name].module)  # where it registers itself
     return _CLASSES[name]

@@ -34,7 +34,7 @@ _MOST_SECONDS = 2.0  # what a lost block costs, and how often progress is seen
 _BLOCKS_PER_SLOT = 4  # so that no slot is idle for long while the last blocks are played
 _WATCHED = 1000  # blocks, the oldest, among which the next finished one is looked for
 _RETRIES = 5  # of a block whose worker or node is lost; one that kills every worker ends the study
-_DECIDING = ("_core", "policies", "problems", "simulation", "arena", "paper/imdb", "paper/published")
+_DECIDING = ("_core", "policies", "problems", "simulation", "lab/benchmark", "lab/paper", "lab/related")
 
 
 class _Block(NamedTuple, Generic[K]):

@@ -9,7 +9,8 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, least_squares, noise_estimate
+from risingbandits.lab.related import _least_squares as least_squares
+from risingbandits.policies._kernels import argmax, noise_estimate
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register

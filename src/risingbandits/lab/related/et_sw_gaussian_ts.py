@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from risingbandits.lab.related import _forced, sw_gaussian_ts
 from risingbandits.policies._kernels import noise_estimate
-from risingbandits.policies.classic import sw_gaussian_ts
 from risingbandits.policies.registry import register
-from risingbandits.policies.rising import _forced
 from risingbandits.policies.settings import integer
 
 State: Any = _forced.extended(sw_gaussian_ts.State, __name__)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from risingbandits.lab.related import _forced
 from risingbandits.policies._kernels import noise_estimate
 from risingbandits.policies.classic import gaussian_ts
 from risingbandits.policies.registry import register
-from risingbandits.policies.rising import _forced
 from risingbandits.policies.settings import integer
 
 State: Any = _forced.extended(gaussian_ts.State, __name__)

@@ -33,9 +33,10 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.lab.related import _restarts
 from risingbandits.policies._kernels import histories, recent_means, reward_scale
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.classic import _kl, _restarts
+from risingbandits.policies.classic import _kl
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number, one_of, tie_rule, unit_range

@@ -9,7 +9,8 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import least_squares, noise_estimate, sweeps
+from risingbandits.lab.related import _least_squares as least_squares
+from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import number, setting

@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies._kernels import least_squares
+from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register

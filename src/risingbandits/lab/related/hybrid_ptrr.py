@@ -9,13 +9,13 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits.lab.related import _random_round_robin as rr
+from risingbandits.lab.related._random_round_robin import State
 from risingbandits.policies import reasons
 from risingbandits.policies._kernels import argmax
 from risingbandits.policies.base import Kernels, most_pulled
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.rising import _random_round_robin as rr
-from risingbandits.policies.rising._random_round_robin import State
 from risingbandits.policies.settings import integer, number, one_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from risingbandits.lab.related import _forced
 from risingbandits.policies.classic import beta_ts
 from risingbandits.policies.registry import register
-from risingbandits.policies.rising import _forced
 from risingbandits.policies.settings import integer
 
 State: Any = _forced.extended(beta_ts.State, __name__)

@@ -1,0 +1,115 @@
+"""Policies of the literature that are neither the paper's nor its baselines, loaded when first used.
+
+Stability: experimental.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from risingbandits._core.plugins import ListedPolicy
+
+if TYPE_CHECKING:
+    from risingbandits.lab.related.cash_elimination import CashElimination
+    from risingbandits.lab.related.cella import CellaETC, RestSure
+    from risingbandits.lab.related.corral import Corral
+    from risingbandits.lab.related.cure_ucb import CureUCB
+    from risingbandits.lab.related.cusum_ucb import CUSUMUCB
+    from risingbandits.lab.related.et_beta_ts import ETBetaThompson
+    from risingbandits.lab.related.et_gaussian_ts import ETGaussianThompson
+    from risingbandits.lab.related.et_sw_gaussian_ts import ETSWGaussianThompson
+    from risingbandits.lab.related.et_ts import ETTS
+    from risingbandits.lab.related.glr_kl_ucb import GLRKLUCB
+    from risingbandits.lab.related.graph_red_ucb import GraphREdUCB
+    from risingbandits.lab.related.hybrid_ptrr import HybridPTRR
+    from risingbandits.lab.related.improving_elimination import ImprovingElimination
+    from risingbandits.lab.related.linear_ae import LinearAE
+    from risingbandits.lab.related.linear_ee import LinearEE
+    from risingbandits.lab.related.m_ucb import MUCB
+    from risingbandits.lab.related.model_halving import ModelHalving
+    from risingbandits.lab.related.ptrr import PTRR
+    from risingbandits.lab.related.r_ucbe import RUCBE
+    from risingbandits.lab.related.raw_ucb import RAWUCB
+    from risingbandits.lab.related.rc_be import RCBE
+    from risingbandits.lab.related.regret_balancing import RegretBalancing
+    from risingbandits.lab.related.sw_gaussian_ts import SWGaussianThompson
+    from risingbandits.lab.related.ti_ucb import TIUCB
+    from risingbandits.lab.related.tsallis_inf import TsallisINF
+
+CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
+
+POLICIES: dict[str, ListedPolicy] = {
+    "cash-elimination": ListedPolicy("risingbandits.lab.related.cash_elimination", "CashElimination", BEST_ARM),
+    "cella-etc": ListedPolicy("risingbandits.lab.related.cella", "CellaETC", BEST_ARM),
+    "corral": ListedPolicy("risingbandits.lab.related.corral", "Corral", CUMULATIVE),
+    "cure-ucb": ListedPolicy("risingbandits.lab.related.cure_ucb", "CureUCB", CUMULATIVE),
+    "cusum-ucb": ListedPolicy("risingbandits.lab.related.cusum_ucb", "CUSUMUCB", CUMULATIVE),
+    "et-beta-ts": ListedPolicy("risingbandits.lab.related.et_beta_ts", "ETBetaThompson", CUMULATIVE),
+    "et-gaussian-ts": ListedPolicy("risingbandits.lab.related.et_gaussian_ts", "ETGaussianThompson", CUMULATIVE),
+    "et-sw-gaussian-ts": ListedPolicy(
+        "risingbandits.lab.related.et_sw_gaussian_ts", "ETSWGaussianThompson", CUMULATIVE
+    ),
+    "et-ts": ListedPolicy("risingbandits.lab.related.et_ts", "ETTS", CUMULATIVE),
+    "glr-kl-ucb": ListedPolicy("risingbandits.lab.related.glr_kl_ucb", "GLRKLUCB", CUMULATIVE),
+    "graph-red-ucb": ListedPolicy("risingbandits.lab.related.graph_red_ucb", "GraphREdUCB", CUMULATIVE),
+    "hybrid-ptrr": ListedPolicy("risingbandits.lab.related.hybrid_ptrr", "HybridPTRR", CUMULATIVE),
+    "improving-elimination": ListedPolicy(
+        "risingbandits.lab.related.improving_elimination", "ImprovingElimination", CUMULATIVE
+    ),
+    "linear-ae": ListedPolicy("risingbandits.lab.related.linear_ae", "LinearAE", CUMULATIVE),
+    "linear-ee": ListedPolicy("risingbandits.lab.related.linear_ee", "LinearEE", CUMULATIVE),
+    "m-ucb": ListedPolicy("risingbandits.lab.related.m_ucb", "MUCB", CUMULATIVE),
+    "model-halving": ListedPolicy("risingbandits.lab.related.model_halving", "ModelHalving", BEST_ARM),
+    "ptrr": ListedPolicy("risingbandits.lab.related.ptrr", "PTRR", CUMULATIVE),
+    "r-ucbe": ListedPolicy("risingbandits.lab.related.r_ucbe", "RUCBE", BEST_ARM),
+    "raw-ucb": ListedPolicy("risingbandits.lab.related.raw_ucb", "RAWUCB", CUMULATIVE),
+    "rc-be": ListedPolicy("risingbandits.lab.related.rc_be", "RCBE", CUMULATIVE),
+    "regret-balancing": ListedPolicy("risingbandits.lab.related.regret_balancing", "RegretBalancing", CUMULATIVE),
+    "rest-sure": ListedPolicy("risingbandits.lab.related.cella", "RestSure", BEST_ARM),
+    "sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.sw_gaussian_ts", "SWGaussianThompson", CUMULATIVE),
+    "ti-ucb": ListedPolicy("risingbandits.lab.related.ti_ucb", "TIUCB", CUMULATIVE),
+    "tsallis-inf": ListedPolicy("risingbandits.lab.related.tsallis_inf", "TsallisINF", CUMULATIVE),
+}
+
+__all__ = [
+    "CUSUMUCB",
+    "ETTS",
+    "GLRKLUCB",
+    "MUCB",
+    "PTRR",
+    "RAWUCB",
+    "RCBE",
+    "RUCBE",
+    "TIUCB",
+    "CashElimination",
+    "CellaETC",
+    "Corral",
+    "CureUCB",
+    "ETBetaThompson",
+    "ETGaussianThompson",
+    "ETSWGaussianThompson",
+    "GraphREdUCB",
+    "HybridPTRR",
+    "ImprovingElimination",
+    "LinearAE",
+    "LinearEE",
+    "ModelHalving",
+    "RegretBalancing",
+    "RestSure",
+    "SWGaussianThompson",
+    "TsallisINF",
+]
+
+_WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
+
+
+if not TYPE_CHECKING:  # or every name would be known to a type checker
+
+    def __getattr__(name: str) -> Any:
+        """Policies, loaded when first used."""
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
