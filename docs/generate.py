@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from risingbandits.lab.benchmark.records import families_tables, leaderboard, read_record
+from risingbandits.policies import policy_names
 from risingbandits.reports.tables import policies_table
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -49,7 +50,7 @@ def figures_table() -> str:
 
 
 _PARTS: dict[str, Callable[[], str]] = {
-    "policies.md": lambda: policies_table().markdown(),
+    "policies.md": lambda: policies_table(policy_names()).markdown(),
     "arena.md": arena_tables,
     "measured.md": figures_table,
 }

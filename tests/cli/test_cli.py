@@ -60,9 +60,13 @@ def test_help_of_every_command_and_the_version() -> None:
 
 
 def test_lists_of_policies_and_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = outcome(capsys, "policies")
+    code, out, err = outcome(capsys, "policies", "--all")
     assert (code, err) == (0, "")
     assert all(name in out for name in policy_names())
+    code, out, err = outcome(capsys, "policies")
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) < 40
+    assert out.endswith(f"{len(policy_names()) - 14} more: risingbandits policies --all\n")
     code, out, err = outcome(capsys, "problems")
     assert (code, err) == (0, "")
     (line,) = [line for line in out.splitlines() if "paper-15arms" in line]

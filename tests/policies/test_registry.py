@@ -21,7 +21,7 @@ def test_settings_may_be_in_the_text_as_on_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("text", "settings", "complaint"),
     [
-        ("zzz", {}, r"^policy must be one of \d+ names; got 'zzz': `risingbandits policies` lists them\.$"),
+        ("zzz", {}, r"^policy must be one of \d+ names; got 'zzz': `risingbandits policies --all` lists them\.$"),
         ("kl-ucb", {"sigma": 0.1}, r"^kl-ucb has no setting 'sigma'; it has c, reward_range, ties\.$"),
         ("round-robin", {"sigma": 0.1}, r"^round-robin has no setting 'sigma'; it has none\.$"),
         ("kl-ucb(sigma=0.1)", {}, "has no setting 'sigma'"),

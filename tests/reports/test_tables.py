@@ -71,7 +71,7 @@ def test_rich_shows_text_as_it_is() -> None:
 
 
 def test_all_policies_are_listed() -> None:
-    assert [row[0] for row in policies_table().rows] == policy_names()
+    assert [row[0] for row in policies_table(policy_names()).rows] == policy_names()
 
 
 @pytest.mark.parametrize("name", policy_names())

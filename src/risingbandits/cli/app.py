@@ -221,15 +221,19 @@ def policies(
     name: Annotated[
         str | None, typer.Argument(help="Show the settings of this policy.", autocompletion=completion.policy)
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List also those that few users need.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the policies, or show the settings of one."""
-    from risingbandits.policies import policy_class
+    """List the policies that most users need, or show the settings of one."""
+    from risingbandits.policies import policy_class, policy_names
+    from risingbandits.policies._table import COMMON
     from risingbandits.reports import tables
 
     with Output(as_json) as output:
         if name is None:
-            output.table(tables.policies_table())
+            output.table(tables.policies_table(policy_names() if every else COMMON))
+            if not (every or as_json):
+                output.say(f"{len(policy_names()) - len(COMMON)} more: risingbandits policies --all")
             return
         policy = policy_class(name)
         head = tables.docstring_head(policy)

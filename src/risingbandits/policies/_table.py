@@ -43,3 +43,9 @@ POLICIES: dict[str, ListedPolicy] = {
     "ucb1": ListedPolicy("risingbandits.policies.classic.ucb1", "UCB1", CUMULATIVE),
     "window-greedy": ListedPolicy("risingbandits.policies.classic.greedy", "WindowGreedy", CUMULATIVE),
 }
+
+#: What most users need, in the order in which they are listed.
+COMMON = (
+    *("auto", "red-ucb", "commit-ucb", "kl-ucb", "ucb1", "sw-ucb", "epsilon-greedy", "explore-then-commit"),
+    *("successive-halving", "sequential-halving", "hyperband", "asha", "round-robin", "oracle"),
+)

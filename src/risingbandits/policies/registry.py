@@ -94,6 +94,6 @@ def policy_class(name: str) -> type[Policy]:
         classes |= {policy.__name__: own for own, policy in _CLASSES.items()}
         name = classes.get(name, name)
     if name not in _CLASSES:
-        check_choice("policy", name, policy_names(), "risingbandits policies")
+        check_choice("policy", name, policy_names(), "risingbandits policies --all")
         importlib.import_module(listed[name].module)  # where it registers itself
     return _CLASSES[name]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 from risingbandits._core.tables import TextTable
-from risingbandits.policies import Policy, policy_class, policy_names
+from risingbandits.policies import Policy, policy_class
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
 from risingbandits.reports.formulas import without_markup
 
 
-def policies_table() -> TextTable:
-    """All registered policies with their tags."""
+def policies_table(names: Sequence[str]) -> TextTable:
+    """Policies by their names, with their tags."""
     rows, records = [], []
-    for name in policy_names():
+    for name in names:
         policy = policy_class(name)
         said, tags = policy.summary or _first_sentence(policy), _tags(policy)
         rows.append((name, policy.__name__, said, policy.objective, ", ".join(tags)))
