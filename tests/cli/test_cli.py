@@ -19,6 +19,7 @@ from programs import PATIENCE, program, until
 from risingbandits import Result, policy_names
 from risingbandits.cli import run
 from risingbandits.cli.app import _warnings_as_sentences, app
+from risingbandits.policies import policy_class
 
 COMMANDS = (
     *("demo", "simulate", "policies", "problems", "check", "replay", "run", "log", "show", "export", "report", "watch"),
@@ -78,15 +79,17 @@ def test_one_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 0
     (line,) = [line for line in out.splitlines() if line.strip().startswith("alpha")]
     assert line.split()[:3] == ["alpha", "3.0", "float"]
-    assert "\n    1/h sum_(l=N-h+1)^N (r(l) + (t-l) (r(l) - r(l-h))/h)\n" in out, "its index"
-    assert "and a window of h = floor(epsilon N), the index is" in out, "the paragraphs with formulas in them"
+    assert "\n\nUse it as the reference of its paper." in out
+    assert "the index is" not in out, "which a formula would follow"
+    assert "\n\nHow it works, with formulas: help(REdUCB) in Python, or its page in the documentation.\n" in out
 
 
 def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for name in policy_names():
         code, out, _ = outcome(capsys, "policies", name)
         assert code == 0
-        assert out.startswith(f"{name} (")
+        kind = policy_class(name)
+        assert out.startswith(f"{name} ({kind.__name__})\n\n{(kind.__doc__ or '')[:20]}"), "the idea comes first"
         assert "math:" not in out
         assert "\\" not in out
 

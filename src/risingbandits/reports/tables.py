@@ -11,7 +11,6 @@ from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
-from risingbandits.reports.formulas import without_markup
 
 
 def policies_table(names: Sequence[str]) -> TextTable:
@@ -87,7 +86,7 @@ def _documented_parameters(policy: type[Policy]) -> dict[str, tuple[str, str]]:
             found[name] = (kind, current)
         elif line.strip():
             current.append(line.strip())
-    return {name: (kind, without_markup(" ".join(text))) for name, (kind, text) in found.items()}
+    return {name: (kind, " ".join(text).replace("``", "")) for name, (kind, text) in found.items()}
 
 
 def _sections(kind: type) -> dict[str, list[str]]:
@@ -103,5 +102,11 @@ def _sections(kind: type) -> dict[str, list[str]]:
 
 
 def docstring_head(policy: type[Policy]) -> str:
-    """A docstring up to its first section."""
-    return without_markup("\n".join(_sections(policy)[""])).strip()
+    """A docstring up to its first section; where it has formulas, only its paragraphs without any."""
+    text = "\n".join(_sections(policy)[""]).strip()
+    if "math:" in text:
+        plain = [part for part in text.split("\n\n") if "math:" not in part]
+        whole = [part for part in plain if part[:1].isupper() and part.endswith(".")]  # no formula before or after it
+        where = f"How it works, with formulas: help({policy.__name__}) in Python, or its page in the documentation."
+        text = "\n\n".join([*whole, where])
+    return text.replace("``", "")

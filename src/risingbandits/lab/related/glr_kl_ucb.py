@@ -195,7 +195,7 @@ class GLRKLUCB(Policy):
     .. math:: s\, \mathrm{kl}(\mu_{1:s}, \mu_{1:n}) + (n - s)\, \mathrm{kl}(\mu_{s+1:n}, \mu_{1:n})
               \ge \log(3 n^{3/2} / \delta).
 
-    Then the arm is restarted ("local"), or all are ("global").
+    After a change the arm is restarted ("local"), or all are ("global").
 
     From the paper (Besson and Kaufmann, 2019): all of this. Its theorems have a threshold with further terms; the one
     here is that of its experiments. The share :math:`\alpha = \sqrt{K \log T / T}` and

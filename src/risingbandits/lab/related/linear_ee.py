@@ -122,7 +122,7 @@ class LinearEE(Policy):
     Parameters
     ----------
     m : int or None
-        Pulls of each arm while exploring, M, from 2 on; None: :math:`(\sigma T^2 / K)^{2/5}`, rounded up, but no more
+        Pulls of each arm while exploring, M, from 2 on; None: (sigma T^2 / K)^(2/5), rounded up, but no more
         than T / K and no fewer than 2, with the problem's noise for sigma in `simulate` and 1/2 elsewhere, valid for
         any reward in [0, 1]. The lines are wrong for arms that bend, so fewer may be better or worse: on
         ``paper-15arms`` regret is 7,000 with 600, 13,000 with 1,200, 23,500 with the 2,346 of None and 56,900 with

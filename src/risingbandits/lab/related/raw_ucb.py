@@ -103,9 +103,9 @@ class RAWUCB(noise_estimate.NoisePolicy):
     same authors: here every window is m times as long as the one before, rounded down, and at least one longer. Means
     are exact, from running sums, where theirs are older ones; this is our choice. m = 1 is the definition.
 
-    **Not valid for arms that rise**: there old rewards lie below the next one, no window bounds it, and the shortest
-    and the longest windows make an arm look worse than it is. It stands here as a cited relative and as a yardstick for
-    arms that fall, for which regret in `simulate` is against the greedy policy.
+    It is **not valid for arms that rise**: there old rewards lie below the next one, no window bounds it, and the
+    shortest and the longest windows make an arm look worse than it is. It stands here as a cited relative and as a
+    yardstick for arms that fall, for which regret in `simulate` is against the greedy policy.
 
     Parameters
     ----------

@@ -113,9 +113,9 @@ class RegretBalancing(Policy):
     8,421, with delta = 0.5 and 0.001 it is 4,015 and 7,568, but with c = 0.3 it is 66,959, because the best arm is
     dropped early.
 
-    Use it where it is known how far learners lag behind what they become: an arm whose curve is
-    :math:`\mu(\infty) - \frac{d}{2 \sqrt n}` or above keeps the claim d. It does not extrapolate: a late bloomer
-    breaks its claim and is dropped for good.
+    Use it where it is known how far learners lag behind what they become: an arm whose curve is d / (2 sqrt(n))
+    below its limit or less keeps the claim d. It does not extrapolate: a late bloomer breaks its claim and is dropped
+    for good.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
     Parameters
     ----------
     tau : int or None
-        Rounds in the window. None: :math:`T^{1 - \beta}`, rounded up, for which the horizon is needed.
+        Rounds in the window. None: T^(1 - beta), rounded up, for which the horizon is needed.
     beta : float
         Exponent of the window, in [0, 1]. Default 1/2, as in `SWTS`.
     sigma : float, "estimate", "smooth" or None

@@ -108,7 +108,7 @@ def _may_rise(state: State, rung: int, arm: int) -> bool:
 
 @register
 class ASHA(recent_means.RecentPolicy):
-    r"""ASHA, asynchronous successive halving: an arm rises when it is among the best :math:`1/\eta` of its rung so far.
+    r"""ASHA, asynchronous successive halving: an arm rises when it is among the best 1/eta of its rung so far.
 
     Rungs end at :math:`1, \eta, \eta^2, \dots` pulls, the last at ``max_pulls``. Whenever an arm has done a rung, the
     next one is, from the highest rung down, an arm that is among the best :math:`1/\eta` of those that have done its

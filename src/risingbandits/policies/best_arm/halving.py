@@ -11,7 +11,7 @@ from risingbandits.policies.settings import integer, number
 
 @register
 class SequentialHalving(_phases.PhasePolicy):
-    r"""Sequential halving: :math:`\lceil \log_2 K \rceil` phases of equal length, after each the better half goes on.
+    r"""Sequential halving: ceil(log2 K) phases of equal length, after each the better half goes on.
 
     In a phase with S arms each is pulled :math:`\lfloor T / (S \lceil \log_2 K \rceil) \rfloor` times, and the mean of
     the rewards of this phase decides (Karnin, Koren and Somekh, 2013, Algorithm 3). Rounds that remain go to the arm
@@ -43,7 +43,7 @@ class SequentialHalving(_phases.PhasePolicy):
 
 @register
 class SuccessiveHalving(_phases.PhasePolicy):
-    r"""Successive halving: after each rung the best :math:`1/\eta` of the arms go on, by what they give now.
+    r"""Successive halving: after each rung the best 1/eta of the arms go on, by what they give now.
 
     The budget that is left is shared evenly among the rungs that are left, and within a rung among its arms; rungs are
     as many as it takes to come from K arms to one. The mean of the last ``share`` of an arm's rewards decides, by

@@ -110,7 +110,7 @@ class SelectiveRace(_phases.PhasePolicy):
     depth : float
         Pulls per opened arm, on average, that the budget must allow; 1 opens all arms, or as many as there are pulls.
     power : float
-        The exponent :math:`\beta`, at least 0.
+        The exponent beta, at least 0.
     eps : float
         Window as a share of the pulls, in (0, 1].
 

@@ -240,7 +240,7 @@ class ScoutedHalving(recent_means.RecentPolicy):
     differences of the scouts' rewards) has more than twice the variance of the scouts' levels.
 
     Use it to find the arm to keep when each gets better with use and pulls are few: nothing needs to be known about
-    noise or curves. No rate is proved. The scouts cannot see what changes beyond :math:`\sqrt T` pulls, and three
+    noise or curves. No rate is proved. The scouts cannot see what changes beyond sqrt(T) pulls, and three
     scouts may be wrong about the others. If early levels say nearly everything, scouting is a price that
     `SuccessiveHalving` does not pay (docs/best_arm.md).
 

@@ -96,7 +96,7 @@ class DUCB(Policy):
     Parameters
     ----------
     discount : float or None
-        g in (0, 1); None: :math:`1 - 1 / (4 \sqrt T)`, for which the horizon is needed.
+        g in (0, 1); None: 1 - 1 / (4 sqrt(T)), for which the horizon is needed.
     xi : float
         Width of the confidence interval; the theory needs more than 1/2. Default 0.6, as in `SWUCB`.
     B : float
@@ -218,8 +218,8 @@ class SWUCB(Policy):
     Parameters
     ----------
     tau : int or None
-        Rounds in the window. None: :math:`4 \sqrt{T \log T}`, rounded up, for which the horizon is needed. The choice
-        of the paper on rising bandits; Garivier and Moulines have :math:`2 B \sqrt{T \log T / \Upsilon_T}`.
+        Rounds in the window. None: 4 sqrt(T log T), rounded up, for which the horizon is needed. The choice
+        of the paper on rising bandits; Garivier and Moulines have 2 B sqrt(T log T / Upsilon_T).
     xi : float
         Width of the confidence interval; the theory needs more than 1/2. Default 0.6.
     B : float

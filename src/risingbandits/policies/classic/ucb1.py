@@ -49,7 +49,7 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 @register
 class UCB1(Policy):
-    r"""UCB1: mean plus :math:`\sqrt{2 \log t / N_i}` (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
+    """UCB1: mean plus sqrt(2 log t / N_i) (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
     Every arm is pulled once before. Use it as the simplest confidence bound, for rewards in [0, 1] whose means do not
     change. Its width is valid for any such reward and far too wide for noise of 0.1: see `GaussianUCB`.
@@ -94,7 +94,7 @@ class UCB1(Policy):
 
 @register
 class GaussianUCB(noise_estimate.NoisePolicy):
-    r"""Gaussian UCB: mean plus :math:`\sigma \sqrt{4 \log t / N_i}`, for noise of known scale :math:`\sigma`.
+    r"""Gaussian UCB: mean plus sigma sqrt(4 log t / N_i), for noise of known scale sigma.
 
     The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
     2012, Section 2.2, with alpha = 2). Every arm is pulled once before. It sees the raw reward.
