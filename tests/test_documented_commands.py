@@ -31,7 +31,7 @@ ENVIRONMENT = {
 # commands are run here without make.
 EXCEPT = re.compile(
     r"(make (test|test-(all|frameworks|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
-    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|risingbandits arena data .+|python tools/figures\.py .+)$"
+    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|python benchmarks/curves.*|python tools/figures\.py .+)$"
 )
 
 # Whose blocks test_documentation runs.

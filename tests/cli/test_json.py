@@ -43,7 +43,6 @@ CALLS = {
     "memory forget": ["runs", "may"],
     "arena": ["--quick", "--rows", "stationary", "--policies", "kl-ucb", "--jobs", "1"],
     "arena records": [str(ROOT / "records")],
-    "arena data": ["--out", "."],
     "paper reproduce": ["rates", "--quick"],
     "paper theory": ["paper-2arms", "--horizon", "1000", "--horizons", "1000"],
     "paper lower-bounds": ["--runs", "1", "--horizon", "200", "--policies", "round-robin"],

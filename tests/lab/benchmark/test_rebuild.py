@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from curves import lcdb, small_models, sources, tdmpc2
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.cli.app import run
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
 from risingbandits.lab.benchmark.first_families import first_families
-from risingbandits.lab.benchmark.rebuild import lcdb, small_models, sources, tdmpc2
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 
@@ -108,30 +109,34 @@ def test_small_models_rise(tmp_path: Path) -> None:
         assert arrays["arms"].tolist() == published.tolist()
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("RISINGBANDITS_DATA", str(tmp_path))
-    assert run(["arena", "data"]) == 0
-    assert "missing" in capsys.readouterr().out
+def test_the_program(tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "RISINGBANDITS_DATA": str(tmp_path)}
+        words = [sys.executable, str(Path(sources.__file__).parent), *arguments]
+        return subprocess.run(words, env=environment, capture_output=True, text=True)
+
+    assert "missing" in run().stdout
     (tmp_path / "tdmpc2").mkdir()
     (tmp_path / "tdmpc2" / "acrobot-swingup.csv").write_text("step,reward,seed\n0,0.3,3\n")
-    assert run(["arena", "data", "tdmpc2", "--source", str(tmp_path)]) == 0
-    assert "tdmpc2.npz: other values" in capsys.readouterr().out
+    assert "tdmpc2.npz: other values" in run("tdmpc2", "--source", str(tmp_path)).stdout
     assert (tmp_path / "curves" / "tdmpc2.npz").is_file()
-    assert run(["arena", "data", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "{} or {}.".format(", ".join(sources.CONVERTERS[:-1]), sources.CONVERTERS[-1]) in told
     assert {source.made_by for source in sources.SOURCES.values()} == set(sources.CONVERTERS)
-    for arguments, message in (
-        (["tdmpc2"], "source must be the folder results of a copy of nicklashansen/tdmpc2, got none"),
-        (["epochs"], "source must be the folder data of a copy of MITAutoML/accelerating_nas, got none"),
-        (["atari"], "source must be the folder baselines/atari/data of a copy of google/dopamine, got none"),
-        (["taskset"], "source must be the folder data/taskset of a copy of machinelearningnuremberg/DPL, got none"),
-        (["algoperf"], "of a copy of mlcommons/submissions_algorithms, got none"),
-        (["dreamer"], "source must be the folder scores of a copy of danijar/dreamerv3, got none"),
-        (["sac"], "family must be one of " + ", ".join(sources.CONVERTERS)),
-    ):
-        assert run(["arena", "data", *arguments]) == 2
-        assert message in capsys.readouterr().err
-    monkeypatch.delenv("RISINGBANDITS_DATA")
-    assert run(["arena", "data", "lcdb"]) == 2
-    assert "give --out, the folder to write to, or set RISINGBANDITS_DATA." in capsys.readouterr().err
+    failed = run("tdmpc2")
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("source must be the folder results of a copy of nicklashansen/tdmpc2, got none.\n")
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        ("epochs", "source must be the folder data of a copy of MITAutoML/accelerating_nas, got none"),
+        ("atari", "source must be the folder baselines/atari/data of a copy of google/dopamine, got none"),
+        ("taskset", "source must be the folder data/taskset of a copy of machinelearningnuremberg/DPL, got none"),
+        ("algoperf", "of a copy of mlcommons/submissions_algorithms, got none"),
+        ("dreamer", "source must be the folder scores of a copy of danijar/dreamerv3, got none"),
+        ("sac", "family must be one of " + ", ".join(sources.CONVERTERS)),
+    ],
+)
+def test_what_a_source_must_be(family: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(RisingBanditsError, match=message):
+        sources.rebuild(family, tmp_path)

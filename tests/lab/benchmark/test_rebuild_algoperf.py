@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curves import algoperf, sources
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.rebuild import algoperf, sources
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 SCORES = {"fastmri": "ssim", "librispeech": "wer", "ogbg": "mean_average_precision"}

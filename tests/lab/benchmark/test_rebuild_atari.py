@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curves import atari, sources
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.rebuild import atari, sources
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 

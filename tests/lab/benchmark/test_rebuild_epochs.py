@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from curves import epochs, sources
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.rebuild import epochs, sources
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 HEADERS = {

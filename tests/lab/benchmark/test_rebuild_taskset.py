@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curves import sources, taskset
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.rebuild import sources, taskset
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 OF_THE_SOURCE = ("learning_rate", "beta1", "beta2", "epsilon", "l1", "l2", "linear_decay", "exponential_decay")

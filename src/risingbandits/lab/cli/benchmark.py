@@ -132,43 +132,6 @@ def show_records(
         output.whole([row for table in tables for row in table.values()])
 
 
-@commands.command()
-def data(
-    family: Annotated[
-        str | None,
-        typer.Argument(
-            help="Build this family: lcdb, scikit-learn, epochs, atari, taskset, algoperf, tdmpc2 or dreamer."
-        ),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option(help="Source to read: database-accuracy.csv (lcdb), or a folder of the family's repository."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the files; default: curves/ in RISINGBANDITS_DATA.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """List the files of real curves, where they come from and which exist, or build those of a family."""
-    import os
-
-    from risingbandits.lab.benchmark.rebuild.sources import rebuild, sources_table
-
-    if out is None:
-        named = os.environ.get("RISINGBANDITS_DATA")
-        if not named and family is not None:
-            raise RisingBanditsError("give --out, the folder to write to, or set RISINGBANDITS_DATA.")
-        out = Path(named or ".") / "curves"
-    with Output(as_json) as output:
-        if family is None:
-            output.table(sources_table(out))
-            return
-        made = rebuild(family, out, source)
-        for name, state in made.items():
-            output.say(f"{out / name}: {state}")
-        output.whole([{"file": name, "here": state} for name, state in made.items()])
-
-
 def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
     """Write the page where Plotly is there; what the last line of the command says of it."""
     from risingbandits.lab.benchmark.page import write_page

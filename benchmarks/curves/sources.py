@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from curves import algoperf, atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.rebuild import algoperf, atari, dreamer, epochs, lcdb, small_models, taskset, tdmpc2
 
 
 class Source(NamedTuple):
