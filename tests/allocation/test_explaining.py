@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, Budget
-from risingbandits.allocation.forecasts import forecasts
 from risingbandits.allocation.prior.beliefs import Belief, Prior
-from risingbandits.allocation.status import standing
-from risingbandits.allocation.untried import untried_sentence
+from risingbandits.allocation.status import forecasts, standing, untried_sentence
 from risingbandits.policies import policy_names
 from risingbandits.policies.commit.forecast import forecast
 

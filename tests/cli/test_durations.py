@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from risingbandits.cli.durations import parse_duration
+from risingbandits.cli.worker import parse_duration
 
 TIMES = {
     "55m": 3_300.0,

@@ -16,7 +16,7 @@ from programs import PATIENCE, program, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.cli import run, worker
-from risingbandits.cli.durations import parse_duration
+from risingbandits.cli.worker import parse_duration
 
 # Every command says that it runs and then waits until it is let go.
 PLAN = """\

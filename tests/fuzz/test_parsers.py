@@ -24,7 +24,7 @@ from risingbandits.allocation.prior.entries import parse_entry
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import unpack
 from risingbandits.cli.arguments import parse_noise, parse_record_at
-from risingbandits.cli.durations import parse_duration
+from risingbandits.cli.worker import parse_duration
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems.csv_files import load_curves

@@ -18,8 +18,7 @@ pytest.importorskip("river")
 from river import base, checks, datasets, linear_model, metrics, naive_bayes, optim
 
 from risingbandits import RisingBanditsError
-from risingbandits.integrations._river_scores import SampleScore
-from risingbandits.integrations.river import RisingClassifier, RisingRegressor
+from risingbandits.integrations.river import RisingClassifier, RisingRegressor, SampleScore
 from risingbandits.policies import Auto, policy_class
 
 SEGMENTS = list(datasets.ImageSegments().take(400))

@@ -32,11 +32,10 @@ from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull, check_proof
 from risingbandits.allocation.remembering import remember_quietly, remember_run
-from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session
+from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session, ask_patiently
 from risingbandits.allocation.settings import SETTINGS, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.allocation.views import Views
-from risingbandits.allocation.waiting import ask_patiently
 from risingbandits.policies import Policy
 
 log = logging.getLogger("risingbandits")
@@ -352,7 +351,7 @@ class Allocator(AsyncVerbs, Views):
         that is least likely to be resumed gives up its own first; if it is resumed, it is trained again, at no cost to
         the budget.
         """
-        from risingbandits.allocation.arms.running import run_arms
+        from risingbandits.allocation.arms.driver import run_arms
         from risingbandits.allocation.cluster.backends import arms_on
 
         with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:

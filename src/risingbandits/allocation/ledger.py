@@ -17,10 +17,9 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats
 from risingbandits.allocation import horizon
-from risingbandits.allocation.arm_state import ArmState, Flight, recent_mean
+from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
 from risingbandits.allocation.cost_rounds import CostRounds
-from risingbandits.allocation.eligible import EligibleArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.extension import extend_ledger
 from risingbandits.allocation.joint import new_joint_choice

@@ -6,21 +6,23 @@ import json
 import logging
 import math
 import numbers
+import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
+from weakref import WeakSet
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.extension import FAILED
-from risingbandits.allocation.forks import follow_forks
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
-from risingbandits.allocation.pull import Pull, new_pull
+from risingbandits.allocation.pull import NoArmFree, Pull, new_pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable
@@ -455,3 +457,86 @@ class Session:
 
 def _next_snapshot(last: int) -> int:
     return last + int(_SNAPSHOT_GROWTH * last) + _SNAPSHOT_FIRST
+
+
+# -- a fork while threads use allocators: the child gets them intact, with locks of its own ---------------------------
+
+# A lock that another thread holds at that moment would never be released in the child, and a ledger in the middle of
+# a change would stay so.
+_SESSIONS: WeakSet[Session] = WeakSet()
+_PATIENCE = 1.0  # seconds: a transaction is rarely longer, and a fork must not wait for one that hangs
+_fork = threading.local()  # several threads may fork at once; ``held``: sessions, and whether their locks are held
+
+
+def follow_forks(session: Session) -> None:
+    """Keep a session usable in child processes."""
+    _SESSIONS.add(session)
+
+
+def _before() -> None:
+    _fork.held = [(session, session.lock.acquire(timeout=_PATIENCE)) for session in list(_SESSIONS)]
+
+
+def _in_parent() -> None:
+    for session, locked in _fork.held:
+        if locked:
+            session.lock.release()
+    _fork.held = []
+
+
+def _in_child() -> None:
+    for session, locked in _fork.held:
+        session.begin_as_child(whole=locked)
+    _fork.held = []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+# -- asking for as long as it takes -----------------------------------------------------------------------------------
+
+_SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.05  # seconds between looks at a store that others write to
+_LEAST_PATIENCE = 1.0  # seconds with a store that others write to, however short a wait is asked for
+
+
+def ask_patiently(session: Session, wait: Any, slot: str = "") -> Pull | None:
+    """Ask, and again whenever something has changed, for up to ``wait`` seconds; infinity is allowed."""
+    end = time.monotonic() + (math.inf if wait == math.inf else check_finite("wait", wait, minimum=0.0))
+    while True:
+        left = end - time.monotonic()
+        seen = -1
+        try:
+            answer = session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)), slot)
+            if not isinstance(answer, NotNow):
+                return answer
+            trouble: RisingBanditsError = NoArmFree(answer.reason)
+            seen = answer.last_id
+        except (StoreBusy, StoreUnreachable) as error:
+            trouble = error
+            if end > time.monotonic():
+                log.warning("%s Waiting for it.", error)
+        if not _wait_for_change(session, seen, end):
+            raise trouble
+
+
+def _wait_for_change(session: Session, seen: int, end: float) -> bool:
+    """Wait until it is worth asking again after event ``seen``; False if that does not happen before ``end``."""
+    pause = _SHORTEST_POLL
+    while (left := end - time.monotonic()) > 0:
+        if not session.lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+            return False
+        try:
+            # Other processes cannot notify this one, and leases end by themselves: look again after a pause.
+            session.waiting += 1
+            try:
+                session.changed.wait(min(left, pause))
+            finally:
+                session.waiting -= 1
+            with suppress(StoreUnreachable):
+                if session.changed_since(seen):
+                    return True
+        finally:
+            session.lock.release()
+        pause = min(2.0 * pause, _LONGEST_POLL)
+    return False

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, recent_mean
 from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
 from risingbandits.allocation.cost_rounds import cost_sentence
-from risingbandits.allocation.forecasts import Forecasts, forecasts
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import place_of
-from risingbandits.allocation.untried import untried_sentence
 from risingbandits.allocation.workers import in_short, several_hosts
-from risingbandits.policies.explanation import Explanation, Units
+from risingbandits.policies.commit.forecast import Forecast, forecast
+from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
 
@@ -322,3 +323,176 @@ def _running(ledger: Ledger, flight: Flight) -> str:
 
 def _setting(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
+
+
+# -- what a curve model expects, for any policy; no decision uses it --------------------------------------------------
+
+_HEADROOM = 0.25  # of the rewards so far, above the best of them, where no range is known
+
+
+class Forecasts(NamedTuple):
+    """The forecast of each arm at the end of the run, with ``units`` that make rewards of its numbers."""
+
+    found: Forecast
+    units: Units
+    age: int | None  # pulls that the most pulled arm could have by the end; None if arms are compared by cost
+
+    def of(self, column: str, arm: int) -> float:
+        """A level of an arm, as a reward."""
+        return self.units.zero + self.units.span * float(getattr(self.found, column)[arm])
+
+    def sentence(self) -> str:
+        """Where this comes from."""
+        if not np.isfinite(self.found.final).any():
+            return ""
+        model = "end and band (90 %) come from a curve model, the chance of being the best from levels at equal age"
+        taken = "given all of the budget that is left" if self.age is None else f"taken to {counted(self.age)}"
+        return f"{model}: each tried arm {taken}"
+
+
+def forecasts(ledger: Ledger) -> Forecasts:
+    """What to expect from each arm at the age that the most pulled one can reach by the end of the run.
+
+    Arms are compared at equal age, or at an arm's limit of pulls. If costs are compared, each is as old as the rest of
+    the budget can make it: an expensive arm gets fewer pulls.
+    """
+    if ledger.rounds is None:
+        left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
+        age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
+        reached = [age] * len(ledger.arms)
+    else:
+        age, costs = None, ledger.rounds.expected()
+        money = 0.0 if ledger.finished else max(0.0, ledger.settings.budget.amount - ledger.spent)
+        reached = [len(arm.rewards) + round(money / costs[arm.place]) for arm in ledger.arms]
+    ages = [n if arm.limit is None else min(n, arm.limit) for arm, n in zip(ledger.arms, reached, strict=True)]
+    units = _units(ledger)
+    curves = [(np.array(arm.rewards) - units.zero) / units.span for arm in ledger.arms]
+    limits = (0.0, 1.0) if ledger.settings.reward_range is not None else (-np.inf, np.inf)
+    found = forecast(curves, ages, limits)
+    if np.isfinite(found.chance).sum() < 2:  # of one arm alone it says nothing
+        found.chance.fill(np.nan)
+    return Forecasts(found, units, age)
+
+
+def _units(ledger: Ledger) -> Units:
+    """Units in which rewards are shares of the range, or of what was seen and a little more."""
+    if ledger.settings.reward_range is not None or not ledger.told:
+        return Units(ledger.zero, ledger.span)
+    seen: Floats = np.concatenate([np.array(arm.rewards) for arm in ledger.arms]) / ledger.span
+    low, high = float(seen.min()), float(seen.max())
+    span = (1.0 + _HEADROOM) * (high - low) or max(1.0, abs(high))
+    return Units(ledger.span * low, ledger.span * span)
+
+
+# -- arms that a finished run never tried -----------------------------------------------------------------------------
+
+_NEXT = 2  # arms that could be tried next
+
+
+def untried_sentence(ledger: Ledger) -> str:
+    """How many arms were never tried, and how many pulls it would take to try two of them; empty if all were.
+
+    A trial takes the mean number of pulls of the tried arms, without the one that had most.
+
+    >>> from risingbandits import Allocator
+    >>> allocator = Allocator(["a", "b", "c", "d"], budget=6, policy="round-robin", max_arms=2)
+    >>> while (pull := allocator.ask()) is not None:
+    ...     _ = allocator.tell(pull, 0.5)
+    >>> untried_sentence(allocator.ledger)
+    '2 of 4 arms were never tried: max_arms is 2'
+    """
+    if not ledger.finished or not ledger.told:
+        return ""
+    untried = [arm for arm in ledger.arms if not arm.rewards and arm.retired is None]
+    if not untried:
+        return ""
+    were = "was" if len(untried) == 1 else "were"
+    said = f"{len(untried):,} of {len(ledger.arms):,} arms {were} never tried"
+    limit = ledger.settings.max_arms
+    if limit is not None and all(arm.place < 0 for arm in untried):
+        return f"{said}: max_arms is {limit}"
+    possible = [arm for arm in untried if not arm.masked]
+    if not possible:
+        return f"{said}: {'it is' if len(untried) == 1 else 'they are'} masked"
+    chosen = possible[:_NEXT]
+    pulls = _about(len(chosen) * _trial(ledger))
+    more = f"{pulls:,} more pull{'' if pulls == 1 else 's'}"
+    return f"{said}; with about {more}{_price(ledger, pulls)} {_which(ledger, possible)} could be"
+
+
+def _trial(ledger: Ledger) -> float:
+    """Mean pulls of the tried arms, without the one that had most."""
+    pulls = sorted(len(arm.rewards) for arm in ledger.arms if arm.rewards)
+    others = pulls[:-1] or pulls
+    return sum(others) / len(others)
+
+
+def _about(pulls: float) -> int:
+    """A rounded number of pulls.
+
+    >>> _about(3.4), _about(28.9), _about(1_234.0)
+    (3, 30, 1200)
+    """
+    unit = 1 if pulls < 15.0 else 5 if pulls < 100.0 else 10 ** (len(str(int(pulls))) - 2)
+    return max(1, unit * round(pulls / unit))
+
+
+def _price(ledger: Ledger, pulls: int) -> str:
+    """What these pulls take from a budget that is not in pulls."""
+    budget = ledger.settings.budget
+    if budget.pulls is not None:
+        return ""
+    amount = f"{pulls * ledger.spent / ledger.told:.2g}"
+    return f" ({amount} seconds)" if budget.unit == "seconds" else f" (a cost of {amount})"
+
+
+def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
+    """Which arms these are: named if a prior says which are the most promising."""
+    prior = ledger.settings.prior
+    if len(possible) == 1:
+        return "it"
+    if prior is not None and not ledger.dropped:
+        known = [(belief.mean, arm.name) for arm in possible if (belief := prior.of(arm.name)).source != "stranger"]
+        best = [name for _, name in sorted(known, reverse=True)[:_NEXT]]
+        if len(best) == _NEXT:
+            return f"the two most promising of them, {best[0]} and {best[1]},"
+    return "both" if len(possible) == _NEXT else "two of them"
+
+
+# -- for programs: what `show --json` prints --------------------------------------------------------------------------
+
+
+def status_dict(ledger: Ledger, table: AllocationTable | None = None) -> dict[str, Any]:
+    """The policy, the budget, what is spent, the pulls in flight, and the ``table`` of the arms with its reasons.
+
+    Examples
+    --------
+    >>> from risingbandits.allocation import Allocator
+    >>> found = status_dict(Allocator(["a", "b"], budget=10).ledger)
+    >>> found["budget"], found["unit"], found["spent"], found["recommended"]
+    (10, 'pulls', 0, None)
+    >>> [(arm["arm"], arm["pulls"], arm["status"]) for arm in found["arms"]]
+    [('a', 0, 'untried'), ('b', 0, 'untried')]
+    """
+    settings, now = ledger.settings, time.time()
+    return {
+        "policy": ledger.policy.described(),
+        "objective": settings.objective,
+        "direction": settings.direction,
+        "budget": settings.budget.amount,
+        "unit": settings.budget.unit,
+        "spent": ledger.spent,
+        "finished": ledger.finished,
+        **(allocation_table(ledger) if table is None else table).to_dict(),
+        "in_flight": [
+            {
+                "arm": flight.arm.name,
+                "pull": flight.n,
+                "attempt": flight.attempt,
+                "seconds": now - flight.asked,
+                "lease_left": flight.deadline - now,
+                "worker": flight.worker,
+            }
+            for flight in ledger.in_flight.values()
+        ],
+    }

@@ -199,7 +199,7 @@ def plan_arms(
             adopt_orphans()
         yield command_arms(plan)
         return
-    from risingbandits.allocation.cluster.ray_commands import commands_on_ray, parse_resources
+    from risingbandits.allocation.cluster.ray_arms import commands_on_ray, parse_resources
 
     with commands_on_ray(plan, parse_resources(resources), address) as arms:
         arms.belong_to(allocator)

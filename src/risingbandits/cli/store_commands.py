@@ -89,8 +89,7 @@ def show_store(store: Store, as_json: Json = False) -> None:
 
 def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:
     """Where an allocation stands; for people with the pulls in flight, or without."""
-    from risingbandits.allocation.status import allocation_table, flights_table, standing
-    from risingbandits.allocation.status_dict import status_dict
+    from risingbandits.allocation.status import allocation_table, flights_table, standing, status_dict
 
     table = allocation_table(ledger)
     flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []

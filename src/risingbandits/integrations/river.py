@@ -18,9 +18,14 @@ try:
 except ImportError:
     raise missing("River", "RisingClassifier and RisingRegressor", "river") from None
 
+import math
+import warnings
+from typing import NamedTuple
+
+from river import drift, metrics, stats
+
+from risingbandits._core.errors import check_finite
 from risingbandits.integrations._policy_run import PolicyRun
-from risingbandits.integrations._river_scores import SampleScore
-from risingbandits.integrations._river_watch import InCharge, Watch, name_of
 
 Features = dict[Any, Any]
 
@@ -230,3 +235,131 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
             super()._unit_test_params(), (None, metrics.MSE()), (None, "epsilon-greedy"), strict=True
         ):
             yield {**params, "metric": metric, "policy": policy}
+
+
+_MESSAGE = (
+    "{name} (model {number}) is in charge and has got worse, from {before:.2f} to {after:.2f}: the stream may have "
+    "changed, and policies expect models that rise; models that restart by themselves help, such as "
+    "river.drift.DriftRetrainingClassifier(model)."
+)
+_WORSE = 0.05  # of the range of rewards: a fall that is worth a warning
+_KNOWN = 50  # samples in its window from which on a model's score is one to be compared with
+
+
+class InCharge(NamedTuple):
+    """The model that predicts now and learns from the next sample."""
+
+    number: int  # its place in ``models``
+    name: str  # its class; of a pipeline, that of its last step
+    since: int  # the sample from which on it has been in charge without a break, counted from 1
+    score: float  # its recent mean reward, from 0 to 1; 0 before its first
+
+
+class Watch:
+    """Follows the rewards of each model with ADWIN, which detects changes and forgets what is outdated."""
+
+    def __init__(self, n_models: int) -> None:
+        self._recent: list[Any] = [drift.ADWIN() for _ in range(n_models)]
+        self._best = [0.0] * n_models  # the highest score that each has had
+        self._last = -1  # the model in charge at the last sample
+        self._since = 1
+        self._samples = 0
+        self._warned = False
+
+    def see(self, number: int, model: Any, reward: float) -> None:
+        """A sample for model ``number`` and its worth. Warns once, when the model gets worse."""
+        self._samples += 1
+        if number != self._last:
+            self._last, self._since = number, self._samples
+        recent = self._recent[number]
+        recent.update(reward)
+        if recent.width >= _KNOWN:
+            self._best[number] = max(self._best[number], recent.estimation)
+        best = self._best[number]
+        if recent.drift_detected and recent.estimation < best - _WORSE and not self._warned:
+            self._warned = True
+            told = {"name": name_of(model), "number": number, "before": best, "after": recent.estimation}
+            warnings.warn(_MESSAGE.format(**told), stacklevel=4)
+
+    def in_charge(self, number: int, model: Any) -> InCharge:
+        """What is known about the model that is to be pulled next."""
+        since = self._since if number == self._last else self._samples + 1
+        return InCharge(number, name_of(model), since, float(self._recent[number].estimation))
+
+
+def name_of(model: Any) -> str:
+    """The class of a model, or of the last step of a pipeline.
+
+    >>> from river import linear_model, preprocessing
+    >>> name_of(preprocessing.StandardScaler() | linear_model.LogisticRegression())
+    'LogisticRegression'
+    """
+    steps = getattr(model, "steps", None)
+    return type(list(steps.values())[-1] if steps else model).__name__
+
+
+class SampleScore:
+    """A number in [0, 1] for each prediction; higher is better, whatever the direction of the metric.
+
+    River's metrics are running values; a bandit needs the worth of one pull. So every prediction is scored by a fresh
+    metric. If high values are good, the value itself counts, clipped to [0, 1]. A loss l counts as 1 / (1 + l / scale):
+    1 for a perfect prediction, 1/2 for a loss of ``scale``, never below 0 however far off.
+
+    Parameters
+    ----------
+    metric : river metric
+        A metric that means something for a single prediction, such as Accuracy, LogLoss, MAE or MSE.
+    scale : float, optional
+        The loss that counts as 1/2. None: for regression, the average loss so far of predicting the mean of the targets
+        so far, so that units do not matter; for classification 1.
+
+    Examples
+    --------
+    >>> SampleScore(metrics.Accuracy())("cat", "cat")
+    1.0
+    >>> SampleScore(metrics.MAE(), scale=2.0)(10.0, 12.0)
+    0.5
+    """
+
+    def __init__(self, metric: Any, scale: float | None = None) -> None:
+        self.metric = metric
+        self.scale = None if scale is None else check_finite("scale", scale, above=0.0)
+        self._is_loss = not metric.bigger_is_better
+        self._learns_scale = scale is None and self._is_loss and isinstance(metric, metrics.base.RegressionMetric)
+        self._target: Any = stats.Mean()
+        self._usual_loss: Any = stats.Mean()
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether predictions are probabilities of labels rather than labels or numbers."""
+        return not getattr(self.metric, "requires_labels", True)
+
+    def __call__(self, y: Any, y_pred: Any) -> float:
+        """The worth of predicting ``y_pred`` if ``y`` is true; no prediction (None, no probabilities) is worth 0."""
+        if self._learns_scale:
+            self._learn_scale(y)
+        if y_pred is None or y_pred == {}:
+            return 0.0
+        value = self._value(y, y_pred)
+        if math.isnan(value):
+            return 0.0
+        if not self._is_loss:
+            return min(max(value, 0.0), 1.0)
+        if value <= 0.0:
+            return 1.0
+        scale = self._usual_loss.get() if self._learns_scale else self.scale or 1.0
+        return 0.5 if scale <= 0.0 else 1.0 / (1.0 + value / scale)  # no scale yet: neither good nor bad
+
+    def _learn_scale(self, y: float) -> None:
+        if self._target.n > 0:
+            self._usual_loss.update(self._value(y, self._target.get()))
+        self._target.update(y)
+
+    def _value(self, y: Any, y_pred: Any) -> float:
+        if type(self.metric) is metrics.Accuracy:  # the two defaults, without the 0.2 ms of a fresh metric
+            return float(y == y_pred)
+        if type(self.metric) is metrics.MAE:
+            return abs(float(y) - float(y_pred))
+        fresh = self.metric.clone()
+        fresh.update(y, y_pred)
+        return float(fresh.get())

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding, falling, triggered
-from risingbandits.problems._arguments import checked_curves, checked_limits, checked_names
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
@@ -386,3 +385,40 @@ class RisingBandit:
         if self.triggers is not None:
             moving = f", triggers={self.triggers!r}"
         return f"RisingBandit({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"
+
+
+def checked_curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:
+    """The curves of at least one arm."""
+    if isinstance(curves, Curve) or not isinstance(curves, Iterable):
+        raise RisingBanditsError(f"curves must be a list of curves, got {shown(curves)}.")
+    checked = tuple(curves)
+    if not checked:
+        raise RisingBanditsError("curves must hold at least one curve, got none.")
+    for arm, curve in enumerate(checked):
+        if not isinstance(curve, Curve):
+            raise RisingBanditsError(f"curves must hold curves only, got {shown(curve)} at index {arm}.")
+    return checked
+
+
+def checked_names(names: Iterable[str] | None, n_arms: int) -> tuple[str, ...]:
+    """As many different names as there are arms."""
+    if names is None:
+        return tuple(f"arm {arm}" for arm in range(1, n_arms + 1))
+    checked = tuple(names)
+    if any(not isinstance(name, str) for name in checked):
+        raise RisingBanditsError(f"arm_names must be strings, got {shown(list(checked))}.")
+    if len(checked) != n_arms or len(set(checked)) != n_arms:
+        raise RisingBanditsError(f"arm_names must be {n_arms} different strings, got {shown(list(checked))}.")
+    return checked
+
+
+def checked_limits(limits: int | Iterable[int] | None, n_arms: int) -> tuple[int, ...] | None:
+    """How often each arm can be pulled, from one number for all or one for each."""
+    if limits is None:
+        return None
+    if isinstance(limits, Iterable) and not isinstance(limits, (str, bytes)):
+        each = tuple(check_positive_int("max_pulls", limit) for limit in limits)
+        if len(each) != n_arms:
+            raise RisingBanditsError(f"max_pulls must be one number or {n_arms}, one for each arm, got {len(each)}.")
+        return each
+    return (check_positive_int("max_pulls", limits),) * n_arms

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources, room
-from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line
+from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line, itself
+from risingbandits.allocation.commands.command import command_arms
+from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
@@ -243,3 +246,24 @@ def _checked(name: str, resources: Any) -> dict[str, float]:
     if not isinstance(resources, Mapping):
         raise RisingBanditsError(f"{name} must map kinds such as 'CPU' to amounts, got {shown(resources)}.")
     return {str(kind): check_finite(f"{name}[{kind!r}]", amount, minimum=0.0) for kind, amount in resources.items()}
+
+
+def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str | None) -> RayArms:
+    """The arms of a plan. All nodes must see its folders."""
+    makers = {name: partial(itself, arm) for name, arm in command_arms(plan).items()}
+    return RayArms(makers, plan.states, resources=resources, address=address)
+
+
+def parse_resources(text: str | None) -> dict[str, float] | None:
+    """Resources from a string.
+
+    >>> parse_resources("CPU=2,GPU=0.5")
+    {'CPU': 2.0, 'GPU': 0.5}
+    """
+    if text is None:
+        return None
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        return {kind.strip(): float(amount) for kind, amount in pairs}
+    except ValueError:
+        raise RisingBanditsError(f"resources must be like CPU=2,GPU=0.5, got {shown(text)}.") from None

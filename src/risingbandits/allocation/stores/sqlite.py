@@ -21,8 +21,15 @@ from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
 from risingbandits.allocation.stores.clock import Clock, boot_id
 from risingbandits.allocation.stores.lock_holders import holder
-from risingbandits.allocation.stores.mark import read_mark, write_mark
-from risingbandits.allocation.stores.sqlite_files import APPLICATION_ID, InUse, alone, check_file, check_file_system
+from risingbandits.allocation.stores.sqlite_files import (
+    APPLICATION_ID,
+    InUse,
+    alone,
+    check_file,
+    check_file_system,
+    read_mark,
+    write_mark,
+)
 
 log = logging.getLogger("risingbandits")
 
