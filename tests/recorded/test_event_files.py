@@ -11,9 +11,9 @@ import pytest
 from tensorboardX import SummaryWriter
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import event_scan, read_runs
-from risingbandits.recorded.event_files import EventFiles, is_event_file, masked_checksum, scalars
-from risingbandits.recorded.event_scan import scan
+from risingbandits.recorded import event_files, read_runs
+from risingbandits.recorded.checksums import masked_checksum, masked_checksums
+from risingbandits.recorded.event_files import is_event_file, read_event_file, scalars
 
 
 def written(folder: Path, values: dict[str, list[float]], first: int = 0) -> Path:
@@ -94,80 +94,75 @@ def test_other_files_are_none() -> None:
     assert not is_event_file(struct.pack("<Q", 24) + b"\0\0\0\0")
 
 
-def compared(path: Path) -> bool:
-    """Whether the reader in machine code has read a file; then what it says is what the one in plain Python does."""
-    blocks = scan(path)
-    if blocks is None:
-        return False
-    found = [
-        (block.names[tag], step, value, time)
-        for block in blocks
-        for tag, step, value, time in zip(block.tag, block.steps, block.values, block.times, strict=True)
-    ]
-    assert repr(found).replace("np.float64", "float") == repr(
-        [(tag, np.float64(a), np.float64(b), np.float64(c)) for tag, a, b, c in scalars(path)]
-    ).replace("np.float64", "float")
-    return True
-
-
-def test_machine_code_reads_the_same(tmp_path: Path) -> None:
-    values = {f"tag {k}": [0.1 * k + n for n in range(-5, 300)] for k in range(7)}
-    path = written(tmp_path / "run", values | {"loss": [math.nan, math.inf, -0.0]}, first=-3)
-    assert compared(path)
-    path = written(tmp_path / "short", {"acc": [0.25, 0.5, 0.75], "loss": [math.nan, 2.0]}, first=-3)
-    content = path.read_bytes()
-    for length in range(len(content) - 300, len(content)):
-        path.write_bytes(content[:length])
-        assert compared(path)
-
-
-def test_machine_code_leaves_damage_to_plain_python(tmp_path: Path) -> None:
-    path = written(tmp_path / "run", {"acc": [0.25, 0.5, 0.75]})
-    content = path.read_bytes()
-    rng = np.random.default_rng(4)
-    for _ in range(300):
-        damaged = bytearray(content)
-        damaged[rng.integers(len(damaged))] ^= int(rng.integers(1, 256))
-        path.write_bytes(damaged)
-        assert scan(path) is None
-        with pytest.raises(RisingBanditsError, match="is damaged"):
-            EventFiles(patience=0).read(path)
-
-
-def test_messages_of_any_form_are_read_alike(tmp_path: Path) -> None:
-    """Records with right checksums around messages that were changed at random: nothing is read in two ways."""
-    path = written(tmp_path / "run", {"acc": [0.25, 0.5, 0.75], "b": [3.0]})
+def messages_of(path: Path) -> list[bytes]:
     content, at, messages = path.read_bytes(), 0, []
     while at < len(content):
         (length,) = struct.unpack("<Q", content[at : at + 8])
         messages.append(content[at + 12 : at + 12 + length])
         at += 16 + length
-    tensor = b"\x08\x02\x12\x00\x22\x08" + struct.pack("<d", 0.1)
-    value = b"\x0a\x01t\x42" + bytes([len(tensor)]) + tensor
-    messages.append(b"\x10\x05\x2a" + bytes([len(value) + 2]) + b"\x0a" + bytes([len(value)]) + value)
+    return messages
+
+
+def record(message: bytes) -> bytes:
+    length = struct.pack("<Q", len(message))
+    return length + struct.pack("<I", masked_checksum(length)) + message + struct.pack("<I", masked_checksum(message))
+
+
+def test_the_quick_way_reads_the_same_in_messages_of_any_form(tmp_path: Path) -> None:
+    messages = messages_of(written(tmp_path / "run", {"acc": [0.25, 0.5, 0.75], "loss": [math.inf] * 300}))
     rng = np.random.default_rng(5)
-    read = 0
-    for _ in range(600):
+    quick = 0
+    for _ in range(20_000):
         changed = bytearray(messages[rng.integers(len(messages))])
         changed[rng.integers(len(changed))] = int(rng.integers(256))
-        length = struct.pack("<Q", len(changed))
-        records = length + struct.pack("<I", masked_checksum(length))
-        path.write_bytes(records + changed + struct.pack("<I", masked_checksum(bytes(changed))))
-        try:
-            list(scalars(path))
-        except RisingBanditsError:
-            assert scan(path) is None
-        else:
-            read += compared(path)
-    assert read > 100
+        found = event_files._usual_number(bytes(changed))
+        if found is not None:
+            assert repr([found]) == repr(list(event_files._numbers(bytes(changed))))
+            quick += 1
+    assert quick > 5_000
+
+
+def test_numbers_in_tensors(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    single = b"\x08\x01\x12\x00\x2a\x04" + struct.pack("<f", 0.25)
+    double = b"\x08\x02\x12\x00\x22\x08" + struct.pack("<d", 0.1)
+    several = b"\x08\x01\x22\x08" + struct.pack("<ff", 1.0, 2.0)
+    content = b""
+    for tensor in (single, double, several):
+        value = b"\x0a\x01t\x42" + bytes([len(tensor)]) + tensor + b"\x4a\x02\x0a\x00"
+        content += record(b"\x10\x05\x2a" + bytes([len(value) + 2]) + b"\x0a" + bytes([len(value)]) + value)
+    path.write_bytes(content)
+    assert list(scalars(path)) == [("t", 5.0, 0.25, 0.0), ("t", 5.0, 0.1, 0.0)]
 
 
 def test_blocks_of_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "run", {"a": [float(n) for n in range(200)], "b": [0.5 * n for n in range(200)]})
-    monkeypatch.setattr(event_scan, "_BLOCK", 1000)
-    monkeypatch.setattr(event_scan, "_MOST_NUMBERS", 7)
-    assert compared(path)
-    for patience in (0, 1 << 30):
-        found = EventFiles(patience).read(path)
-        assert found["b"].values.tolist() == [0.5 * n for n in range(200)]
-        assert found["b"].steps.tolist() == list(range(200))
+    monkeypatch.setattr(event_files, "_BLOCK", 100)
+    found = read_event_file(path)
+    assert found["b"].values.tolist() == [0.5 * n for n in range(200)]
+    assert found["b"].steps.tolist() == list(range(200))
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(RisingBanditsError, match=f"the record before byte {len(content)} is wrong"):
+        read_event_file(path)
+
+
+def slow_checksum(content: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def test_checksums() -> None:
+    rng = np.random.default_rng(6)
+    content = rng.bytes(9_000)
+    for length in (0, 1, 3, 4, 1023, 1024, 1025, 1027, 2048, 2049, 5000):
+        assert masked_checksum(content[:length]) == slow_checksum(content[:length])
+    starts = rng.integers(5_000, size=40)
+    ends = starts + rng.integers(1_500, size=40) * rng.integers(2, size=40)
+    expected = [slow_checksum(content[start:end]) for start, end in zip(starts, ends, strict=True)]
+    assert masked_checksums(content, starts, ends).tolist() == expected

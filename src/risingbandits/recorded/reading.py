@@ -15,7 +15,7 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.problems.csv_files import curve_columns
 from risingbandits.recorded import tables, tracking
 from risingbandits.recorded.columns import csv_file
-from risingbandits.recorded.event_files import EventFiles, is_event_file
+from risingbandits.recorded.event_files import is_event_file, read_event_file
 from risingbandits.recorded.runs import Recording, Series
 from risingbandits.recorded.wandb_files import add_wandb_run, is_wandb_file
 
@@ -51,13 +51,13 @@ def read_runs(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     ('small net', ['loss', 'val_acc'], [0.5, 0.6])
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    into, scanner = Recording(), EventFiles()
+    into = Recording()
     for given in several:
         path = Path(given).expanduser()
         if path.is_dir():
-            _read_folder(path, into, scanner)
+            _read_folder(path, into)
         elif path.is_file():
-            if not _read_file(path, _name(path, path.parent), into, scanner):
+            if not _read_file(path, _name(path, path.parent), into):
                 raise RisingBanditsError(f"{path} {_UNKNOWN}.")
         else:
             raise RisingBanditsError(f"{path} does not exist.")
@@ -94,7 +94,7 @@ def _noted(into: Recording) -> Iterator[None]:
         into.notes.append(str(error))
 
 
-def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
+def _read_folder(root: Path, into: Recording) -> None:
     skipped = 0
     for folder, folders, files in os.walk(root):
         here = Path(folder)
@@ -117,10 +117,10 @@ def _read_folder(root: Path, into: Recording, scanner: EventFiles) -> None:
             if name == _TRAINER and _is_older_checkpoint(here):
                 continue
             with _noted(into):
-                skipped += not _read_file(path, _name(path, root), into, scanner)
+                skipped += not _read_file(path, _name(path, root), into)
         if event_files:
             with _noted(into):
-                _add_event_files(here, event_files, _relative(here, root), into, scanner)
+                _add_event_files(here, event_files, _relative(here, root), into)
     if skipped:
         many = f"{skipped} other files in {root} are not logs."
         into.notes.append(many if skipped > 1 else f"1 other file in {root} is not a log.")
@@ -137,7 +137,7 @@ def _is_older_checkpoint(folder: Path) -> bool:
     return any(other is not None and int(other[1]) > int(match[1]) for other in others)
 
 
-def _read_file(path: Path, name: str, into: Recording, scanner: EventFiles) -> bool:
+def _read_file(path: Path, name: str, into: Recording) -> bool:
     """Read a file, if it is a log."""
     head = _head(path)
     if head.startswith(_SQLITE):
@@ -146,7 +146,7 @@ def _read_file(path: Path, name: str, into: Recording, scanner: EventFiles) -> b
         tables.add_parquet(path, name, into)
         return True
     if is_event_file(head):
-        _add_event_files(path, [path], name if name != path.stem else path.parent.name, into, scanner)
+        _add_event_files(path, [path], name if name != path.stem else path.parent.name, into)
         return True
     if is_wandb_file(head):
         add_wandb_run(path, name, into)
@@ -216,11 +216,11 @@ def _read_database(path: Path, into: Recording) -> bool:
     return True
 
 
-def _add_event_files(source: Path, files: list[Path], name: str, into: Recording, scanner: EventFiles) -> None:
+def _add_event_files(source: Path, files: list[Path], name: str, into: Recording) -> None:
     """A run whose files follow each other by name: each begins with the time when it was opened."""
     parts: dict[str, list[Series]] = {}
     for path in files:
-        for tag, written in scanner.read(path).items():
+        for tag, written in read_event_file(path).items():
             parts.setdefault(tag, []).append(written)
     joined = {tag: own[0] if len(own) == 1 else _joined(own) for tag, own in parts.items()}
     into.add_series(name, joined, source=source, kind="TensorBoard")
