@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation.arm_state import best_pull
@@ -15,7 +17,6 @@ from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.places import Places, Slots, check_slot
-from risingbandits.allocation.asynchronous import AsyncVerbs
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.extension import wanted_changes
 from risingbandits.allocation.joining import (
@@ -33,17 +34,21 @@ from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.pull import NoArmFree, Pull, check_proof
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session, ask_patiently
-from risingbandits.allocation.settings import SETTINGS, check_arm_name, check_arm_settings, stored_settings
+from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
-from risingbandits.allocation.views import Views
 from risingbandits.policies import Policy
 
+if TYPE_CHECKING:
+    from risingbandits.allocation.arm_table import AllocationTable
+
 log = logging.getLogger("risingbandits")
+
+_PAUSES = (0.001, 0.05)  # shortest and longest between tries of a task, in seconds
 
 Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
 
 
-class Allocator(AsyncVerbs, Views):
+class Allocator:
     """Spend a budget of pulls on named arms; see docs/allocator.md.
 
     Parameters
@@ -257,6 +262,70 @@ class Allocator(AsyncVerbs, Views):
         """Whether a pull is still in flight, by a look at the store that changes nothing."""
         return self._session.holds(pull)
 
+    # -- asyncio -----------------------------------------------------------------------------------------------------
+
+    async def aask(self, wait: float | None = None) -> Pull | None:
+        """`ask` for asyncio: other tasks run meanwhile."""
+        return await _ask_in_thread(self, wait)
+
+    async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+        """`tell` for asyncio."""
+        import asyncio
+
+        return await asyncio.to_thread(self.tell, pull, reward, cost)
+
+    async def afail(self, pull: Pull | int, reason: str = "") -> None:
+        """`fail` for asyncio."""
+        import asyncio
+
+        await asyncio.to_thread(self.fail, pull, reason)
+
+    # -- where the run stands, including what other processes have done ----------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The present settings: those at creation, with all changes since."""
+        return self._session.settings
+
+    @property
+    def ledger(self) -> Ledger:
+        """The present state, including what other processes have done; do not change it."""
+        return self._session.ledger()
+
+    @property
+    def spent(self) -> float:
+        """How much of the budget is told: pulls, cost or seconds."""
+        return self.ledger.spent
+
+    @property
+    def remaining(self) -> float:
+        """What is left of the budget, 0 if it is overdrawn."""
+        ledger = self.ledger
+        return max(0, ledger.settings.budget.amount - ledger.spent)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no pull can follow."""
+        return self.ledger.finished
+
+    @property
+    def arms(self) -> list[str]:
+        """The names of all arms, retired ones too."""
+        return list(self.ledger.by_name)
+
+    def recommend(self) -> str:
+        """The arm to keep if everything ended now."""
+        return self.ledger.recommend()
+
+    def rewards(self, name: str) -> list[float]:
+        """The rewards of an arm in the order of its pulls."""
+        return self.ledger.rewards(name)
+
+    def explain(self) -> AllocationTable:
+        """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
+        with self._session.lock:
+            return self.ledger.explain()
+
     # -- what changes -------------------------------------------------------------------------------------------
 
     def extend(self, budget: int | Budget | None = None, arms: Arms | None = None, **settings: Any) -> str:
@@ -416,3 +485,55 @@ class Allocator(AsyncVerbs, Views):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+async def _ask_in_thread(allocator: Allocator, wait: float | None) -> Pull | None:
+    """Ask without blocking the event loop or a thread."""
+    import asyncio
+
+    end = time.monotonic() + (0.0 if wait is None else wait)
+    pause, longest = _PAUSES
+    while True:
+        asking = _Asking(allocator)
+        try:
+            return await asyncio.to_thread(asking.ask)
+        except NoArmFree:
+            if time.monotonic() >= end:
+                raise
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+        await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
+        pause = min(2.0 * pause, longest)
+
+
+class _Asking:
+    """One ask in a thread, which may find a pull after the task that wanted it was cancelled."""
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._pull: Pull | None = None
+
+    def ask(self) -> Pull | None:
+        if self._cancelled.is_set():  # before the thread had started
+            return None
+        pull = self._allocator.ask()
+        with self._lock:
+            self._pull = pull
+            cancelled = self._cancelled.is_set()
+        if cancelled:
+            self._give_back()
+        return pull
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled.set()
+            found = self._pull is not None
+        if found:  # in a thread, for the event loop must not wait for the store
+            threading.Thread(target=self._give_back, name="risingbandits-release").start()
+
+    def _give_back(self) -> None:
+        if self._pull is not None:
+            self._allocator.release(self._pull, "its task was cancelled")
