@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from risingbandits.integrations.frameworks.keras import KerasArm
     from risingbandits.integrations.frameworks.lightgbm import LightGBMArm
     from risingbandits.integrations.frameworks.lightning import LightningArm
-    from risingbandits.integrations.frameworks.mlflow_listener import MlflowListener
-    from risingbandits.integrations.frameworks.tensorboard_listener import TensorBoardListener
+    from risingbandits.integrations.frameworks.listeners import MlflowListener, TensorBoardListener, WandbListener
     from risingbandits.integrations.frameworks.torch import TorchArm
     from risingbandits.integrations.frameworks.transformers import TrainerArm
-    from risingbandits.integrations.frameworks.wandb_listener import WandbListener
     from risingbandits.integrations.frameworks.xgboost import XGBoostArm
     from risingbandits.integrations.optuna import OptunaArms, StudyArm, TrialArm
     from risingbandits.integrations.ray_tune import RisingScheduler
@@ -52,9 +50,7 @@ __all__ = [
 _MODULES = {
     "frameworks.catboost": ("CatBoostArm",),
     "frameworks.lightgbm": ("LightGBMArm",),
-    "frameworks.mlflow_listener": ("MlflowListener",),
-    "frameworks.tensorboard_listener": ("TensorBoardListener",),
-    "frameworks.wandb_listener": ("WandbListener",),
+    "frameworks.listeners": ("MlflowListener", "TensorBoardListener", "WandbListener"),
     "frameworks.xgboost": ("XGBoostArm",),
     "frameworks.keras": ("KerasArm",),
     "frameworks.lightning": ("LightningArm",),
