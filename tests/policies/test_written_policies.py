@@ -15,7 +15,7 @@ import risingbandits as rb
 from risingbandits import Allocator, RisingBanditsError, get_policy, integrations, replay, simulate
 from risingbandits.policies import CommitUCB, FewArms, OpenArms, Policy, REdUCB
 
-ROOMS = ("policies", "problems", "simulation", "theory", "allocation", "integrations", "testing", "arena")
+ROOMS = ("policies", "problems", "simulation", "theory", "allocation", "integrations", "testing", "lab.benchmark")
 WRITTEN = 'commit-ucb(sigma="estimate", recheck=0)'
 MEANT = CommitUCB(sigma="estimate", recheck=0)
 # What takes policy objects only: they check classes of yours, or make them known.
