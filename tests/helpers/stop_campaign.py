@@ -90,6 +90,16 @@ class Events:
         with closing(sqlite3.connect(self._store)) as connection:
             return connection.execute(f"SELECT {what}", values).fetchall()
 
+    def are_locked(self) -> bool:
+        """Whether somebody who is in no hurry is writing to the store."""
+        with closing(sqlite3.connect(self._store, timeout=0.1, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            connection.execute("ROLLBACK")
+        return False
+
     def number(self, kind: str, arm: str = "%", worker: int | str = "%", n: int | str = "%") -> int:
         """How many there are."""
         where = "kind = ? AND arm LIKE ? AND worker LIKE ? AND n LIKE ?"
@@ -160,6 +170,9 @@ class Campaign:
         note.unlink()
         self.stopped = [int(process) for process in processes]
         until(lambda: all(_is_stopped(process) for process in self.stopped))
+        while self.events.are_locked():  # the process of an arm has stopped its worker in the middle of a transaction
+            os.kill(self.stopped[0], signal.SIGCONT)
+            os.kill(self.stopped[0], signal.SIGSTOP)
         return arm
 
     def _reach(self, stop: Stop, arm: str, worker: int, other: int, leaves: bool) -> None:

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ class Orders:
 
     def __init__(self, folder: Path, worker: int) -> None:
         self.folder, self.worker = folder, worker
+        self._transactions: AbstractContextManager[object] = nullcontext()  # nothing is written to the store inside
+
+    def __reduce__(self) -> tuple[type[Orders], tuple[Path, int]]:
+        return Orders, (self.folder, self.worker)  # for a process of an arm
 
     def visit(self, place: str, arm: str) -> None:
         """Stop, if somebody is to stop here."""
@@ -47,10 +51,11 @@ class Orders:
         inner = [os.getpid()] if os.getpid() != self.worker else []
         note = self.folder / f"taken-{os.getpid()}"
         note.write_text(" ".join(map(str, [arm, self.worker, *inner])))
-        note.rename(self.folder / "stopped")
-        if inner:
-            os.kill(self.worker, signal.SIGSTOP)
-        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread does nothing more before it stops
+        with self._transactions:
+            note.rename(self.folder / "stopped")
+            if inner:
+                os.kill(self.worker, signal.SIGSTOP)
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread does nothing before it stops
 
     def wait(self, arm: str, n: int) -> None:
         """Wait, if this worker is to wait in this pull."""
@@ -69,6 +74,7 @@ class Orders:
     def watch_allocator(self, allocator: Any) -> None:
         """Places in a worker: it has asked for a pull, it has looked whether it still has one, it tells one."""
         ask, holds, tell = allocator.ask, allocator.holds, allocator.tell
+        self._transactions = allocator._session.lock
 
         def ask_and_visit(*words: Any) -> Any:
             self.hold()
