@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ PLACES = {
 # What another worker has done with the pull, or with the next one where it is told, when the first worker goes on:
 # nothing, though the lease has ended; it makes it; it has told it; it has told three.
 MOMENTS = ["lapsed", "making", "told", "later"]
-_MORE = 4  # pulls that count, by which a worker shows that it goes on
+_MORE = 4  # pulls that count, by which a worker shows that it goes on: one of every arm, at least
 
 
 class Stop(NamedTuple):
@@ -49,7 +49,7 @@ class Stop(NamedTuple):
     place: str
     moment: str
     first: str = "both"  #: who goes on first, where both have stopped: "worker" or "inner", before that moment
-    alone: bool = True  #: whether nobody else asks for pulls when the worker goes on
+    others_next: bool = False  #: whether the other worker makes the next pulls, or the one that had stopped
 
 
 class Tell(NamedTuple):
@@ -138,7 +138,7 @@ class Campaign:
     # -- stops --------------------------------------------------------------------------------------------------
 
     def make(self, stop: Stop) -> None:
-        """One stop: it is over when the worker has gone on and all chains are whole."""
+        """One stop: it is over when a worker has gone on from what counts and all chains are whole."""
         self.last = stop
         arm = self._stop_at(stop.place)
         worker = self.stopped[0]
@@ -149,55 +149,61 @@ class Campaign:
         # Without the process of an arm the worker goes on only where it has lost the pull that is made there.
         leaves = stop.first == "worker" and stop.moment != "lapsed" and self.events.has(arm, worker)
         time.sleep(1.1 * self.lease)
-        self._reach(stop, arm, worker, other, leaves)
-        if stop.alone:
-            self.hold(other)
-        before = self.events.number("tell", worker=worker)
+        order = self._reach(stop, arm, other)
+        self.hold(worker)
         self._go_on(self.stopped[:1] if leaves else self.stopped)
-        self.free(worker)
-        until(lambda: self.events.number("tell", worker=worker) >= before + _MORE, self.said)
-        self._go_on(self.stopped)
-        self.free(other)
+        self.wait(lambda: self.is_held(worker))
+        order.unlink(missing_ok=True)
         with self.at_rest():
             self.check()
+            self._go_on_with(other if stop.others_next else worker)
+        self._go_on(self.stopped)
+
+    def _go_on_with(self, worker: int) -> None:
+        """One of the workers makes some pulls of every arm."""
+        before = self.events.number("tell", worker=worker)
+        self.free(worker)
+        self.wait(lambda: self.events.number("tell", worker=worker) >= before + _MORE)
+        self.hold(worker)
+        self.wait(lambda: self.is_held(worker))
+        self.check()
 
     def _stop_at(self, place: str) -> str:
         """Stop whoever comes to a place first; the arm whose pull it makes."""
         (self.orders / f"stop-{place}").touch()
         note = self.orders / "stopped"
-        until(note.exists, self.said)
+        self.wait(note.exists)
         arm, *processes = note.read_text().split()
         note.unlink()
         self.stopped = [int(process) for process in processes]
-        until(lambda: all(_is_stopped(process) for process in self.stopped))
+        self.wait(lambda: all(_state(process) == "T" for process in self.stopped))
         while self.events.are_locked():  # the process of an arm has stopped its worker in the middle of a transaction
             os.kill(self.stopped[0], signal.SIGCONT)
             os.kill(self.stopped[0], signal.SIGSTOP)
         return arm
 
-    def _reach(self, stop: Stop, arm: str, worker: int, other: int, leaves: bool) -> None:
-        """Wait for the moment at which the worker goes on."""
+    def _reach(self, stop: Stop, arm: str, other: int) -> Path:
+        """Wait for the moment at which the worker goes on; what keeps the other one waiting in its pull."""
         n = self.events.number("tell", arm) + 1
+        order, waits = self.orders / f"wait-{other}-{arm}-{n}", self.orders / f"waits-{other}"
         if stop.moment == "lapsed":
-            return
-        if self._is_locked(arm):
-            self.free(other)  # which can only wait for the lock that the stopped command or its worker has
-            until(lambda: self.events.number("ask", arm, other, n), self.said)
-            return
-        if stop.moment == "making":
-            order, waits = self.orders / f"wait-{other}-{arm}-{n}", self.orders / f"waits-{other}"
+            return order
+        is_locked = self._is_locked(arm)
+        if stop.moment != "later" and not is_locked:
             waits.unlink(missing_ok=True)
             order.touch()
-            self.free(other)
-            until(waits.exists, self.said)
-            self.hold(worker)
-            self._go_on(self.stopped[:1] if leaves else self.stopped)
-            until(lambda: self.is_held(worker), self.said)
-            order.unlink()
-            return
         self.free(other)
-        more = 0 if stop.moment == "told" else 2
-        until(lambda: self.events.number("tell", arm) >= n + more, self.said)
+        if is_locked:  # it can only wait for the lock, which the stopped command or its worker has
+            self.wait(lambda: self.events.number("ask", arm, other, n))
+        elif stop.moment == "later":
+            self.wait(lambda: self.events.number("tell", arm) >= n + 2)
+        else:
+            self.wait(waits.exists)
+        self.hold(other)
+        if stop.moment == "told" and not is_locked:
+            order.unlink()
+            self.wait(lambda: self.is_held(other))
+        return order
 
     def stop_anywhere(self, worker: int, seconds: float) -> None:
         """Stop a worker after so long, wherever it is, and let it go on when the lease has ended."""
@@ -207,7 +213,7 @@ class Campaign:
         time.sleep(1.5 * self.lease)
         before = self.events.number("tell", worker=worker)
         self._go_on(self.stopped)
-        until(lambda: self.events.number("tell", worker=worker) > before, self.said)
+        self.wait(lambda: self.events.number("tell", worker=worker) > before)
         with self.at_rest():
             self.check()
 
@@ -216,6 +222,15 @@ class Campaign:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGCONT)
         self.stopped = [process for process in self.stopped if process not in processes]
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        """Wait until ``condition`` holds, but not for workers that have ended."""
+
+        def has_ended() -> bool:
+            return any(_state(worker) in "ZX" for worker in self.workers)
+
+        until(lambda: condition() or has_ended(), self.said)
+        assert not has_ended(), self.said()
 
     def hold(self, worker: int) -> None:
         """Have a worker ask for nothing; the number tells this order from those before it."""
@@ -236,7 +251,7 @@ class Campaign:
         """No worker does anything inside."""
         for worker in self.workers:
             self.hold(worker)
-        until(lambda: all(self.is_held(worker) for worker in self.workers), self.said)
+        self.wait(lambda: all(self.is_held(worker) for worker in self.workers))
         yield
         for worker in self.workers:
             self.free(worker)
@@ -329,8 +344,12 @@ def _needed(tells: list[Tell]) -> dict[str, Tell]:
     return {f"checkpoint-{tell.n}-{tell.id}": tell for tell in (*tells[-1:], best) if tell is not None}
 
 
-def _is_stopped(process: int) -> bool:
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+def _state(process: int) -> str:
+    """The letter for what a process is doing: T where it has stopped, Z or X where it has ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "X"
 
 
 @contextmanager
@@ -353,5 +372,5 @@ def drawn(kind: str, stops: int) -> list[Stop]:
         for i in rng.permutation(len(cases)):
             place, moment = cases[i]
             first = ("both", "inner", "worker")[int(rng.integers(3))]
-            found.append(Stop(place, moment, first, alone=bool(rng.integers(4))))
+            found.append(Stop(place, moment, first, others_next=bool(rng.integers(2))))
     return found[:stops]
