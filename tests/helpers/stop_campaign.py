@@ -276,7 +276,7 @@ class Campaign:
             assert self.events.number(kind) == 0, self.said()
         for arm in ARMS:
             tells = self.events.told(arm)
-            assert [tell.n for tell in tells] == list(range(1, len(tells) + 1))
+            assert [tell.n for tell in tells] == list(range(1, len(tells) + 1)), f"arm {arm}: a gap\n{self.said()}"
             if self.kind == "states":
                 self._check_state(arm, tells)
             else:
@@ -296,7 +296,7 @@ class Campaign:
         found = [Tell(*map(int, line.replace("-", " ").split())) for line in lines]
         names = [(tell.n, tell.id) for tell in found]
         assert names == sorted(set(names)), f"arm {arm}: who had lost a pull has changed the folder\n{self.said()}"
-        assert set(tells) <= set(found)
+        assert set(tells) <= set(found), f"arm {arm}: what counts is not in the folder\n{self.said()}"
 
     def _folder(self, arm: str) -> Path:
         return self.store.with_name("run.db.state") / arm
@@ -314,7 +314,8 @@ class Campaign:
         self.check()
         for arm in ARMS if self.kind != "states" else ():
             left = {path.name for path in self._folder(arm).iterdir()} - {"lock", "state"}
-            assert left == set(_needed(self.events.told(arm)))
+            extra = left - set(_needed(self.events.told(arm)))
+            assert not extra, f"arm {arm} keeps {extra}\n{self.said()}"
 
     def _allow(self, more: int) -> None:
         """Change the budget, so that so many pulls are left."""
