@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, Pull, RisingBanditsError
-from risingbandits.allocation.arms import checkpoints
 from risingbandits.allocation.arms.base import CannotGoOn
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.status import standing
@@ -194,12 +193,12 @@ def test_a_wrapped_error_of_the_disk_is_found_out_by_a_write(tmp_path: Path, mon
                 raise RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed")
             super().save(path)
 
-    def full(path: Path) -> None:
-        assert path.stat().st_size == 64 * 1024
+    def full(handle: int) -> None:
+        assert os.fstat(handle).st_size == 64 * 1024
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "flush", full)
     with begin(tmp_path, Wrapped) as allocator:
+        monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(CannotGoOn, match="pull 3 of arm 'a' could not be made: No space left on device"):
             allocator.run(progress=False)
         assert [event.kind for event in allocator.store.events()][-1] == "expire"

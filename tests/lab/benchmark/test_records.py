@@ -16,7 +16,7 @@ from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.records import families_tables, leaderboard, read_record, record_of, write_record
 from risingbandits.lab.benchmark.rows import Played, Row
 
-FOLDER = Path(__file__).parents[2] / "records"
+FOLDER = Path(__file__).parents[3] / "records"
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.name)

@@ -20,7 +20,7 @@ from risingbandits.lab.paper.imdb.tables import PUBLISHED_MEANS
 from risingbandits.lab.paper.regret_study import PAPER_POLICIES
 from risingbandits.lab.paper.tables_on_disk import read_rows
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE, TABLES = ROOT / "docs" / "imdb.md", ROOT / "docs" / "imdb"
 NAMES = {
     "commit-ucb": "CommitUCB",

@@ -23,7 +23,7 @@ from risingbandits.lab.paper.tables_on_disk import RegretData
 from risingbandits.policies import REdUCB
 from risingbandits.simulation.backends.base import Threads
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 QUICK_STUDY = ["paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]
 
 

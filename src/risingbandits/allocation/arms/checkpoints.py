@@ -211,8 +211,12 @@ class Checkpoints:
         probe = self.path / f".probe-{uuid4().hex}.tmp"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            probe.write_bytes(bytes(_PROBE))
-            flush(probe)
+            with probe.open("xb") as file:
+                with suppress(OSError):  # at once, where a system can: this process may be killed
+                    probe.unlink()
+                file.write(bytes(_PROBE))
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as found:
             if found.errno in _MACHINE:
                 raise found from error

@@ -116,6 +116,7 @@ class Driver:
         self.economy: Economy | None = None  # where checkpoints are bounded
         self._find = find
         self.running: dict[int, Pull] = {}
+        self._stopping = threading.Lock()  # a pull that is being stopped stays in `running`, and its arm has no other
         # SimpleQueue: its put may be called by a signal handler that interrupts a get or a put.
         self._events: queue.SimpleQueue[_Ended | signal.Signals] = queue.SimpleQueue()
         self._tasks: queue.SimpleQueue[Pull | None] = queue.SimpleQueue()
@@ -241,7 +242,8 @@ class Driver:
     def _finish(self, ended: _Ended) -> None:
         """Tell the reward of a pull that has ended, or give it back."""
         pull, result = ended
-        del self.running[pull.id]
+        with self._stopping:
+            del self.running[pull.id]
         try:
             if isinstance(result, BaseException):
                 raise result
@@ -317,9 +319,10 @@ class Driver:
                     except RisingBanditsError as error:
                         log.warning("the lease of %s could not be renewed: %s", pull, error)
                         continue
-                    if not ours and pull.id in self.running:  # another worker has it now: at once
-                        self._stop(pull)
-                        self._stop(pull)
+                    with self._stopping:
+                        if not ours and pull.id in self.running:  # another worker has it now: at once
+                            self._stop(pull)
+                            self._stop(pull)
 
         thread = threading.Thread(target=renew, name="risingbandits-leases", daemon=True)
         thread.start()
@@ -366,7 +369,8 @@ class Driver:
     def _give_back(self, pulls: list[Pull]) -> None:
         """Stop waiting for pulls; their results will not be told."""
         for pull in pulls:
-            del self.running[pull.id]
+            with self._stopping:
+                del self.running[pull.id]
             self.allocator.release(pull, "stopped")
 
     def _abandon(self) -> None:

@@ -22,6 +22,7 @@ class Placed(Generic[P]):
     used: int = 0  # number of its last use
     light: bool = True  # whether it can be restored from a checkpoint
     stoppable: bool = False  # whether a pull can be ended without ending the process
+    killed: bool = False
 
 
 def room(nodes: Mapping[str, Resources], placed: Iterable[Placed[P]], needs: Resources) -> str | None:

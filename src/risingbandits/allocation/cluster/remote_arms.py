@@ -176,8 +176,13 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
             self._stopped.add(name)
             self._changed.notify_all()
             placed = self._placed.get(name)
-            if placed is not None and placed.process is not None:
-                placed.process.stop() if placed.stoppable else placed.process.kill()
+            if placed is None or placed.process is None or not placed.busy:
+                return
+            if placed.stoppable:
+                placed.process.stop()
+            else:
+                placed.process.kill()
+                placed.killed = True  # its pull may have ended just before
 
     def _check_not_stopped(self, name: str) -> None:
         if name in self._stopped:
@@ -223,7 +228,7 @@ class RemoteArms(Mapping[str, "RemoteArm"], ABC):
     def _give_back(self, name: str, placed: Placed[RemoteProcess], lost: bool) -> None:
         with self._changed:
             placed.busy = False
-            if lost:
+            if lost or placed.killed:
                 self._placed.pop(name, None)
                 self._lost_at(placed.node)
                 if placed.process is not None:  # it may live on behind a broken connection

@@ -238,13 +238,13 @@ class Command:
             for stream in streams:
                 stream.close()
             if self._process is not None:  # nothing would wait for it
-                self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid))
+                self._end(self._process, Trace(mark, self.folder.lock_file, self._process.pid, run=os.getpid()))
             raise RisingBanditsError(f"arm {self.arm.name!r} cannot be started: {error}.") from error
         finally:
             os.close(lock)
         if self._stops:
             self._signal(signal.SIGTERM)
-        return process, Trace(mark, self.folder.lock_file, process.pid, start)
+        return process, Trace(mark, self.folder.lock_file, process.pid, start, os.getpid())
 
     def _lock(self, mark: str = "") -> int:
         """The lock of the arm's files, open, to be inherited by the command."""

@@ -71,8 +71,9 @@ class ArmFolder(Checkpoints):
             # The run may have been killed before it could write down whom it had started.
             group = int(note.get("group", 0))
             group = 0 if is_gone(str(note.get("command", ""))) else group
-            return str(note["run"]), Trace(str(note["mark"]), self.lock_file, group)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            run = str(note["run"])
+            return run, Trace(str(note["mark"]), self.lock_file, group, run=int(run.split(":")[1]))
+        except (ValueError, TypeError, LookupError, AttributeError):
             return "", Trace("none", self.lock_file)
 
     def _end_orphans(self, handle: int) -> None:

@@ -4,7 +4,7 @@ Where there is /proc, a process belongs to a command if
 
 - it is in the command's session, or
 - it has the command's mark, an environment variable that is different for every pull, or
-- it holds the arm's lock, which the command inherits, or
+- it holds the arm's lock as the command's run took it, which the command inherits, or
 - its parent belongs to the command.
 
 A process that has a session of its own, an empty environment, no files and a parent that has ended is none of these.
@@ -60,12 +60,17 @@ class Process(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """How what belongs to a command is known; ``session`` is 0 and ``start`` is 0 where they are not known."""
+    """How what belongs to a command is known; ``session`` is 0 and ``start`` is 0 where they are not known.
+
+    ``run`` is the process that took the lock for the command. Another one may have it by now, with a command that must
+    be left alone.
+    """
 
     mark: str
     lock: Path
     session: int = 0
     start: int = 0
+    run: int = 0
 
 
 def adopt_orphans() -> bool:
@@ -163,7 +168,7 @@ def _belonging(trace: Trace) -> Iterator[Process]:
         elif (
             (trace.session and process.session == trace.session)
             or (orphan and all(process.start < start for start in others))
-            or (process.start >= trace.start and (_has_mark(process, mark) or _has_lock(process, lock)))
+            or (process.start >= trace.start and (_has_mark(process, mark) or _has_lock(process, lock, trace.run)))
         ):
             found[process.pid] = process
     while children := [one for one in rest.values() if one.parent in found and one.pid not in found]:
@@ -202,14 +207,15 @@ def _has_mark(process: Process, mark: bytes) -> bool:
         return False
 
 
-def _has_lock(process: Process, lock: tuple[int, int] | None) -> bool:
-    """Whether a process has the lock, not only the file: a run that waits for it has that open, too."""
+def _has_lock(process: Process, lock: tuple[int, int] | None, run: int) -> bool:
+    """Whether a process has the lock, as ``run`` took it, not only the file: who waits for it has that open, too."""
     folder = f"{_PROC}/{process.pid}"
     with suppress(OSError):
         for handle in os.listdir(f"{folder}/fd"):
             if lock is not None and _identity(Path(folder, "fd", handle)) == lock:
                 with suppress(OSError), open(f"{folder}/fdinfo/{handle}", "rb") as file:
-                    if b"FLOCK" in file.read():
+                    # "lock: 1: FLOCK ADVISORY WRITE 4711 ...": who took it, 0 in a container if that one has ended.
+                    if any(b"FLOCK" in line and int(line.split()[5]) in (run, 0) for line in file):
                         return True
     return False
 
