@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,10 +23,6 @@ PAIRS = [(variant, fault) for variant in TRIED for fault in FAULTS if FAULTS[fau
 MOST = 5  # calls with complaints after which a test ends
 FEWER = 12  # calls that one run may make less than another: the size of an event depends on its process
 KINDS = {"write", "sync", "rename", "link", "remove", "truncate", "create", "mkdir"}
-# Bugs that are known; whoever mends one takes its marks out.
-MAKING = "SqliteStore.create raises a bare OSError if it cannot remove its temporary file"
-TELLING = "a pull whose tell has failed stays in flight: its process waits for it until the lease ends"
-BUGS = {"EIO": MAKING, "ENOSPC": MAKING, "the disk breaks": MAKING, "EIO, then the same process goes on": TELLING}
 _cases = itertools.count(1)
 
 
@@ -77,12 +72,8 @@ def survive(forks: Forks, folder: Path, variant: Variant, fault: Fault, numbers:
     return tried
 
 
-def marked(pair: tuple[str, str], bug: str | None) -> Any:
-    return pytest.param(*pair, marks=[] if bug is None else pytest.mark.xfail(reason=bug, strict=True))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("variant", "fault"), [marked(pair, BUGS.get(pair[1])) for pair in PAIRS])
+@pytest.mark.parametrize(("variant", "fault"), PAIRS)
 def test_every_call(variant: str, fault: str, forks: Forks, tmp_path: Path) -> None:
     numbers = possible(forks, tmp_path, VARIANTS[variant], FAULTS[fault])
     assert len(numbers) > 2
@@ -90,9 +81,7 @@ def test_every_call(variant: str, fault: str, forks: Forks, tmp_path: Path) -> N
     assert tried >= len(numbers) - FEWER
 
 
-@pytest.mark.parametrize(
-    ("variant", "fault"), [marked(pair, MAKING if pair == ("commands", "the disk breaks") else None) for pair in PAIRS]
-)
+@pytest.mark.parametrize(("variant", "fault"), PAIRS)
 def test_one_call(variant: str, fault: str, forks: Forks, tmp_path: Path) -> None:
     """One for each kind of run and of fault, spread over the run."""
     numbers = possible(forks, tmp_path, VARIANTS[variant], FAULTS[fault])
@@ -122,13 +111,11 @@ def survive_at(forks: Forks, folder: Path, variant: str, fault: str, kind: str, 
     assert survive(forks, folder, VARIANTS[variant], FAULTS[fault], [at(calls, kind, path)]) == 1
 
 
-@pytest.mark.xfail(reason=MAKING, strict=True)
 def test_a_new_store_whose_temporary_file_cannot_be_removed(forks: Forks, tmp_path: Path) -> None:
     survive_at(forks, tmp_path, "objects", "EIO", "remove", r"\.tmp$")
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason=TELLING, strict=True)
 def test_the_same_process_goes_on_after_a_tell_that_has_failed(forks: Forks, tmp_path: Path) -> None:
     survive_at(forks, tmp_path, "objects", "EIO, then the same process goes on", "tell", "a1/checkpoint-2-")
 

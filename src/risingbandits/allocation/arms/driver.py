@@ -297,12 +297,17 @@ class Driver:
 
     def _tell(self, pull: Pull, reward: float, cost: float | None, checkpoint: str) -> bool:
         """Tell a reward, with more patience than for anything else, because the pull would have to be repeated."""
-        for _ in range(_TELLS - 1):
+        for tries in range(_TELLS, 0, -1):
             try:
                 return self.allocator.tell(pull, reward, cost, checkpoint)
-            except (StoreBusy, StoreUnreachable) as error:
-                self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")
-        return self.allocator.tell(pull, reward, cost, checkpoint)
+            except RisingBanditsError as error:
+                if tries > 1 and isinstance(error, StoreBusy | StoreUnreachable):
+                    self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")
+                    continue
+                with suppress(RisingBanditsError):  # this process may go on, and would wait for it until its lease ends
+                    self.allocator.release(pull, f"could not be told: {error}")
+                raise
+        raise AssertionError  # the last try has returned or raised
 
     # -- leases -------------------------------------------------------------------------------------------------
 

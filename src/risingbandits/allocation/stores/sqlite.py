@@ -138,7 +138,8 @@ class SqliteStore(SqlStore):
             raise RisingBanditsError(f"{self.name} cannot be made: {error}.") from error
         finally:
             for name in (temporary.name, temporary.name + "-wal", temporary.name + "-shm"):
-                temporary.with_name(name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # the store is whole without
+                    temporary.with_name(name).unlink(missing_ok=True)
         self._check()
         kept = self.settings()
         assert kept is not None
