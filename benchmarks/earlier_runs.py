@@ -24,7 +24,7 @@ from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.prior.beliefs import Belief
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.first_families import first_families
-from risingbandits.lab.benchmark.intervals import interval, resampled_means
+from risingbandits.lab.benchmark.scores import interval, resampled_means
 from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (2, 5, 10)  # for each arm

@@ -19,9 +19,9 @@ import numpy as np
 
 from risingbandits import Policy, RisingBandit, RisingBanditsError
 from risingbandits._core.tables import TextTable
+from risingbandits.lab.benchmark.entrants import FewArmsGaussianUCB
 from risingbandits.lab.benchmark.rows import Problem, ReplayedProblem, SimulatedProblem, seed_of
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.lab.benchmark.yardstick import FewArmsGaussianUCB
 from risingbandits.policies import KLUCB, CommitEnsemble, CommitUCB, OpenArms, OpenByValue
 from risingbandits.problems import Bernoulli, ConstantCurve, Exponential, Gaussian, Noise, random_problem
 

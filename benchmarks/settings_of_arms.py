@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.allocation import Allocator
-from risingbandits.lab.benchmark.intervals import interval, resampled_means
+from risingbandits.lab.benchmark.scores import interval, resampled_means
 from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (1, 2, 5)  # for each arm

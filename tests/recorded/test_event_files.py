@@ -12,8 +12,13 @@ from tensorboardX import SummaryWriter
 
 from risingbandits import RisingBanditsError
 from risingbandits.recorded import event_files, read_runs
-from risingbandits.recorded.checksums import masked_checksum, masked_checksums
-from risingbandits.recorded.event_files import is_event_file, read_event_file, scalars
+from risingbandits.recorded.event_files import (
+    is_event_file,
+    masked_checksum,
+    masked_checksums,
+    read_event_file,
+    scalars,
+)
 
 
 def written(folder: Path, values: dict[str, list[float]], first: int = 0) -> Path:

@@ -95,5 +95,6 @@ def policy_class(name: str) -> type[Policy]:
         name = classes.get(name, name)
     if name not in _CLASSES:
         check_choice("policy", name, policy_names(), "risingbandits policies --all")
-        importlib.import_module(listed[name].module)  # where it registers itself
+        own = listed[name]
+        _CLASSES[name] = getattr(importlib.import_module(own.module), own.class_name)
     return _CLASSES[name]

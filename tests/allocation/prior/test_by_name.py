@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits.allocation.prior.by_name import beliefs_by_name, common_share
+from risingbandits.allocation.prior.reading import beliefs_by_name, common_share
 
 
 def test_half_agreement_is_one_pseudo_task() -> None:

@@ -8,12 +8,11 @@ import pytest
 
 from risingbandits import Policy
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants, parse_tuned
+from risingbandits.lab.benchmark.entrants import Entrant, FewArmsGaussianUCB, parse_entrants, parse_tuned
 from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
 from risingbandits.lab.benchmark.stamps import files_below, stamp_of
 from risingbandits.lab.benchmark.suite import replayed_row, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.lab.benchmark.yardstick import FewArmsGaussianUCB
 from risingbandits.policies import (
     RSR,
     Auto,

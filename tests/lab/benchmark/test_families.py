@@ -13,8 +13,15 @@ from risingbandits import simulate
 from risingbandits.lab.benchmark.cells import Cells
 from risingbandits.lab.benchmark.curve_tasks import CurveTask, noise_of, with_final
 from risingbandits.lab.benchmark.entrants import Entrant
-from risingbandits.lab.benchmark.made_families import blooms_late, flat_start, made_families
-from risingbandits.lab.benchmark.suite import _OF_DATA, load_tasks, replayed_row, suite
+from risingbandits.lab.benchmark.suite import (
+    _OF_DATA,
+    blooms_late,
+    flat_start,
+    load_tasks,
+    made_families,
+    replayed_row,
+    suite,
+)
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import RSR, SWTS, REdUCB, RoundRobin, SuccessiveHalving
 from risingbandits.problems import NoNoise, RisingBandit

@@ -13,11 +13,10 @@ from risingbandits import simulate
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.cells import Cell, Cells
 from risingbandits.lab.benchmark.entrants import Entrant, Tuned
-from risingbandits.lab.benchmark.intervals import interval, resampled_means
 from risingbandits.lab.benchmark.leave_one_out import best_without
 from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values, tune
 from risingbandits.lab.benchmark.rows import Played, Row, SimulatedProblem
-from risingbandits.lab.benchmark.scores import Board, ratio_interval, row_stats
+from risingbandits.lab.benchmark.scores import Board, interval, ratio_interval, resampled_means, row_stats
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import KLUCB

@@ -7,17 +7,19 @@ Told nothing, a policy knows the numbers of arms and rounds and its settings. To
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.rows import Problem, Row
-from risingbandits.lab.benchmark.yardstick import FewArmsGaussianUCB
 from risingbandits.policies import Policy, get_policy, policy_class, policy_names, recommended_policy, register
+from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.parsing import parse_policies
 
 RECOMMENDED = "recommended"
@@ -154,3 +156,27 @@ def _own_class(path: Path, name: str) -> str:
         raise RisingBanditsError(f"policies: {path} must have a class {name} that is a Policy.")
     register(own)
     return policy_class(own.name).name
+
+
+class FewArmsGaussianUCB(FewArms):
+    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, for any number of arms; the noise is estimated.
+
+    >>> FewArmsGaussianUCB().new_state(50, 900, 900).inner_pulls.size
+    10
+    """
+
+    name = "few-arms-ucb"
+    summary = "Gaussian UCB on a few arms, the yardstick for small budgets"
+
+    def __init__(
+        self,
+        policy: str = "gaussian-ucb",
+        max_arms: int | str = "auto",
+        order: str = "random",
+        settings: Any = None,
+        sigma: float | str | None = "smooth",
+    ) -> None:
+        super().__init__(policy, max_arms, order, settings, sigma)
+
+    def _few(self, n_arms: int, horizon: int | None) -> int:
+        return n_arms if horizon is None else min(n_arms, math.ceil(math.sqrt(horizon) / 3))

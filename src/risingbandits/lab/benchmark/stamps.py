@@ -14,7 +14,7 @@ from risingbandits.policies.base import Kernels
 from risingbandits.problems import _sums
 from risingbandits.simulation import engine
 
-_POLICIES = "risingbandits.policies."
+_POLICIES = ("risingbandits.policies.", "risingbandits.lab.related.")
 
 
 class Stamps:
