@@ -41,6 +41,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.jit import kernel
+from risingbandits._core.plugins import ListedPolicy, Plugin
 from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Explanation
@@ -95,9 +96,11 @@ __all__ = [
     "GaussianUCB",
     "Hyperband",
     "Kernels",
+    "ListedPolicy",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",
+    "Plugin",
     "Policy",
     "REdUCB",
     "RLessUCB",
