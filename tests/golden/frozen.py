@@ -17,7 +17,7 @@ from risingbandits.cli import run
 
 FOLDER = Path(__file__).parent
 
-_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 _MASK = (1 << 64) - 1
 
 
@@ -94,7 +94,7 @@ class Case(NamedTuple):
 
 def encode(arms: list[int], n_arms: int) -> str:
     """Arms as text: a letter each, or two hexadecimal digits where there are too many."""
-    return "".join(_LETTERS[arm] for arm in arms) if n_arms <= len(_LETTERS) else bytes(arms).hex()
+    return "".join(LETTERS[arm] for arm in arms) if n_arms <= len(LETTERS) else bytes(arms).hex()
 
 
 # -- simulations ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Records the golden files anew: run it when decisions change on purpose, and look at what differs.
 
-The files themselves list what is played. Policies that they lack are added with their default settings.
+The files themselves list what is played. Policies that they lack are added with their default settings. What happens to
+allocators is listed in `allocations.py`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from allocations import cases
 from frozen import FOLDER, Case, Command, Simulated, load, rounding
 
 from risingbandits import RisingBanditsError, policy_names
@@ -38,3 +40,4 @@ if __name__ == "__main__":
     record("decisions.json", listed("decisions.json", Case, _CASES))
     record("simulations.json", listed("simulations.json", Simulated, _SIMULATED))
     record("commands.json", listed("commands.json", Command))
+    record("allocations.json", cases())
