@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.commands import command_folders
 from risingbandits.allocation.commands.command import Command
 from risingbandits.allocation.commands.command_folders import ArmFolder
+from risingbandits.allocation.commands.descendants import Trace, end_all
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.pull import Saved, folder_name
 
@@ -318,17 +320,38 @@ def test_a_damaged_note_in_a_lock_is_no_reason_to_end_anything(tmp_path: Path) -
     assert command.result() == Outcome(1.0)
 
 
+UNSIGNED = """
+import os, sys
+from pathlib import Path
+from test_command import ArmFolder, Pulling, sh
+
+folder = Path(sys.argv[1])
+ArmFolder.sign = lambda *given: os._exit(0)
+script = "env -i sh -c 'sleep 1000 & echo $! > child; echo $$ > self; wait'"  # without the mark
+Pulling(sh(script, folder), folder, 1, 1).result()
+"""
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="/proc is needed to find such processes")
 def test_the_command_of_a_run_that_was_killed_before_it_signed(tmp_path: Path) -> None:
-    """The note has the name of a run that is gone, and no command; what it started is found by the open lock."""
-    command = begin(sh("sleep 1000 & echo $! > child; echo $$ > self; wait", tmp_path), tmp_path)
+    """The note has the name of a run that is gone, and no command; what it started is found by the lock it took."""
+    environment = {**os.environ, "PYTHONPATH": ":".join([str(Path(__file__).parent), *sys.path])}
+    subprocess.run([sys.executable, "-c", UNSIGNED, tmp_path], env=environment, check=True)
     until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
     pids = [int((tmp_path / name).read_text()) for name in ("self", "child")]
-    host, _, _, namespace, boot = worker_name().split(":")
-    gone = f"{host}:{2**22 + 1}:1:{namespace}:{boot}"
-    (command.folder.path / "lock").write_text(json.dumps({"run": gone, "mark": "another"}))
-    os.close(command.folder.lock())
+    assert all(map(alive, pids))
+    os.close(ArmFolder(tmp_path / "states", "a").lock())
     until(lambda: not any(map(alive, pids)))
+
+
+def test_what_another_run_started_under_the_lock_is_left_alone(tmp_path: Path) -> None:
+    """As a worker finds it that wakes up after its own command has ended."""
+    command = begin(sh("echo $$ > self; while [ ! -e go ]; do sleep 0.02; done; echo 1", tmp_path), tmp_path)
+    until(lambda: (tmp_path / "self").exists() and (tmp_path / "self").read_text().strip())
+    other = Trace("another", command.folder.lock_file, run=os.getppid())
+    assert end_all(other, 0.1) == []
+    (tmp_path / "go").touch()
+    assert command.result() == Outcome(1.0)
 
 
 def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
