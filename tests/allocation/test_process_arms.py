@@ -57,6 +57,7 @@ def test_one_after_the_other_takes_over(tmp_path: Path) -> None:
     assert len(begun(diary)) == 12  # none twice
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Chain, pytest.param(UnsavedChain, marks=pytest.mark.slow)])
 def test_more_arms_than_processes(kind: type[Chain], tmp_path: Path) -> None:
     diary = tmp_path / "diary"
@@ -115,6 +116,7 @@ def test_functions_of_the_pull_and_settings_of_the_allocator(tmp_path: Path) -> 
         assert allocator.rewards("b") == expected("b", 4)
 
 
+@pytest.mark.slow
 def test_bounded_checkpoints_of_learners_elsewhere(tmp_path: Path) -> None:
     """What was given up is not written again by a process that still has it; a later run trains it again."""
     store, folder, diary = tmp_path / "run.db", tmp_path / "run.db.state", tmp_path / "diary"

@@ -80,6 +80,7 @@ def test_arms_of_the_allocator_as_they_are(tmp_path: Path) -> None:
     assert len(begun(diary)) == 12
 
 
+@pytest.mark.slow
 def test_learners_stay_in_memory(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     with Allocator(list("abcd"), 40, store=store) as allocator, RayArms(chains("abcd", diary)) as arms:
@@ -91,6 +92,7 @@ def test_learners_stay_in_memory(tmp_path: Path) -> None:
     assert len({process for *_, process in made}) == 4
 
 
+@pytest.mark.slow
 def test_arms_that_exceed_the_cluster_make_room_and_come_back(tmp_path: Path) -> None:
     store, diary = tmp_path / "store.db", tmp_path / "diary"
     arms = RayArms(chains("abc", diary), slots=2, checkpoint_every=None)
@@ -252,6 +254,7 @@ def test_commands_of_a_plan_run_on_the_cluster(tmp_path: Path, capsys: pytest.Ca
     assert "backend must be one of local, ray; got 'cloud'" in errors
 
 
+@pytest.mark.slow
 def test_exceptions_of_a_learner_are_failures(tmp_path: Path) -> None:
     def raises(pull: Any) -> float:
         raise ArithmeticError("diverged")

@@ -89,6 +89,7 @@ def test_used_only_where_it_pays() -> None:
     assert not believing.settings.learns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(9))
 def test_the_order_is_as_defined(seed: int) -> None:
     rng = np.random.default_rng(seed)

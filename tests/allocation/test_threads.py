@@ -92,6 +92,7 @@ def test_a_child_that_is_forked_while_a_thread_is_at_work_can_ask_and_tell(place
         assert len({event.worker for event in allocator.store.events() if event.kind == "tell"}) == forks + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps", [1, pytest.param(10, marks=pytest.mark.slow), pytest.param(25, marks=pytest.mark.slow)]
 )

@@ -39,6 +39,7 @@ def test_theory_of_a_file_and_of_lines(capsys: pytest.CaptureFixture[str], tmp_p
     assert "straight lines" in out
 
 
+@pytest.mark.slow
 def test_bounds_over_horizons(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     written = ["paper", "theory", "paper-2arms", "--horizons", "200000, 1000000", "--out"]
     code, out, err = outcome(capsys, *written, str(tmp_path / "first"))

@@ -23,6 +23,7 @@ from risingbandits.simulation.engine import Runner, compiled_loop, curve_pull
 SCRIPT = "from risingbandits import simulate; simulate('commit-ucb', 'paper-2arms', horizon=50, jobs=1)"
 
 
+@pytest.mark.slow
 def test_simulate_says_once_that_it_compiles_and_nothing_when_it_does_not(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     environment.pop("NUMBA_DISABLE_JIT", None)

@@ -378,6 +378,7 @@ def test_the_selector_looks_for_the_learner_to_keep() -> None:
     assert on_the_way._run.policy.described() == "Auto(), played by OpenByValue()"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_six_learners_and_300_batches() -> None:
     """The kept one is within 0.03 of the best alone where that one shows early, as docs/model-choice.md says."""

@@ -77,6 +77,7 @@ def test_the_budget_is_spent_on_trials_in_turn(tmp_path: Path) -> None:
     assert "3 of 3 pulls spent" in scheduler.debug_string()
 
 
+@pytest.mark.slow
 def test_a_trial_that_dies_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     """One trial, never paused: iteration 4 dies, the checkpoint is that after 2, and 3 does not count twice."""
     store = tmp_path / "store.db"
@@ -158,6 +159,7 @@ def test_without_ray_one_sentence() -> None:
     assert done.stderr.strip().endswith(sentence)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [pytest.param("csv", marks=pytest.mark.slow), "json"])
 def test_the_logs_of_an_experiment_are_read(tmp_path: Path, form: str) -> None:
     """What Tune itself has written, as one of its two kinds of files."""

@@ -131,6 +131,7 @@ def test_decisions_are_those_of_the_definition(name: str, horizon: int) -> None:
     assert play_policy(CommitEnsemble(sigma=0.1, recheck=0.0), problem, horizon, 1) == expected
 
 
+@pytest.mark.slow
 def test_odds_are_limited() -> None:
     """An arm at once near its end and others that climb for long, so that the way up is a risk."""
     curves = [ConstantCurve(0.6), LinearCapped(0.004, 0.9), LinearCapped(0.002, 0.95), LinearCapped(0.01, 0.7)]
@@ -165,6 +166,7 @@ def test_decisions_after_a_contradiction_are_those_of_the_definition() -> None:
     assert expected != play_policy(CommitEnsemble(sigma="estimate"), problem, 110, 3)
 
 
+@pytest.mark.slow
 def test_protection_and_second_chances_are_those_of_the_definition() -> None:
     """In a run where it matters which straight rivals are protected, and that idle arms get second chances."""
     problem = RisingBandit([Tabulated([0.5]), Tabulated([0.1]), Tabulated([0.45])], noise=Gaussian(0.05), horizon=100)
@@ -209,6 +211,7 @@ def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
     assert play_policy(CommitEnsemble(sigma=0.5, widths="kl", recheck=0.0), problem, 80, 1) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [

@@ -225,6 +225,7 @@ def random_concave(rng: np.random.Generator, length: int) -> np.ndarray:
     return np.asarray(mean / mean[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bernoulli", [False, True])
 def test_bounds_fail_in_few_runs(bernoulli: bool) -> None:
     """The share of runs in which any bound at any checkpoint is ever crossed, with z = sqrt(2 log T).

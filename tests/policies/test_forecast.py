@@ -61,6 +61,7 @@ def test_the_posterior_of_all_arms_is_that_of_the_kernels_arm_by_arm(prior: str)
     assert dropped > 0 < clear
 
 
+@pytest.mark.slow
 def test_sums_and_noise_from_rewards_are_those_of_the_policy_that_was_told_them() -> None:
     policy = told(CURVES, drift=forecast._DRIFT)
     state = policy.clone()._state

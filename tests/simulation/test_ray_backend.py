@@ -65,6 +65,7 @@ def test_reproduce_gives_equal_files_and_continues_what_threads_began(tmp_path: 
     assert files(tmp_path / "ray") == files(tmp_path / "local")
 
 
+@pytest.mark.slow
 def test_commands_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
     small = ["--dataset", "digits", "--horizon", "200", "--runs", "2", "--curve-runs", "3", "--arms", "2"]
@@ -191,6 +192,7 @@ def test_errors_reach_the_caller_and_end_the_study(tmp_path: Path) -> None:
         RayBlocks().play_all(Stubborn(tmp_path, 0.0), ["a"], range(9))
 
 
+@pytest.mark.slow
 def test_a_block_that_kills_its_workers_ends_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_backend, "_RETRIES", 1)
     with pytest.raises(RisingBanditsError, match="a block of runs was lost 2 times on the cluster"):
@@ -203,6 +205,7 @@ def test_nodes_with_another_program_are_refused(tmp_path: Path) -> None:
         play_block([work], "a", range(1), 1.0, "another")
 
 
+@pytest.mark.slow
 def test_a_policy_in_the_middle_of_a_run_travels_by_its_settings() -> None:
     policy = get_policy("red-ucb", eps=0.1).reset(2, 50)
     policy.tell(0, 0.5)
