@@ -222,13 +222,30 @@ def test_memory_that_an_arm_lacks_is_its_own_trouble(tmp_path: Path) -> None:
         assert allocator.rewards("b") == OVERFITS[:5]
 
 
-def test_the_folder_of_another_store_stops_the_run(tmp_path: Path) -> None:
+def test_a_new_store_is_not_made_beside_checkpoints_of_another_one(tmp_path: Path) -> None:
     with begin(tmp_path) as allocator:
         allocator.run(progress=False)
     for file in tmp_path.glob("run.db*"):
         if file.is_file():
             file.unlink()
     before = files(tmp_path)
-    with begin(tmp_path) as allocator, pytest.raises(CannotGoOn, match="holds checkpoints of another store"):
-        allocator.run(progress=False)
+    with pytest.raises(RisingBanditsError, match=r"run\.db\.state holds checkpoints of another store: move it away"):
+        begin(tmp_path)
     assert files(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run.db.state"]
+
+
+def test_checkpoints_that_are_gone_are_said_to_be_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with begin(tmp_path) as allocator:
+        allocator.run(progress=False)
+        folder = allocator.store.directory
+        assert folder is not None
+        (folder / "a" / "checkpoint-3-5").unlink()
+        assert "after pull 3: a/checkpoint-3-5 (missing); its last one is 0.3: a/checkpoint-5-9." in standing(
+            allocator.ledger, folder
+        )
+        lost = r"its best pull, 3 \(0\.9\), left a/checkpoint-3-5, which is missing or damaged"
+        with pytest.raises(RisingBanditsError, match=rf"'a' cannot be loaded: {lost}; which=\"last\" loads pull 5"):
+            allocator.load("a", which="best")
+        assert allocator.load("a").count == 5
+        assert "arm 'a' is loaded as pull 5 left it: its best pull, 3 (0.9), left a/checkpoint-3-5" in caplog.text

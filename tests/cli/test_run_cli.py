@@ -387,3 +387,22 @@ def check_whole(store: Path, budget: int) -> None:
                 told[event.arm] = event.n
     assert flying == {}
     assert sum(told.values()) == budget
+
+
+def test_checkpoints_without_their_store_are_refused_and_put_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    command = '["sh", "-c", "echo x > {checkpoint}; echo 0.5"]'
+    plan.write_text(f'budget = 2\n[[arms]]\nname = "a"\ncommand = {command}\n')
+    assert outcome(capsys, "run", plan)[0] == 0
+    for file in tmp_path.glob("plan.db*"):
+        if file.is_file():
+            file.unlink()
+    for words in (["--check"], []):
+        code, _, err = outcome(capsys, "run", plan, *words)
+        assert code == 2
+        assert "plan.db.state holds checkpoints of another store: move it away" in err
+        assert not (tmp_path / "plan.db").exists()
+    assert outcome(capsys, "run", plan, "--fresh")[0] == 0
+    assert list((tmp_path / "plan.db.1.state" / "a").glob("checkpoint-*"))

@@ -31,7 +31,7 @@ from risingbandits.allocation.joining import (
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
-from risingbandits.allocation.pull import NoArmFree, Pull, check_proof
+from risingbandits.allocation.pull import NoArmFree, Pull, check_proof, place_of
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session, ask_patiently
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
@@ -430,7 +430,8 @@ class Allocator:
         """The object of an arm as its best or its last pull left it, whichever process made that pull.
 
         ``which`` is "best" or "last". By default it is the best one if the objective is "best-arm", as far as that
-        pull has left a checkpoint, otherwise the last one. `run` restores the last state of the recommended arm. Other
+        pull has left a checkpoint, otherwise the last one; of equal rewards the latest is the best. An arm has one
+        object, which changes with the next call. `run` restores the last state of the recommended arm. Other
         arms that an earlier process has pulled are loaded only here: trained learners may need more memory than new
         ones.
         """
@@ -438,21 +439,27 @@ class Allocator:
             check_choice("which", which, ("best", "last"))
         if arm not in self._arms:
             self.ledger.arm(arm)  # raises an error for a name that is no arm's
-            raise RisingBanditsError(f"arm must be one that this allocator has an object for, got {shown(arm)}.")
+            raise RisingBanditsError(
+                f"arm must be one that this allocator was given an object or a function for, got {shown(arm)}."
+            )
         state = self.ledger.arm(arm)
         if arm not in self.checkpointed:
             self.checkpointed[arm] = Checkpointed.of(arm, self._arms[arm], self)
         last = Name(len(state.rewards), state.last_pull)
         n = best_pull(state, self.settings.direction)
         wants_best = which == "best" or (which is None and self.settings.objective == "best-arm")
+        own = self.checkpointed[arm]
         if wants_best and n not in (0, last.n):
-            if state.best is not None and state.best.n == n:
-                return self.checkpointed[arm].loaded(Name(n, state.best.id), state.best)
-            said = f"its best pull, {n} ({state.rewards[n - 1]:g}), left no checkpoint"
+            best = state.best if state.best is not None and state.best.n == n else None
+            if best is not None and own.finds(best):
+                return own.loaded(Name(n, best.id), best)
+            lost = "left no checkpoint" if best is None else f"left {place_of(arm, best)}, which is missing or damaged"
+            said = f"its best pull, {n} ({state.rewards[n - 1]:g}), {lost}"
             if which == "best":
                 raise RisingBanditsError(f'arm {arm!r} cannot be loaded: {said}; which="last" loads pull {last.n}.')
-            log.warning("arm %r is loaded as pull %d left it: %s.", arm, last.n, said)
-        return self.checkpointed[arm].loaded(last, state.last)
+            if self.store.directory is not None:  # without a folder there is none to expect
+                log.warning("arm %r is loaded as pull %d left it: %s.", arm, last.n, said)
+        return own.loaded(last, state.last)
 
     def find_arm(self, name: str) -> Any:
         """What `run` pulls under a name, if given here: an arm, a function, or what makes one; otherwise None."""

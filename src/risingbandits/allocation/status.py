@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, rece
 from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
 from risingbandits.allocation.cost_rounds import cost_sentence
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.pull import place_of
+from risingbandits.allocation.pull import Saved, place_of
 from risingbandits.allocation.workers import in_short, several_hosts
 from risingbandits.policies.commit.forecast import Forecast, forecast
 from risingbandits.policies.explanation import Explanation, Units, counted
@@ -128,8 +129,8 @@ def _amount(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 
 
-def standing(ledger: Ledger) -> str:
-    """What is spent and which arm to keep, in a sentence or two."""
+def standing(ledger: Ledger, folder: Path | None = None) -> str:
+    """What is spent and which arm to keep, in a sentence or two; ``folder`` is that of the checkpoints, if known."""
     if not ledger.told:
         so_far = "No arm is left that can be pulled" if ledger.finished else "No pull is done yet"
         return f"Spent {spent(ledger)}. {so_far}."
@@ -137,11 +138,15 @@ def standing(ledger: Ledger) -> str:
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
     arm = ledger.arm(ledger.recommend())
-    more = [said for said in (_best_sentence(ledger, arm), _failed_sentence(ledger), untried_sentence(ledger)) if said]
+    more = [
+        said
+        for said in (_best_sentence(ledger, arm, folder), _failed_sentence(ledger), untried_sentence(ledger))
+        if said
+    ]
     return f"{done} Recommended: {arm.name}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
 
 
-def _best_sentence(ledger: Ledger, arm: ArmState) -> str:
+def _best_sentence(ledger: Ledger, arm: ArmState, folder: Path | None) -> str:
     """Which pull of an arm gave its best reward and where its checkpoint is; empty before the arm's first pull.
 
     >>> from risingbandits.allocation import Allocator
@@ -156,10 +161,16 @@ def _best_sentence(ledger: Ledger, arm: ArmState) -> str:
         return ""
     kept = arm.best is not None and arm.best.n == n
     said = f"Its best reward is {arm.rewards[n - 1]:.4g}, after pull {n}"
-    said += f": {place_of(arm.name, arm.best)}" if kept else ", which left no checkpoint"
+    said += f": {_seen(arm, arm.best, folder)}" if kept else ", which left no checkpoint"
     if arm.last is not None and arm.last.n != n and arm.last.n == len(arm.rewards):
-        said += f"; its last one is {arm.last.value:.4g}: {place_of(arm.name, arm.last)}"
+        said += f"; its last one is {arm.last.value:.4g}: {_seen(arm, arm.last, folder)}"
     return said
+
+
+def _seen(arm: ArmState, saved: Saved | None, folder: Path | None) -> str:
+    """Where a checkpoint is, and whether it is missing, if that can be seen."""
+    place = place_of(arm.name, saved)
+    return place if folder is None or (folder / place).exists() else f"{place} (missing)"
 
 
 def _failed_sentence(ledger: Ledger) -> str:

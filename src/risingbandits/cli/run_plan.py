@@ -151,14 +151,15 @@ def run(
         entry = remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
-        show_ledger(ledger, output, in_flight=False)
+        show_ledger(ledger, output, chosen.states, in_flight=False)
         if code:
             output.say("Stopped early. Run the same command again to continue.")
         best = next((arm for arm in chosen.arms if ledger.told and arm.name == ledger.recommend()), None)
         if best is not None and best.uses_state:
             place = chosen.states / folder_name(best.name) / "state"
             output.say(f"{best.name} changes {{state}} in place, so only its last state is there: {place}")
-        output.say(f"Checkpoints: {chosen.states}", checkpoints=chosen.states)
+        if any(arm.last is not None for arm in ledger.arms):
+            output.say(f"Checkpoints: {chosen.states}", checkpoints=chosen.states)
         hidden = hide_password(chosen.store)
         output.say(f"Store: {hidden}\nOutput of every pull: {chosen.logs}", store=hidden, logs=chosen.logs)
         if entry is not None:

@@ -72,7 +72,7 @@ def show_store(store: Store, as_json: Json = False) -> None:
 
     with open_reader(store) as reader, Output(as_json) as output:
         ledger = reader.ledger()
-        show_ledger(ledger, output)
+        show_ledger(ledger, output, reader.directory)
         if reader.directory is not None and any(arm.last is not None for arm in ledger.arms):
             output.say(f"Checkpoints: {reader.directory}", checkpoints=reader.directory)
         if ledger.in_flight or as_json:
@@ -87,14 +87,14 @@ def show_store(store: Store, as_json: Json = False) -> None:
             output.say(said, progress=progress._asdict(), abandoned=len(gone))
 
 
-def show_ledger(ledger: Ledger, output: Output, in_flight: bool = True) -> None:
-    """Where an allocation stands; for people with the pulls in flight, or without."""
+def show_ledger(ledger: Ledger, output: Output, folder: Path | None, in_flight: bool = True) -> None:
+    """Where an allocation stands, with its folder of checkpoints; for people with the pulls in flight, or without."""
     from risingbandits.allocation.status import allocation_table, flights_table, standing, status_dict
 
     table = allocation_table(ledger)
     flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
     output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
-    output.say("\n".join([*table.reasons(), standing(ledger)]))
+    output.say("\n".join([*table.reasons(), standing(ledger, folder)]))
 
 
 @commands.command()

@@ -86,7 +86,9 @@ def worker(
             typer.echo(f"Stopped by {received.name}: nothing is in flight here.")
         elif driver.closed and not ledger.finished:
             typer.echo("No time left for another pull: nothing is in flight here.")
-        typer.echo(standing(ledger))
+        typer.echo(standing(ledger, chosen.states))
+        if any(arm.last is not None for arm in ledger.arms):
+            typer.echo(f"Checkpoints: {chosen.states}")
         if failed and (hint := retry_hint(ledger, chosen)):
             typer.echo(hint)
     raise typer.Exit(NO_ARM_LEFT if failed else 0)

@@ -159,7 +159,10 @@ class Checkpointed:
                 return self._make_pull(pull)
             except Exception as error:
                 if said := disk_error(error):
-                    raise CannotGoOn(f"pull {pull.n} of arm {self.name!r} could not be made: {said}.") from error
+                    raise CannotGoOn(
+                        f"pull {pull.n} of arm {self.name!r} could not be made: {said}. It was given back: run again "
+                        "once that is mended."
+                    ) from error
                 raise
 
     def _make_pull(self, pull: Pull) -> float | Outcome:
@@ -227,15 +230,22 @@ class Checkpointed:
             else:
                 log.warning("arm %r is not as pull %d left it, which has no checkpoint.", self.name, last.n)
 
+    def finds(self, saved: Saved) -> bool:
+        """Whether a checkpoint is there as it was saved."""
+        return self._files is not None and self._files.is_whole(saved)
+
     def loaded(self, name: Name, saved: Saved | None) -> Any:
         """The learner as a counted pull left it, from memory or from its checkpoint; nothing is trained."""
         with self._lock:
             if self._arm is None:
                 self._take_new()
             if not self._keeps_itself and self.held != name:
-                files = self._files if self._can_be_saved else None
-                if files is None or saved is None or Name(saved.n, saved.id) != name or not files.is_whole(saved):
-                    said = f"it has no checkpoint after pull {name.n}"
+                if saved is None or Name(saved.n, saved.id) != name or not (self._can_be_saved and self.finds(saved)):
+                    said = (
+                        f"the checkpoint of its pull {name.n} is missing or damaged"
+                        if saved
+                        else "it has no checkpoint"
+                    )
                     raise RisingBanditsError(f"arm {self.name!r} cannot be loaded: {said}.")
                 self._load(name)
             return self._arm if self._make is not None else self.given

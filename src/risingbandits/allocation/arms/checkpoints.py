@@ -26,11 +26,11 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, flush_folder, remove, whole
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn
 from risingbandits.allocation.pull import CHECKPOINT, Pull, Saved, better, checkpoint_name, folder_name
+from risingbandits.allocation.stores.base import STORE_MARK, check_folder_of
 
 log = logging.getLogger("risingbandits")
 
 _GIVEN_UP = "given-up-"  # and a random name, while it is removed
-_STORE = ".store-"  # and the identity of the store that the folder belongs to; no arm's folder begins with a dot
 _PROBE = 64 * 1024  # bytes
 _MACHINE = {errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT}
 
@@ -95,15 +95,12 @@ class Checkpoints:
         """Mark the base folder as that of the store; raises an error if it is another store's."""
         if self._claimed or not self.store:
             return
-        mark = f"{_STORE}{self.store}"
+        try:
+            check_folder_of(self.store, self.base)
+        except RisingBanditsError as error:
+            raise CannotGoOn(str(error)) from None
         self.base.mkdir(parents=True, exist_ok=True)
-        marks = {name for name in os.listdir(self.base) if name.startswith(_STORE)}
-        if marks - {mark}:
-            raise CannotGoOn(
-                f"{self.base} holds checkpoints of another store: move it away, or use the store that it belongs to."
-            )
-        if not marks:
-            (self.base / mark).touch()
+        (self.base / f"{STORE_MARK}{self.store}").touch()
         self._claimed = True
 
     # -- writing ------------------------------------------------------------------------------------------------

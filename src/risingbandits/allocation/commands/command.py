@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
-from risingbandits.allocation.arms.checkpoints import Holds, needed_after, needed_before
+from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
 from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
 from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
@@ -101,8 +101,8 @@ class Command:
             previous = self.folder.at(n, pull.id)
             if not previous.exists():
                 raise RisingBanditsError(
-                    f"pull {n} left no checkpoint, as pull {pull.last.n if pull.last else n} did: a command that "
-                    "writes {checkpoint} must do so in every pull."
+                    f"pull {n} left no checkpoint although an earlier one did: a command that writes {{checkpoint}} "
+                    "must do so in every pull."
                 )
         outcome = self._run(pull, previous)
         return outcome._replace(checkpoint=self._left(pull, outcome.reward))
@@ -133,6 +133,7 @@ class Command:
         except _NOT_ITS_FAULT:
             raise
         except RisingBanditsError as error:
+            self.folder.drop(Name(pull.n, pull.id))  # of this pull, which nobody else can tell
             self.folder.check_disk(error)
             raise
 

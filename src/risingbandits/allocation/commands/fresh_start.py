@@ -10,7 +10,7 @@ from pathlib import Path
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
-from risingbandits.allocation.stores.base import hide_password
+from risingbandits.allocation.stores.base import STORE_MARK, hide_password
 
 # What belongs to a store, by the ending of its name.
 _PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".checkpoints", ".logs", ".state")
@@ -35,7 +35,7 @@ def put_aside(plan: Plan) -> Path | None:
     check_aside(plan)
     store = Path(plan.store)
     with running(plan, alone=True):
-        if not store.exists():
+        if not store.exists() and not any(name.startswith(STORE_MARK) for name in os.listdir(plan.states)):
             return None
         number = 1
         while any(_named(store, f".{number}{part}").exists() for part in _PARTS):

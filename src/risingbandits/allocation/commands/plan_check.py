@@ -19,7 +19,7 @@ from risingbandits.allocation.joining import as_given, bare_settings, changes_ta
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
-from risingbandits.allocation.stores.base import Store, open_store
+from risingbandits.allocation.stores.base import Store, check_folder_of, open_store
 
 
 class Checked(NamedTuple):
@@ -43,6 +43,7 @@ def check_plan(plan: Plan, fresh: bool = False, budget: Budget | None = None) ->
         with closing(open_store(plan.store, settings.durability, readonly=True)) as store:
             kept = store.settings()
             if kept is None:
+                check_folder_of("", plan.states)
                 _check_new(plan, with_prior(settings, given, present=store), budget)
             else:
                 stored = Settings.from_json(kept)

@@ -115,6 +115,21 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
     return result
 
 
+STORE_MARK = ".store-"  # and the identity of a store: a file in the folder of checkpoints that belong to it
+
+
+def check_folder_of(store: str, folder: Path | None) -> None:
+    """Raise an error if a folder holds checkpoints of another store than the one with this identity ("": a new one)."""
+    try:
+        names = [] if folder is None else os.listdir(folder)
+    except OSError:  # there is none yet
+        return
+    if any(name.startswith(STORE_MARK) and name != f"{STORE_MARK}{store}" for name in names):
+        raise RisingBanditsError(
+            f"{folder} holds checkpoints of another store: move it away, or use the store that it belongs to."
+        )
+
+
 @contextmanager
 def closed_on_error(store: Store) -> Iterator[None]:
     """Inside, an error closes the store."""

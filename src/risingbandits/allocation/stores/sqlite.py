@@ -18,7 +18,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush_folder
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores._sql import VERSION, SqlStore
-from risingbandits.allocation.stores.base import PATIENCE, StoreBusy
+from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, check_folder_of
 from risingbandits.allocation.stores.clock import Clock, boot_id
 from risingbandits.allocation.stores.lock_holders import holder
 from risingbandits.allocation.stores.sqlite_files import (
@@ -121,6 +121,7 @@ class SqliteStore(SqlStore):
         if not os.access(self.path.parent, os.W_OK):
             what = "cannot be written to" if self.path.parent.is_dir() else "does not exist"
             raise RisingBanditsError(f"{self.name} cannot be made: the folder {self.path.parent} {what}.")
+        check_folder_of("", self.directory)
         temporary = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}.tmp")
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as new:

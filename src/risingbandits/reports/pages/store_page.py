@@ -42,8 +42,9 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     failures = Section("failures", "Failures", [_failures(log)], folded=True)
     title = f"Allocation: {shown if '://' in shown else Path(shown).name}"
     event = log.last_id if live else None
+    lead = standing(log.ledger, None if "://" in shown else Path(f"{shown}.state"))
     if brief:
-        return Page(title, standing(log.ledger), [Section("summary", "", [bar, told, counts]), failures], event)
+        return Page(title, lead, [Section("summary", "", [bar, told, counts]), failures], event)
     arms, best = shown_arms(log), log.ledger.recommend() if log.ledger.told else None
     found = allocation_table(log.ledger)
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
@@ -57,7 +58,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
         failures,
         Section("settings", "Settings", _settings(log, shown), folded=True),
     ]
-    return Page(title, standing(log.ledger), sections, event)
+    return Page(title, lead, sections, event)
 
 
 def _counts(log: AllocationLog) -> list[tuple[str, str]]:
