@@ -119,6 +119,4 @@ def test_the_block_of_the_page(tmp_path: Path, mlflow_folder: str, monkeypatch: 
 
 @pytest.mark.parametrize("name", ["MlflowListener", "TensorBoardListener", "WandbListener"])
 def test_they_are_small(name: str) -> None:
-    source = inspect.getsourcefile(getattr(adapters, name))
-    assert source is not None
-    assert len(Path(source).read_text().splitlines()) <= 40
+    assert len(inspect.getsource(getattr(adapters, name)).splitlines()) <= 40
