@@ -94,7 +94,8 @@ def policy_class(name: str) -> type[Policy]:
         classes |= {policy.__name__: own for own, policy in _CLASSES.items()}
         name = classes.get(name, name)
     if name not in _CLASSES:
-        check_choice("policy", name, policy_names(), "risingbandits policies --all")
+        if name not in listed:
+            check_choice("policy", name, policy_names(), "risingbandits policies --all")
         own = listed[name]
         _CLASSES[name] = getattr(importlib.import_module(own.module), own.class_name)
     return _CLASSES[name]

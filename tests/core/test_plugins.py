@@ -1,0 +1,70 @@
+"""Packages that add policies and commands by an entry point, and those that fail to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = """
+import typer
+from risingbandits.policies import ListedPolicy, Plugin, RoundRobin, register
+
+commands = typer.Typer()
+
+@commands.callback(invoke_without_command=True)
+def hello():
+    print("hello")
+
+@register
+class Mine(RoundRobin):
+    '''Takes turns.'''
+    name = "mine"
+
+PLUGIN = Plugin(
+    policies={"mine": ListedPolicy("other_package", "Mine", "cumulative")},
+    commands={"hello": "other_package:commands"},
+)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Where a package with a plugin is installed, and one whose plugin cannot be loaded."""
+    (tmp_path / "other_package.py").write_text(MODULE)
+    for name, where in (("other_package", "other_package:PLUGIN"), ("broken_package", "no_such_module:PLUGIN")):
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[risingbandits.plugins]\n{name} = {where}\n")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+
+
+def run(environment: dict[str, str], *words: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_policies_of_other_packages_are_known_by_name(environment: dict[str, str]) -> None:
+    program = (
+        "import risingbandits as rb; print(rb.get_policy('mine'), rb.get_policy('Mine'), 'mine' in rb.policy_names(), "
+        "'mine' in rb.policy_names('best-arm'), rb.get_policy('rest-sure'))"
+    )
+    code, out, err = run(environment, "-c", program)
+    assert (code, out) == (0, "Mine() Mine() True False RestSure()\n"), err
+    said = "the plugin no_such_module:PLUGIN cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"
+    assert err.count(said) == 1
+
+
+def test_a_policy_of_the_package_needs_no_plugin(environment: dict[str, str]) -> None:
+    program = "import sys, risingbandits as rb; print(rb.get_policy('kl-ucb'), 'other_package' in sys.modules)"
+    assert run(environment, "-c", program) == (0, "KLUCB() False\n", "")
+
+
+def test_commands_of_other_packages_are_groups_of_the_command_line(environment: dict[str, str]) -> None:
+    code, out, _ = run(environment, "-m", "risingbandits", "hello")
+    assert (code, out) == (0, "hello\n")
+    assert run(environment, "-m", "risingbandits", "arena", "--help")[0] == 0
