@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
@@ -48,3 +48,14 @@ def load(where: str) -> Any:
     """The object at "module:name"."""
     module, _, name = where.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def load_on_use(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__`` for a package whose names, in the modules ``where`` says, are loaded when first used."""
+
+    def found(name: str) -> Any:
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(where[name]), name)
+
+    return found

@@ -37,11 +37,10 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.plugins import ListedPolicy, Plugin
+from risingbandits._core.plugins import ListedPolicy, Plugin, load_on_use
 from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Explanation
@@ -126,12 +125,7 @@ _WHERE["recommended_policy"] = "risingbandits.policies.recommended"
 
 
 if not TYPE_CHECKING:  # or every name would be known to a type checker
-
-    def __getattr__(name: str) -> Any:
-        """Policies, loaded when first used."""
-        if name not in _WHERE:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_WHERE[name]), name)
+    __getattr__ = load_on_use(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,9 @@
 Stability: experimental.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from risingbandits._core.plugins import ListedPolicy
+from risingbandits._core.plugins import ListedPolicy, load_on_use
 
 if TYPE_CHECKING:
     from risingbandits.lab.related.cash_elimination import CashElimination
@@ -103,12 +102,7 @@ _WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
 
 
 if not TYPE_CHECKING:  # or every name would be known to a type checker
-
-    def __getattr__(name: str) -> Any:
-        """Policies, loaded when first used."""
-        if name not in _WHERE:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_WHERE[name]), name)
+    __getattr__ = load_on_use(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:
