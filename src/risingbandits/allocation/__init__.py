@@ -6,21 +6,26 @@ Stability: stable; experimental are `Belief`, `EarlierTask`, `Prior`, `ProcessAr
 `read_prior`.
 """
 
+from typing import TYPE_CHECKING
+
+from risingbandits._core.plugins import load_on_use
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.cluster.process_arms import ProcessArms
-from risingbandits.allocation.cluster.ray_arms import RayArms
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
-from risingbandits.allocation.prior.reading import read_prior
-from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
-from risingbandits.allocation.stores.reader import StoreReader, open_reader
+
+if TYPE_CHECKING:
+    from risingbandits.allocation.cluster.process_arms import ProcessArms
+    from risingbandits.allocation.cluster.ray_arms import RayArms
+    from risingbandits.allocation.prior.reading import read_prior
+    from risingbandits.allocation.prior.tasks import EarlierTask
+    from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
 __all__ = [
     "AllocationTable",
@@ -46,3 +51,15 @@ __all__ = [
     "read_prior",
     "retell",
 ]
+
+_WHERE = {
+    "ProcessArms": "risingbandits.allocation.cluster.process_arms",
+    "RayArms": "risingbandits.allocation.cluster.ray_arms",
+    "read_prior": "risingbandits.allocation.prior.reading",
+    "EarlierTask": "risingbandits.allocation.prior.tasks",
+    "StoreReader": "risingbandits.allocation.stores.reader",
+    "open_reader": "risingbandits.allocation.stores.reader",
+}
+
+if not TYPE_CHECKING:  # or every name would be known to a type checker
+    __getattr__ = load_on_use(__name__, _WHERE)

@@ -18,12 +18,11 @@ from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources, room
 from risingbandits.allocation.cluster.remote_arms import ArmLost, RemoteArms, RemoteProcess, first_line, itself
-from risingbandits.allocation.commands.command import command_arms
-from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.pull import Pull
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
+    from risingbandits.allocation.commands.plan_file import Plan
 
 log = logging.getLogger("risingbandits")
 
@@ -250,6 +249,8 @@ def _checked(name: str, resources: Any) -> dict[str, float]:
 
 def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str | None) -> RayArms:
     """The arms of a plan. All nodes must see its folders."""
+    from risingbandits.allocation.commands.command import command_arms
+
     makers = {name: partial(itself, arm) for name, arm in command_arms(plan).items()}
     return RayArms(makers, plan.states, resources=resources, address=address)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.prior.tasks import EarlierTask, Value
-from risingbandits.problems.csv_files import load_curves
 from risingbandits.recorded.curves import direction_of_values
 
 COLUMNS = ("task", "arm", "step", "value")
@@ -42,6 +41,8 @@ def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") 
     header = [cell.strip() for cell in lines[0][1]] if lines else []
     present = [name for name in COLUMNS if name in header]
     if len(present) < _LONG:
+        from risingbandits.problems.csv_files import load_curves  # with all kinds of curves, which few need here
+
         curves = load_curves(path)
         suggests = _suggested([curves])
         return [EarlierTask(path.stem, curves, direction=direction or suggests[0] or "maximize", suggests=suggests)]
