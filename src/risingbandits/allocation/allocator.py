@@ -314,7 +314,7 @@ class Allocator:
         return list(self.ledger.by_name)
 
     def recommend(self) -> str:
-        """The arm to keep if everything ended now."""
+        """The recommended arm, if everything ended now."""
         return self.ledger.recommend()
 
     def rewards(self, name: str) -> list[float]:

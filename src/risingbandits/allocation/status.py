@@ -130,7 +130,7 @@ def _amount(value: float) -> str:
 
 
 def standing(ledger: Ledger, folder: Path | None = None) -> str:
-    """What is spent and which arm to keep, in a sentence or two; ``folder`` is that of the checkpoints, if known."""
+    """What is spent and which arm is recommended, in sentences; ``folder`` is that of the checkpoints, if known."""
     if not ledger.told:
         so_far = "No arm is left that can be pulled" if ledger.finished else "No pull is done yet"
         return f"Spent {spent(ledger)}. {so_far}."
@@ -356,16 +356,18 @@ class Forecasts(NamedTuple):
         """Where this comes from."""
         if not np.isfinite(self.found.final).any():
             return ""
-        model = "end and band (90 %) come from a curve model, the chance of being the best from levels at equal age"
+        model = (
+            "end and band (90 %) come from a curve model, the chance of being the best from levels at equal resource"
+        )
         taken = "given all of the budget that is left" if self.age is None else f"taken to {counted(self.age)}"
         return f"{model}: each tried arm {taken}"
 
 
 def forecasts(ledger: Ledger) -> Forecasts:
-    """What to expect from each arm at the age that the most pulled one can reach by the end of the run.
+    """What to expect from each arm at the resource that the most pulled one can reach by the end of the run.
 
-    Arms are compared at equal age, or at an arm's limit of pulls. If costs are compared, each is as old as the rest of
-    the budget can make it: an expensive arm gets fewer pulls.
+    Arms are compared at equal resource, or at an arm's limit of pulls. If costs are compared, each has as many pulls as
+    the rest of the budget pays for: an expensive arm gets fewer.
     """
     if ledger.rounds is None:
         left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)

@@ -72,7 +72,7 @@ class Result:
     arm_names : tuple of str
         "arm 1", "arm 2", ... where the problem has no others.
     arm_sums : (K,) array
-        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the arm to earn with has the highest.
+        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the best arm has the highest.
     noise : str
         The repr of the problem's noise.
     reward : dict of (runs, C) arrays, optional

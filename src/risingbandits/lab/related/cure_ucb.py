@@ -110,7 +110,7 @@ class CureUCB(noise_estimate.NoisePolicy):
     and :math:`+\infty` while h = 0. With ``sigma=0`` it is :math:`\mu(N) + (\mu(N) - \mu(N-1)) (L+1)/2`,
     :math:`+\infty` while N < 2. The paper's constants are not known here; these are R-ed-UCB's.
 
-    Use it where the horizon is known and it decides which arm is best: a late bloomer that pays only in a long run.
+    Use it where the horizon is known and it decides which arm is best: a slow starter that pays only in a long run.
     With R-ed-UCB's constants its width exceeds the range of the rewards for long, as R-ed-UCB's does: give the
     ``ceiling`` of the rewards if there is one.
 

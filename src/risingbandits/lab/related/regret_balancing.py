@@ -114,7 +114,7 @@ class RegretBalancing(Policy):
     dropped early.
 
     Use it where it is known how far learners lag behind what they become: an arm whose curve is d / (2 sqrt(n))
-    below its limit or less keeps the claim d. It does not extrapolate: a late bloomer breaks its claim and is dropped
+    below its limit or less keeps the claim d. It does not extrapolate: a slow starter breaks its claim and is dropped
     for good.
 
     Parameters
