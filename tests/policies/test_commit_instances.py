@@ -40,7 +40,7 @@ def table(curves: list[npt.NDArray[np.float64]]) -> RisingBandit:
 
 @pytest.mark.parametrize(("n_arms", "horizon"), [(6, 2_000), (10, 5_000)])
 def test_an_arm_that_starts_at_nothing_is_not_locked_out(n_arms: int, horizon: int) -> None:
-    """Version 0.1.0 lost 37.5 %: the line from the origin does not hold for such an arm."""
+    """An early version lost 37.5 %: the line from the origin does not hold for such an arm."""
     problem = a_late_start(n_arms, horizon)
     assert max(lost(problem, RECOMMENDED).values()) < 0.01
     assert lost(problem, AUTO)["auto"] < 0.02
