@@ -1,22 +1,32 @@
-"""Ctrl-C from the first moment to the last: one line and exit code 130, never a traceback.
+"""Ctrl-C from the first moment to the last: one line and exit code 130, never a traceback, and never without effect.
 
-A library that is interrupted while it is loaded may take that for "is not there" and go on; then a second Ctrl-C helps.
+Python raises KeyboardInterrupt wherever the program is. There are places where it gets lost: functions that C code
+calls back, destructors and callbacks of weak references, of which Python only prints that an exception was ignored, and
+libraries that try to load others and take any exception for "is not there". An interrupt that was lost in one of the
+first kind is heard of, one that arrives while something is loaded is suspected; both are sent again, as is any that has
+not ended the program after a while.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import queue
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 CODE = 128 + signal.SIGINT
 SENTENCE = "Interrupted; no unfinished files were left behind."
 
+_SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
 _FAREWELL = 3.0  # seconds for threads to end by themselves
-_program = _heard = _said = False
+_asked: queue.SimpleQueue[float] = queue.SimpleQueue()
+_program = _heard = _leaving = _said = False
 
 
 def heard() -> bool:
@@ -35,6 +45,9 @@ def listen() -> None:
     _program = True
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _not_lost
+        if hasattr(signal, "pthread_kill"):
+            threading.Thread(target=_send_again, name="risingbandits-interrupts", daemon=True).start()
     if sys.argv[1:2] == ["worker"]:
         for name in ("SIGTERM", "SIGUSR1"):
             number = getattr(signal, name, None)
@@ -44,8 +57,9 @@ def listen() -> None:
 
 def say() -> None:
     """Tell the user, once. From then on the program is about to end, and nothing interrupts it."""
-    global _said
+    global _leaving, _said
     if _program:
+        _leaving = True
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not (_program and _said):
         _said = True
@@ -54,9 +68,13 @@ def say() -> None:
 
 def leave(code: int) -> None:
     """End the program. One that was interrupted does not wait for long for its threads."""
+    global _leaving
+    _leaving = True
     if code != CODE:
         sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # Python's last act is to restore the default, by which one sent again kills
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     end = time.monotonic() + _FAREWELL
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
@@ -70,4 +88,39 @@ def leave(code: int) -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     global _heard
     _heard = True
+    _again(_LATER if _is_import(frame) else _LATE)
     raise KeyboardInterrupt
+
+
+def _is_import(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _not_lost(ignored: Any) -> None:
+    """Called by Python for an exception that nobody can catch."""
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        _again(_SOON)
+    else:
+        sys.__unraisablehook__(ignored)
+
+
+def _again(seconds: float) -> None:
+    # Only this queue may be used here: what a signal has interrupted may hold the locks of all else.
+    _asked.put(seconds)
+
+
+def _send_again() -> None:
+    """In a thread of its own: interrupt the main thread, which may be waiting for something, when it is time."""
+    due = math.inf
+    while True:
+        with suppress(queue.Empty):
+            left = due - time.monotonic()
+            due = min(due, _asked.get(timeout=None if left == math.inf else max(0.0, left)) + time.monotonic())
+            continue
+        due = math.inf
+        if not _leaving:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
