@@ -22,7 +22,7 @@ from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.memory import remember, tasks_in
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.snapshot import pack, unpack
-from risingbandits.allocation.status import status_dict
+from risingbandits.allocation.status.status import status_dict
 from risingbandits.allocation.stores import export
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.allocation.stores.reader import StoreReader, open_reader

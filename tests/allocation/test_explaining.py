@@ -11,7 +11,7 @@ import pytest
 
 from risingbandits import Allocator, Budget
 from risingbandits.allocation.prior.beliefs import Belief, Prior
-from risingbandits.allocation.status import forecasts, standing, untried_sentence
+from risingbandits.allocation.status.status import forecasts, standing, untried_sentence
 from risingbandits.policies import policy_names
 from risingbandits.policies.commit.forecast import forecast
 

@@ -17,9 +17,9 @@ from risingbandits.allocation.arms.driver import Driver
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.progress import Progress, progress_of
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import allocation_table, flights_table
+from risingbandits.allocation.status.progress import Progress, progress_of
+from risingbandits.allocation.status.status import allocation_table, flights_table
 from risingbandits.cli import run
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan_file import _PLAN
-from risingbandits.allocation.extension import Given, declared_changes
+from risingbandits.allocation.growth import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import SETTINGS, Settings
 from risingbandits.policies import Auto, GaussianUCB

@@ -19,7 +19,7 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import allocation_table, arms_table
+from risingbandits.allocation.status.status import allocation_table, arms_table
 from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
 from risingbandits.reports import store_follower as following

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from risingbandits._core.plugins import load_on_use
 from risingbandits.allocation.allocator import Allocator
-from risingbandits.allocation.arm_table import AllocationTable
 from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
@@ -18,6 +17,7 @@ from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.status.arm_table import AllocationTable
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:

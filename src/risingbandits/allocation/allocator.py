@@ -18,7 +18,7 @@ from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.places import Places, Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.extension import wanted_changes
+from risingbandits.allocation.growth import wanted_changes
 from risingbandits.allocation.joining import (
     Joined,
     bare_settings,
@@ -39,7 +39,7 @@ from risingbandits.allocation.stores.base import Store, closed_on_error, open_st
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.arm_table import AllocationTable
+    from risingbandits.allocation.status.arm_table import AllocationTable
 
 log = logging.getLogger("risingbandits")
 

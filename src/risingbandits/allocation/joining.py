@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.extension import Given, declared_changes
+from risingbandits.allocation.growth import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.history import is_history, read_history

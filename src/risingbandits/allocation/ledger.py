@@ -19,17 +19,17 @@ from risingbandits._core.types import Floats
 from risingbandits.allocation import horizon
 from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.cost_rounds import CostRounds
+from risingbandits.allocation.deciding.costs import CostRounds
+from risingbandits.allocation.deciding.workers import new_joint_choice
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.extension import extend_ledger
-from risingbandits.allocation.joint import new_joint_choice
+from risingbandits.allocation.growth import extend_ledger
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.arm_table import AllocationTable
+    from risingbandits.allocation.status.arm_table import AllocationTable
 
 
 class Ledger:
@@ -429,7 +429,7 @@ class Ledger:
 
     def explain(self) -> AllocationTable:
         """A table for people, as `Allocator.explain` gives it."""
-        from risingbandits.allocation.status import allocation_table
+        from risingbandits.allocation.status.status import allocation_table
 
         return allocation_table(self)
 

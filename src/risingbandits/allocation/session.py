@@ -19,7 +19,7 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
-from risingbandits.allocation.extension import FAILED
+from risingbandits.allocation.growth import FAILED
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
 from risingbandits.allocation.pull import NoArmFree, Pull, new_pull

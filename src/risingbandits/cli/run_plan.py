@@ -101,7 +101,7 @@ def run(
     from risingbandits.allocation.commands.fresh_start import put_aside, running
     from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
     from risingbandits.allocation.commands.plan_file import read_plan
-    from risingbandits.allocation.cost_rounds import cost_rule
+    from risingbandits.allocation.deciding.costs import cost_rule
     from risingbandits.allocation.pull import folder_name
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.stores.base import hide_password
@@ -177,7 +177,7 @@ def no_arm_left(ledger: Ledger) -> bool:
 
 def retry_hint(ledger: Ledger, plan: Plan) -> str:
     """How arms that failed too often can be tried again, which the store would refuse; empty if none did."""
-    from risingbandits.allocation.extension import gave_up
+    from risingbandits.allocation.growth import gave_up
 
     if not any(gave_up(arm) for arm in ledger.opened):
         return ""

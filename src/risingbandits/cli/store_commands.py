@@ -67,7 +67,7 @@ def log(
 def show_store(store: Store, as_json: Json = False) -> None:
     """Show where a run stands: budget, arms, pulls in flight and the arm to keep."""
     from risingbandits.allocation.arms.pace import Pace
-    from risingbandits.allocation.progress import abandoned, ended, progress_of
+    from risingbandits.allocation.status.progress import abandoned, ended, progress_of
     from risingbandits.allocation.stores.reader import open_reader
 
     with open_reader(store) as reader, Output(as_json) as output:
@@ -89,7 +89,7 @@ def show_store(store: Store, as_json: Json = False) -> None:
 
 def show_ledger(ledger: Ledger, output: Output, folder: Path | None, in_flight: bool = True) -> None:
     """Where an allocation stands, with its folder of checkpoints; for people with the pulls in flight, or without."""
-    from risingbandits.allocation.status import allocation_table, flights_table, standing, status_dict
+    from risingbandits.allocation.status.status import allocation_table, flights_table, standing, status_dict
 
     table = allocation_table(ledger)
     flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
@@ -161,7 +161,7 @@ def _line(event: Event) -> str:
     """An entry as text."""
     from datetime import UTC, datetime
 
-    from risingbandits.allocation import extension
+    from risingbandits.allocation import growth
 
     moment = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
     number = f" {event.n}" if event.n else ""
@@ -171,7 +171,7 @@ def _line(event: Event) -> str:
     reward = "" if event.reward is None else f"  {of_reward} {event.reward:g}"
     cost = "" if event.cost is None else f"  {of_cost} {event.cost:g}"
     # Reasons may quote what a command printed, and must not break the line.
-    said = extension.said(event) if event.kind == "extend" else event.text
+    said = growth.said(event) if event.kind == "extend" else event.text
     if event.kind in ("tell", "checkpoint"):
         given_up = "given up" if event.kind == "checkpoint" else ""
         said = f"checkpoint of {int(said.split()[0]):,} bytes" if said else given_up

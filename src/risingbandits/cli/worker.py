@@ -56,7 +56,7 @@ def worker(
     from risingbandits.allocation.commands.fresh_start import running
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.status import standing
+    from risingbandits.allocation.status.status import standing
 
     chosen = read_plan(plan, store)
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)

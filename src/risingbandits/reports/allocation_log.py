@@ -15,9 +15,9 @@ from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.progress import Progress, abandoned, progress_of
 from risingbandits.allocation.settings import Settings
-from risingbandits.allocation.status import allocation_table, arms_table
+from risingbandits.allocation.status.progress import Progress, abandoned, progress_of
+from risingbandits.allocation.status.status import allocation_table, arms_table
 
 _FAILURES_KEPT = 100
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from risingbandits.allocation.arms.pace import Pace
-from risingbandits.allocation.progress import progress_of
 from risingbandits.allocation.pull import Pull
-from risingbandits.allocation.status import arms_table, spent
+from risingbandits.allocation.status.progress import progress_of
+from risingbandits.allocation.status.status import arms_table, spent
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -14,7 +14,7 @@ from risingbandits.allocation.commands.command_folders import locked
 from risingbandits.allocation.commands.fresh_start import LOCK, check_aside
 from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.extension import Given, quoted, wanted_changes
+from risingbandits.allocation.growth import Given, quoted, wanted_changes
 from risingbandits.allocation.joining import as_given, bare_settings, changes_taken_over, with_prior
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings

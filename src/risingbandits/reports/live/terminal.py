@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risingbandits.allocation.progress import ended
-from risingbandits.allocation.status import allocation_table, standing
+from risingbandits.allocation.status.progress import ended
+from risingbandits.allocation.status.status import allocation_table, standing
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.store_follower import Follower
 

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from risingbandits.allocation.arm_state import Flight
-from risingbandits.allocation.arm_table import AllocationTable, ArmRow
-from risingbandits.allocation.progress import ended
-from risingbandits.allocation.status import left, spent
+from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
+from risingbandits.allocation.status.progress import ended
+from risingbandits.allocation.status.status import left, spent
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Answer, Answers, Bar
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.extension import said
-from risingbandits.allocation.status import allocation_table, standing
-from risingbandits.allocation.workers import in_short, several_hosts
+from risingbandits.allocation.growth import said
+from risingbandits.allocation.status.status import allocation_table, in_short, several_hosts, standing
 from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.pages.layout import Block, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import learning_curves, shown_arms, spent_by_block, spent_over_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,10 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, recent_mean
-from risingbandits.allocation.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
-from risingbandits.allocation.cost_rounds import cost_sentence
+from risingbandits.allocation.deciding.costs import cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
-from risingbandits.allocation.workers import in_short, several_hosts
+from risingbandits.allocation.status.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
 from risingbandits.policies.commit.forecast import Forecast, forecast
 from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
@@ -334,6 +333,22 @@ def _running(ledger: Ledger, flight: Flight) -> str:
 
 def _setting(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
+
+
+def several_hosts(workers: Iterable[str]) -> bool:
+    """Whether the processes with these names are on different hosts."""
+    return len({worker.partition(":")[0] for worker in workers}) > 1
+
+
+def in_short(worker: str, with_host: bool) -> str:
+    """The name of a process for people, with its host only if there are several.
+
+    >>> in_short("vm:29919:289425:4026531836:1f0c", False), in_short("vm:29919:289425:4026531836:1f0c", True)
+    ('process 29919', 'vm, process 29919')
+    """
+    host, _, rest = worker.partition(":")
+    number = rest.partition(":")[0]
+    return f"{host}, process {number}" if with_host else f"process {number}" if number else host
 
 
 # -- what a curve model expects, for any policy; no decision uses it --------------------------------------------------

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import reference_costs
 from risingbandits import Allocator, Budget, RisingBanditsError
-from risingbandits.allocation.cost_rounds import cost_sentence, shrunk_means
+from risingbandits.allocation.deciding.costs import cost_sentence, shrunk_means
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack

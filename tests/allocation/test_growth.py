@@ -15,7 +15,7 @@ import pytest
 
 from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.allocation.extension import said
+from risingbandits.allocation.growth import said
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import pack, unpack

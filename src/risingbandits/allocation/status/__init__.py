@@ -1,0 +1,1 @@
+"""Where a run stands: sentences, the table of arms, progress."""
