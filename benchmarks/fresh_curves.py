@@ -35,7 +35,7 @@ from risingbandits.lab.benchmark.rows import Played, Problem, ReplayedProblem, R
 from risingbandits.lab.benchmark.scores import Figure, row_stats
 from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 
 TITLES = {"cumulative": "earn on the way", "best-arm": "the arm to keep"}
 OURS = "recommended, successive-halving, hyperband, asha, r-sr, few-arms-ucb, kl-ucb, commit-ucb, round-robin"

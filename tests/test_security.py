@@ -20,7 +20,7 @@ UNPICKLING = {
     "allocation/cluster/process_child.py": "ProcessArms",
     "allocation/cluster/ray_arms.py": "RayArms",
     "integrations/sklearn.py": "PartialFitArm",
-    "simulation/backends/ray.py": 'backend="ray"',
+    "lab/ray_simulations.py": 'backend="ray"',
     "testing/lost_arms.py": "",  # only asks whether an arm could travel
 }
 PICKLING = ("pickle", "cloudpickle", "joblib", "dill", "shelve", "marshal")

@@ -1,4 +1,4 @@
-"""Packages that add policies and commands by an entry point, and those that fail to."""
+"""Packages that add policies, commands and backends by an entry point, and those that fail to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 MODULE = """
+from contextlib import contextmanager
 import typer
 from risingbandits.policies import ListedPolicy, Plugin, RoundRobin, register
+from risingbandits.simulation.backends import Threads
 
 commands = typer.Typer()
 
@@ -24,9 +26,15 @@ class Mine(RoundRobin):
     '''Takes turns.'''
     name = "mine"
 
+@contextmanager
+def one_thread(jobs, address):
+    print(jobs, address)
+    yield Threads(1)
+
 PLUGIN = Plugin(
     policies={"mine": ListedPolicy("other_package", "Mine", "cumulative")},
     commands={"hello": "other_package:commands"},
+    backends={"one-thread": "other_package:one_thread"},
 )
 """
 
@@ -68,3 +76,15 @@ def test_commands_of_other_packages_are_groups_of_the_command_line(environment: 
     code, out, _ = run(environment, "-m", "risingbandits", "hello")
     assert (code, out) == (0, "hello\n")
     assert run(environment, "-m", "risingbandits", "arena", "--help")[0] == 0
+
+
+def test_backends_of_other_packages_play_simulations(environment: dict[str, str]) -> None:
+    program = (
+        "import risingbandits as rb; near, far = (rb.simulate('ucb1', 'paper-2arms', 50, jobs=3, **where) for where in "
+        "({}, {'backend': 'one-thread', 'address': 'there'})); print(near.final_regret == far.final_regret)"
+    )
+    code, out, err = run(environment, "-c", program)
+    assert (code, out) == (0, "3 there\nTrue\n"), err
+    code, _, err = run(environment, "-c", "import risingbandits as rb; rb.simulate('ucb1', 'paper-2arms', backend='x')")
+    assert code == 1
+    assert "backend must be one of local, one-thread, ray; got 'x'" in err

@@ -1,4 +1,4 @@
-"""What packages add to this one, its own lab among them: policies and commands, loaded when first used.
+"""What packages add to this one, its own lab among them: policies, commands and backends, loaded when first used.
 
 A package names a `Plugin` as an entry point of the group ``risingbandits.plugins``.
 """
@@ -30,6 +30,7 @@ class Plugin(NamedTuple):
 
     policies: Mapping[str, ListedPolicy] = {}
     commands: Mapping[str, str] = {}  #: groups of the command line: "module:name" of a Typer
+    backends: Mapping[str, str] = {}  #: of `simulate`: "module:name" of a context manager, by (jobs, address)
 
 
 @cache

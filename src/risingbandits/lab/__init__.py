@@ -14,4 +14,5 @@ PLUGIN = Plugin(
         "arena": "risingbandits.lab.cli.benchmark:commands",
         "paper": "risingbandits.lab.cli.paper:commands",
     },
+    backends={"ray": "risingbandits.lab.ray_simulations:ray_backend"},
 )

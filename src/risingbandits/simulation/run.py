@@ -16,7 +16,7 @@ from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import RisingBandit, falling, get_problem, triggered
-from risingbandits.simulation.backends.base import Backend, backend_for
+from risingbandits.simulation.backends import Backend, backend_for
 from risingbandits.simulation.engine import AFTER_END, CurveArms, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
 

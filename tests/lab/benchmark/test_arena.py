@@ -20,7 +20,7 @@ from risingbandits.lab.benchmark.rows import Played, Row
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import RoundRobin
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 
 FILES = ("tasks.csv", "arena.json", "arena.md")
 POLICIES = ["--policies", "kl-ucb,round-robin,red-ucb"]

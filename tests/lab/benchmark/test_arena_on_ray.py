@@ -13,9 +13,9 @@ from risingbandits.lab.benchmark.cells import Cells
 from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
+from risingbandits.lab.ray_simulations import RayBlocks
 from risingbandits.policies import RSR, OpenArms
-from risingbandits.simulation.backends.base import Threads
-from risingbandits.simulation.backends.ray import RayBlocks
+from risingbandits.simulation.backends import Threads
 from tasks_of_curves import curve_task
 
 FILES = ("tasks.csv", "arena.json", "arena.md")
@@ -37,7 +37,7 @@ def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert written[0] == written[1]
 
 
-@pytest.mark.slow  # that blocks are equal there is shown by test_ray_backend
+@pytest.mark.slow  # that blocks are equal there is shown by test_ray_simulations
 def test_recorded_curves(tmp_path: Path) -> None:
     tasks = [curve_task(n_arms=6, length=12, seed=seed, name=f"task {seed}") for seed in range(3)]
     row = replayed_row("family", "real", "best-arm", tasks, 3, Sizes(orders=4))

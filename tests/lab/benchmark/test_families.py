@@ -25,7 +25,7 @@ from risingbandits.lab.benchmark.suite import (
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import RSR, SWTS, REdUCB, RoundRobin, SuccessiveHalving
 from risingbandits.problems import NoNoise, RisingBandit
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 from tasks_of_curves import curve_task
 
 DATA = os.environ.get("RISINGBANDITS_DATA")

@@ -20,7 +20,7 @@ from risingbandits.lab.benchmark.scores import Board, interval, ratio_interval, 
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import KLUCB
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 
 
 def row_of(name: str, kind: str = "real", measure: str = "share", regime: str | None = None) -> Row:

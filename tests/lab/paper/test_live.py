@@ -20,7 +20,7 @@ from risingbandits.lab.paper.imdb.tables import Paired, live_csv, live_table, to
 from risingbandits.lab.paper.kept import KEPT
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 
 ARMS = seven_learners()
 SMALL: list[Learner] = [LogisticRegression(0.1), Network((2,)), LogisticRegression(0.5, "inverse-sqrt", clip=2.0)]

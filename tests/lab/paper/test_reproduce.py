@@ -21,7 +21,7 @@ from risingbandits.lab.paper.regret_study import Panel, Size
 from risingbandits.lab.paper.reproduce import EXPERIMENTS, QUICK, reproduce
 from risingbandits.lab.paper.tables_on_disk import RegretData
 from risingbandits.policies import REdUCB
-from risingbandits.simulation.backends.base import Threads
+from risingbandits.simulation.backends import Threads
 
 ROOT = Path(__file__).parents[3]
 QUICK_STUDY = ["paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]

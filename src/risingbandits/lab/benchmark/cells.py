@@ -24,7 +24,7 @@ from risingbandits._version import __version__
 from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.rows import Played, Row
 from risingbandits.lab.benchmark.stamps import Stamps
-from risingbandits.simulation.backends.base import Backend
+from risingbandits.simulation.backends import Backend
 
 _FORMAT = 2
 

@@ -19,7 +19,7 @@ from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import Policy
 from risingbandits.policies.base import OBJECTIVES
-from risingbandits.simulation.backends.base import Backend, backend_for
+from risingbandits.simulation.backends import Backend, backend_for
 
 Bar = Callable[[int], AbstractContextManager[Callable[[str, int], None]]]
 """A progress bar for the given number of runs: called with the row and how many more runs are done."""

@@ -10,8 +10,8 @@ import hashlib
 from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.ray_simulations import program_stamp
 from risingbandits.simulation import Result
-from risingbandits.simulation.backends.ray import program_stamp
 
 KEPT = ".kept"  # below the folder of a study; hidden, so that a report shows no result twice
 

@@ -22,7 +22,7 @@ from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result, simulate
-from risingbandits.simulation.backends.base import Backend
+from risingbandits.simulation.backends import Backend
 
 PAPER_POLICIES = ("red-ucb", "kl-ucb", "sw-ucb", "sw-kl-ucb", "sw-ts", "rexp3", "ser4")
 POLICIES = (*PAPER_POLICIES, "commit-ucb", "round-robin")

@@ -17,7 +17,7 @@ from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
 if TYPE_CHECKING:
     from risingbandits.lab.paper.imdb import Learner, Rows
     from risingbandits.lab.paper.imdb.averages import Averages
-    from risingbandits.simulation.backends.base import Backend as Players
+    from risingbandits.simulation.backends import Backend as Players
 
 _FEATURES = (1000, 10_000)
 _QUICK_HORIZON, _QUICK_RUNS, _QUICK_CURVES = 5000, 5, 10
@@ -82,7 +82,7 @@ def curves(
 ) -> None:
     """Measure the average learning curves; the same command continues after an interruption, or with more runs."""
     from risingbandits.lab.paper.imdb.tables import curves_table
-    from risingbandits.simulation.backends.base import backend_for
+    from risingbandits.simulation.backends import backend_for
 
     (number,) = _numbers(str(arms))
     setting = _setting(dataset, data, features, learners, beta, number, horizon, quick)
@@ -131,7 +131,7 @@ def run(
     from risingbandits.lab.paper.imdb import tables as shown
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import write_report
-    from risingbandits.simulation.backends.base import backend_for
+    from risingbandits.simulation.backends import backend_for
 
     numbers = _numbers(arms)
     if policies is None:

@@ -28,7 +28,7 @@ from risingbandits.lab.paper.imdb.data import Rows
 from risingbandits.lab.paper.imdb.live import Learner, LiveBandit
 from risingbandits.problems import RisingBandit
 from risingbandits.problems.noise import Bernoulli
-from risingbandits.simulation.backends.base import Backend, backend_for
+from risingbandits.simulation.backends import Backend, backend_for
 
 _OWN_STREAM = 1  # curves have other random numbers than the runs of policies with the same seed
 _RUNS_PER_SAVE = 10

@@ -24,7 +24,7 @@ from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy
 from risingbandits.reports.study import Study
 from risingbandits.simulation import Result, simulate
-from risingbandits.simulation.backends.base import Backend
+from risingbandits.simulation.backends import Backend
 
 DATASETS = ("imdb", "digits")
 HORIZONS = {"imdb": 50_000, "digits": 10_000}

@@ -18,12 +18,12 @@ from ray_cluster import Nodes, nodes, ray
 from risingbandits import Policy, get_policy, simulate
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import run
+from risingbandits.lab import ray_simulations as ray_backend
 from risingbandits.lab.paper.kept import KEPT
 from risingbandits.lab.paper.regret_study import POLICIES, Size
 from risingbandits.lab.paper.reproduce import reproduce
-from risingbandits.simulation.backends import ray as ray_backend
-from risingbandits.simulation.backends.base import Threads
-from risingbandits.simulation.backends.ray import RayBlocks, play_block, program_stamp
+from risingbandits.lab.ray_simulations import RayBlocks, play_block, program_stamp
+from risingbandits.simulation.backends import Threads
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_a_policy_in_the_middle_of_a_run_travels_by_its_settings() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(RisingBanditsError, match="backend must be one of local, ray; got 'rays'"):
         simulate("red-ucb", "paper-2arms", 10, backend="rays")
-    with pytest.raises(RisingBanditsError, match="address is that of a Ray cluster"):
+    with pytest.raises(RisingBanditsError, match="address is that of a cluster and needs another backend"):
         simulate("red-ucb", "paper-2arms", 10, address="auto")
     with pytest.raises(RisingBanditsError, match="jobs must be an integer >= 1, got 0"):
         simulate("red-ucb", "paper-2arms", 10, jobs=0, backend="ray")

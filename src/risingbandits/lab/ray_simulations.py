@@ -12,7 +12,8 @@ import math
 import platform
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -22,9 +23,9 @@ import numba
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
-from risingbandits._core.ray_connection import import_ray
+from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits._version import __version__
-from risingbandits.simulation.backends.base import Backend, Begin
+from risingbandits.simulation.backends import Backend, Begin
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -33,6 +34,7 @@ LEAST_SECONDS = 0.1  # a task costs Ray about a millisecond: one per cent
 _MOST_SECONDS = 2.0  # what a lost block costs, and how often progress is seen
 _BLOCKS_PER_SLOT = 4  # so that no slot is idle for long while the last blocks are played
 _WATCHED = 1000  # blocks, the oldest, among which the next finished one is looked for
+_PURPOSE = "backend 'ray'"
 _RETRIES = 5  # of a block whose worker or node is lost; one that kills every worker ends the study
 _DECIDING = ("_core", "policies", "problems", "simulation", "lab/benchmark", "lab/paper", "lab/related")
 
@@ -66,11 +68,11 @@ class RayBlocks(Backend):
 
     @property
     def slots(self) -> int:
-        cores = int(import_ray("backend 'ray'").cluster_resources().get("CPU", 1))
+        cores = int(import_ray(_PURPOSE).cluster_resources().get("CPU", 1))
         return max(1, cores if self.jobs is None else min(self.jobs, cores))
 
     def play(self, begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> Generator[tuple[K, int, T]]:
-        ray = import_ray("backend 'ray'")
+        ray = import_ray(_PURPOSE)
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(play_block)
         # As bytes: arrays that Ray shares are read-only, which is another type to Numba and compiled again.
         work = [ray.put(ray.cloudpickle.dumps(begin))]  # in a list, the reference itself travels
@@ -97,6 +99,14 @@ class RayBlocks(Backend):
         finally:
             for unfinished in playing:
                 ray.cancel(unfinished, force=True)
+
+
+@contextmanager
+def ray_backend(jobs: int | None, address: str | None) -> Iterator[RayBlocks]:
+    """The backend "ray" of `simulate`, connected to ``address``."""
+    blocks = RayBlocks(jobs)  # checks its arguments before a cluster is started
+    with connected(address, _PURPOSE):
+        yield blocks
 
 
 def _pieces(items: Sequence[int], count: int) -> list[Sequence[int]]:
@@ -152,7 +162,7 @@ def play_block(work: list[Any], label: Hashable, items: Sequence[int], limit: fl
 @lru_cache(maxsize=1)
 def _work(reference: Any) -> Begin[Any, Any]:
     """The settings, read once by each process."""
-    ray = import_ray("backend 'ray'")
+    ray = import_ray(_PURPOSE)
     try:
         return cast("Begin[Any, Any]", ray.cloudpickle.loads(ray.get(reference)))
     except ModuleNotFoundError as error:
@@ -176,7 +186,7 @@ def _versions() -> str:
 @cache
 def program_stamp() -> str:
     """A hash of what decides outcomes: the versions and the sources of the package."""
-    package = Path(__file__).parents[2]
+    package = Path(__file__).parents[1]
     digest = hashlib.sha256(_versions().encode())
     for name in _DECIDING:
         path = package / name

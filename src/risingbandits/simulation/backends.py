@@ -1,18 +1,20 @@
-"""Where runs are played: in threads of this process ("local"), or on a Ray cluster, with equal outcomes."""
+"""Where runs are played: in threads of this process ("local"), or where a plugin plays them, with equal outcomes."""
 
 from __future__ import annotations
 
 import os
 import queue
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from typing import TypeVar
+from types import FrameType
+from typing import Any, TypeVar
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
-from risingbandits._core.importing import imports_its_own
+from risingbandits._core.plugins import load, plugins
 from risingbandits._core.progress import Advance
 
 K = TypeVar("K", bound=Hashable)
@@ -22,7 +24,7 @@ T = TypeVar("T")
 # what one call has given. On a cluster `begin` itself travels, so it holds settings and no compiled code.
 Begin = Callable[[K], Callable[[int], T]]
 
-BACKENDS = ("local", "ray")
+LOCAL = "local"
 _BLOCKS_PER_JOB = 4
 
 
@@ -121,6 +123,28 @@ def _one_after_another(begin: Begin[K, T], items: Mapping[K, Sequence[int]]) -> 
             yield label, item, one(item)
 
 
+def imports_its_own() -> bool:
+    """Whether this thread is importing a module that has kernels or classes of its own, for which threads would wait.
+
+    To compile a kernel, and to find a class that the machine code in the cache knows, Numba imports their module. Any
+    other thread then waits until the import is done, and the import for whoever waits for that thread.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        known: dict[str, Any] = frame.f_globals
+        importing = getattr(known.get("__spec__"), "_initializing", False)
+        if frame.f_code.co_name == "<module>" and importing and _defines(known):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _defines(module: dict[str, Any]) -> bool:
+    """Whether the module has classes or kernels that are not imported from others."""
+    found = (value for value in list(module.values()) if isinstance(value, type) or hasattr(value, "py_func"))
+    return any(value.__module__ == module["__name__"] for value in found)
+
+
 @contextmanager
 def backend_for(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
     """A backend by its name, for the duration of the context; a backend object is used as it is.
@@ -130,15 +154,12 @@ def backend_for(backend: str | Backend, jobs: int | None = None, address: str | 
     if isinstance(backend, Backend):
         yield backend
         return
-    name = check_choice("backend", backend, BACKENDS)
-    if name == "local":
-        if address is not None:
-            raise RisingBanditsError(f"address is that of a Ray cluster and needs backend 'ray', got {shown(address)}.")
-        yield Threads(jobs)
+    added = {} if backend == LOCAL else {name: at for plugin in plugins() for name, at in plugin.backends.items()}
+    name = check_choice("backend", backend, (LOCAL, *sorted(added)))
+    if name != LOCAL:
+        with load(added[name])(jobs, address) as players:
+            yield players
         return
-    from risingbandits._core.ray_connection import connected
-    from risingbandits.simulation.backends.ray import RayBlocks
-
-    blocks = RayBlocks(jobs)  # checks its arguments before a cluster is started
-    with connected(address, "backend 'ray'"):
-        yield blocks
+    if address is not None:
+        raise RisingBanditsError(f"address is that of a cluster and needs another backend, got {shown(address)}.")
+    yield Threads(jobs)
