@@ -23,10 +23,8 @@ BESIDE_TYPES = $(BIN)/mypy --no-error-summary & types=$$!; $(1); code=$$?; \
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## the paper's two problems, then live learners; tables, figures and reports in a minute
+demo: $(VENV)/.installed  ## six models share one budget, then the paper's two problems: tables, figures, reports
 	@$(BIN)/risingbandits demo
-	@$(BIN)/risingbandits paper imdb run --dataset digits --quick --arms 7 --policies commit-ucb,round-robin \
-		--out risingbandits-demo/digits
 
 test: $(VENV)/.installed-dev  ## style, types, then all tests but the slow ones
 	@$(CHECKS)
@@ -81,7 +79,7 @@ $(VENV)/bin/python $(FRAMEWORKS)/bin/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once)"
-	@$(INSTALL) ".[sklearn]"
+	@$(INSTALL) ".[sklearn,report]"
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -23,6 +23,7 @@ from risingbandits._version import __version__
 from risingbandits.cli import (
     completion,
     curve_commands,
+    demo,
     prior_commands,
     recorded_commands,
     report_commands,
@@ -40,22 +41,11 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.study import Study
 
-# What the demo shows, where registered: policies for the sum of the rewards, and the yardsticks below and above.
-_DEMO_POLICIES = "auto,commit-ucb,red-ucb,kl-ucb,sw-ucb,sw-kl-ucb,sw-ts,rexp3,ser4,round-robin,oracle"
 # What `simulate` compares where nothing is said.
 _COMPARED = {
     "cumulative": "commit-ucb,red-ucb,round-robin",
     "best-arm": "selective-race,r-sr,successive-halving,hyperband",
 }
-_DEMO_INSTANCES = ("paper-15arms", "paper-2arms")
-_DEMO_NOTE = """\
-Regret is how much more the best single arm earns than the policy: 0 is perfect, and
-round robin is what you get without deciding anything."""
-_DEMO_FINDING = """\
-Policies that expect constant arms (KL-UCB) or forget old rewards (SW-...) miss the
-slow arm of paper-2arms, which is better in the end. R-ed-UCB, the paper's own policy,
-finds it but explores the 15 arms almost evenly. CommitUCB, which has a proved bound, and
-auto, the default, which is told nothing, do well on both."""
 
 app = typer.Typer(
     name="risingbandits",
@@ -90,39 +80,6 @@ def _top(
         typer.echo(f"risingbandits {__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-@app.command()
-def demo(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder for results, figures and report.md.")] = Path("risingbandits-demo"),
-    runs: Runs = 20,
-    horizon: Annotated[int | None, typer.Option(help="Rounds; default: the problems' own 200,000.")] = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-) -> None:
-    """Play the paper's two problems and write a report: what this package does, in under a minute."""
-    from risingbandits.policies import get_policy, policy_names
-    from risingbandits.problems import get_problem
-    from risingbandits.reports.markdown_report import prepare_folder
-    from risingbandits.reports.study import Study
-    from risingbandits.simulation import simulate
-    from risingbandits.simulation.summary import summary_dict, summary_table
-
-    prepare_folder(out)
-    policies = [get_policy(name) for name in _DEMO_POLICIES.split(",") if name in policy_names()]
-    studies = []
-    for name in _DEMO_INSTANCES:
-        problem = get_problem(name)
-        with progress_bar(name, runs * len(policies)) as advance:
-            studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
-    note = _DEMO_NOTE if horizon else f"{_DEMO_NOTE}\n{_DEMO_FINDING}"
-    with Output(as_json) as output:
-        page = _keep(studies, out, given_command(context))
-        tables = [summary_table(study.result) for study in studies]
-        output.tables(tables, studies=[summary_dict(study.result) for study in studies])
-        output.say(f"{note}\n")
-        output.say(f"Report, figures and results: {page}", written=page)
 
 
 @app.command(epilog=_SIMULATE_EXAMPLES)
@@ -312,7 +269,7 @@ def _keep(studies: Sequence[Study], out: Path | None, command: str, objective: s
     return write_report(studies, out, command, objective)
 
 
-for module in (curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):
+for module in (demo, curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):
     app.add_typer(module.commands)
 app.add_typer(recorded_commands.commands, name="curves")
 app.add_typer(prior_commands.memory_commands, name="memory")
