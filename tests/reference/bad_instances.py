@@ -1,8 +1,9 @@
-"""A search for problems on which a policy does badly: hill climbing over small problems without noise.
+"""A search for problems on which a policy does badly: hill climbing over small problems.
 
-Every arm is the lowest of two rising lines and a ceiling, which is concave whatever the numbers are, and has among its
-forms constants, straight lines, jumps after the first pull and late bloomers. A climb starts from the worst of some
-random problems and keeps every change that makes things worse for the policy.
+Arms are concave whatever the numbers are that they are made of. They are the lowest of two rising lines and a ceiling,
+which has among its forms constants, straight lines, jumps after the first pull and late bloomers, or polylines with a
+kink every few pulls. A climb starts from the worst of some random problems and keeps every change that makes things
+worse for the policy.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from risingbandits import Policy, RisingBandit, simulate
-from risingbandits.problems import NoNoise, Tabulated
-from risingbandits.theory import commit_bound
+from risingbandits.policies import CommitUCB
+from risingbandits.problems import Gaussian, NoNoise, Tabulated
+from risingbandits.theory import commit_bound, predicted_regret
 
 PER_ARM = 5  # start, first slope, second level, second slope, ceiling
+KINKS = 9  # at most, of an arm
+PER_KINKED_ARM = 2 + 2 * KINKS  # start, end; how long each piece is, and how much flatter than the one before
+PROVED = CommitUCB(risk=None, recheck=0.0, confidence=1e-6)
 Player = Callable[[np.ndarray], float]
 """From means, shape (K, T), to the regret of a policy."""
 
@@ -28,11 +33,12 @@ class Found(NamedTuple):
     means: np.ndarray
 
 
-def problem_of(means: np.ndarray) -> RisingBandit:
-    return RisingBandit([Tabulated(row) for row in means], NoNoise(), means.shape[1])
+def problem_of(means: np.ndarray, sigma: float = 0.0) -> RisingBandit:
+    noise = Gaussian(sigma) if sigma > 0.0 else NoNoise()
+    return RisingBandit([Tabulated(row) for row in means], noise, means.shape[1])
 
 
-def means_of(numbers: np.ndarray, horizon: int) -> np.ndarray:
+def two_lines_means_of(numbers: np.ndarray, horizon: int) -> np.ndarray:
     """Means, shape (K, T), of numbers in [0, 1], shape (K, PER_ARM)."""
     n = np.arange(horizon)
     start, first, level, second, top = (numbers[:, [column]] for column in range(PER_ARM))
@@ -41,6 +47,18 @@ def means_of(numbers: np.ndarray, horizon: int) -> np.ndarray:
     start = np.where(start < 0.3, 0.0, (start - 0.3) / 0.7)  # arms that start at 0 are common
     lines = np.minimum(start + slopes[0] * n, np.maximum(start, level) + slopes[1] * n)
     return np.asarray(np.minimum(lines, np.maximum(start, top)))
+
+
+def kinked_means_of(numbers: np.ndarray, horizon: int) -> np.ndarray:
+    """Means, shape (K, T), of numbers in [0, 1], shape (K, PER_KINKED_ARM): polylines, then constants."""
+    means = []
+    for start, top, *pieces in numbers:
+        start = max(0.0, 2.0 * start - 1.0)  # half of the arms start at 0
+        lengths = 1 + (11 * np.array(pieces[:KINKS])).astype(int)
+        slopes = np.repeat(np.cumprod(1.0 - 0.9 * np.array(pieces[KINKS:])), lengths)[: horizon - 1]
+        rise = np.concatenate([[0.0], np.cumsum(slopes), np.full(max(0, horizon - 1 - slopes.size), slopes.sum())])
+        means.append(start + max(0.0, top - start) * rise / rise[-1])
+    return np.array(means)
 
 
 def product_player(policy: Policy) -> Player:
@@ -75,6 +93,19 @@ def relative_to_bound(player: Player) -> Callable[[np.ndarray], float]:
     return score
 
 
+def excess_over_proved(means: np.ndarray, sigma: float, seed: int) -> float:
+    """By how much `PROVED`, as it is registered, exceeds its bound in one run; -1 is no regret at all.
+
+    The bound is that of the good event, which fails in one run of a million at most.
+    """
+    problem = problem_of(means, sigma)
+    bound = predicted_regret(problem, policy=PROVED)
+    assert bound.broken == ()
+    certain = bound.value - bound.terms["failure"]
+    regret = simulate({"policy": PROVED}, problem, seed=seed, record_at=1, jobs=1).final_regret["policy"][0]
+    return float((regret - 1e-12 * problem.oracle_value()) / max(certain, 1e-9)) - 1.0
+
+
 def search(
     score: Callable[[np.ndarray], float],
     seed: int,
@@ -82,10 +113,12 @@ def search(
     most_arms: int = 6,
     begin: int = 30,
     steps: int = 150,
+    kinked: bool = False,
 ) -> Found:
     """The worst problem that one climb finds."""
     rng = np.random.default_rng(seed)
-    starts = [rng.random((int(rng.integers(2, most_arms + 1)), PER_ARM)) for _ in range(begin)]
+    means_of, per_arm = (kinked_means_of, PER_KINKED_ARM) if kinked else (two_lines_means_of, PER_ARM)
+    starts = [rng.random((int(rng.integers(2, most_arms + 1)), per_arm)) for _ in range(begin)]
     scores = [score(means_of(numbers, horizon)) for numbers in starts]
     worst = int(np.argmax(scores))
     numbers, best = starts[worst], scores[worst]
@@ -96,7 +129,7 @@ def search(
         changed[moved] += size * rng.standard_normal(int(moved.sum()))
         if rng.random() < 0.1:  # one arm as another, or anew
             changed[int(rng.integers(len(changed)))] = (
-                changed[int(rng.integers(len(changed)))] if rng.random() < 0.5 else rng.random(PER_ARM)
+                changed[int(rng.integers(len(changed)))] if rng.random() < 0.5 else rng.random(per_arm)
             )
         changed = changed.clip(0.0, 1.0)
         value = score(means_of(changed, horizon))

@@ -1,15 +1,30 @@
 """The search for bad problems: what it finds of the recommended policies, and what explains it.
 
-The bars: CommitUCB(risk=None) never exceeds its bound. No other recommended policy loses 25 % of J* more than the
-better of R-ed-UCB and KL-UCB, unless its odds do it: Proposition 1 says that they must, and `max_odds=0` undoes it.
+The bars: CommitUCB(risk=None, recheck=0) never exceeds its bound, with or without noise. No other recommended policy
+loses 25 % of J* more than the better of R-ed-UCB and KL-UCB, unless its odds do it: Proposition 1 says that they must,
+and `max_odds=0` undoes it.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from bad_instances import Player, means_of, problem_of, product_player, relative_to_bound, relative_to_rivals, search
+from bad_instances import (
+    PER_KINKED_ARM,
+    Player,
+    excess_over_proved,
+    kinked_means_of,
+    problem_of,
+    product_player,
+    relative_to_bound,
+    relative_to_rivals,
+    search,
+    two_lines_means_of,
+)
+from concave_problems import random_concave
 from repaired_commit import RepairedCommit
 from risingbandits import Policy, get_policy, simulate
 from risingbandits.policies import Auto, CommitEnsemble, CommitUCB, OpenArms, REdUCB
@@ -21,6 +36,9 @@ RECOMMENDED: dict[str, tuple[Policy, Policy]] = {
     "sunk-cost": (CommitUCB(risk="sunk-cost"), CommitUCB(risk="sunk-cost", max_odds=0.0)),
     "open-arms": (OpenArms(order="given"), CommitUCB(max_odds=0.0)),
 }
+
+
+SIGMAS = (1e-8, 1e-7, 1e-6, 1e-4, 1e-3, 1e-2, 0.1)
 
 
 def rivals() -> list[Player]:
@@ -43,7 +61,7 @@ def test_every_problem_of_the_search_has_the_papers_assumptions() -> None:
     rng = np.random.default_rng(0)
     jumps = 0
     for _ in range(200):
-        means = means_of(rng.random((3, 5)), 50)
+        means = two_lines_means_of(rng.random((3, 5)), 50)
         problem = problem_of(means)
         assert problem.is_non_decreasing()
         assert problem.is_concave()
@@ -105,3 +123,48 @@ def test_commit_ucb_never_exceeds_its_bound(seed: int) -> None:
     player = product_player(CommitUCB(risk=None, recheck=0.0))
     worst = search(relative_to_bound(player), seed, (50, 200, 700, 2_000)[seed % 4], begin=30, steps=150)
     assert worst.score <= 1 + 1e-9
+
+
+def random_excesses(instances: range) -> list[float]:
+    """What `excess_over_proved` finds on random problems: every other one has kinks every few pulls."""
+    found = []
+    for instance in instances:
+        rng = np.random.default_rng([7, instance])
+        horizon, n_arms = int(10 ** rng.uniform(2.3, 5)), int(rng.integers(2, 13))
+        if instance % 2:
+            means, _ = random_concave(rng, n_arms, horizon // 10)
+        else:
+            means = kinked_means_of(rng.random((n_arms, PER_KINKED_ARM)), horizon)
+        found.append(excess_over_proved(means, SIGMAS[instance % len(SIGMAS)], instance))
+    return found
+
+
+def climbed_excess(instance: int, steps: int = 25) -> float:
+    """The same on the worst problem that a climb finds."""
+    sigma, horizon = SIGMAS[instance % len(SIGMAS)], (300, 1_000, 5_000)[instance % 3]
+    score = partial(excess_over_proved, sigma=sigma, seed=instance)
+    return search(score, instance, horizon, most_arms=10, begin=5, steps=steps, kinked=True).score
+
+
+# Kinks may look like noise to the check of sigma, whose warning is none of the policy's decisions.
+bends_warn = pytest.mark.filterwarnings("ignore:.*or a curve bends within five pulls")
+
+
+@bends_warn
+@pytest.mark.compiled
+def test_the_bound_holds_in_every_run_with_noise() -> None:
+    """With a sigma that kinks replaced by an estimate, a third of the problems with kinks were above it."""
+    assert max(random_excesses(range(40))) <= 1e-9
+    climbed = [climbed_excess(instance) for instance in range(3)]
+    assert -0.01 < max(climbed) <= 1e-9
+
+
+@bends_warn
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_the_bound_holds_in_every_run_of_many(part: int) -> None:
+    """2,000 random and 200 climbed problems in all."""
+    found = random_excesses(range(200 * part, 200 * part + 200))
+    climbed = [climbed_excess(instance) for instance in range(20 * part, 20 * part + 20)]
+    print(f"{len(found)} random, largest excess {max(found):.3g}; {len(climbed)} climbed, largest {max(climbed):.3g}")
+    assert max(found + climbed) <= 1e-9

@@ -120,6 +120,8 @@ def _of_commit_ucb(problem: RisingBandit, last: int, policy: CommitUCB, sigma: f
         bound = commit_bound_risk(
             problem, last, sigma, z, policy.risk is not None, policy.recheck > 0.0, policy.max_odds, cap, growth
         )
+        if sigma > 0.0 and not isinstance(policy.sigma, str):
+            broken.append("sigma is kept (it is replaced if rewards contradict it, except with risk=None, recheck=0)")
     stated = 0.0 if delta is None else 1.0 - delta
     if arms > 1 and (bound.probability < stated or bound.probability <= 0.0):
         broken.append(f"lines hold with a stated probability (z = {z:.2f} gives {max(bound.probability, 0):.3g})")

@@ -108,11 +108,11 @@ def _append_pair(state: State, old_start: int, start: int, n: int, reward: float
 
 @rare_kernel
 def _close_batch(state: State, t: int, arm: int) -> None:
-    contradicted = _told_noise.watch(state, arm)
+    replaced = _told_noise.watch(state, arm)
     _batches.draw_line(state, t, arm, _told_noise.of_arm(state, arm))
     _batches.end(state, arm)
     stretched = _batches.stretch_horizon(state, t)
-    if stretched or contradicted:
+    if stretched or replaced:
         for other in range(state.arms.shape[0]):
             if state.arms["pulls"][other] > 0:
                 _batches.redraw_line(state, t, other, _told_noise.of_arm(state, other))
@@ -178,7 +178,8 @@ class CommitUCB(CommitFamily):
         in [0, 1]. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe; "estimate"
         converges far sooner, from neighbouring rewards of all arms, and nothing is proved about it; "smooth" is an
         older estimate. Twice the truth is harmless. If rewards contradict a number above 0, a warning says so once, and
-        the noise is estimated from then on; 0 says that there is none, and is not checked.
+        the noise is estimated from then on, except where a bound on the regret is promised (``risk=None, recheck=0``,
+        Gaussian widths), which is about this number; 0 says that there is none, and is not checked.
     widths : {"auto", "gaussian", "kl", "bernstein"}
         Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` if the problem's rewards lie in
         [0, 1], otherwise "gaussian".
@@ -258,8 +259,11 @@ class CommitUCB(CommitFamily):
     def remark(self, state: Any) -> str | None:
         if not state.noise["contradicted"][0]:
             return None
-        found = interpreted(_told_noise.of_all)(state)
-        return noise_model.contradiction(noise_estimate.number(self.sigma), found)
+        sigma = noise_estimate.number(self.sigma)
+        if interpreted(_told_noise.has_bound)(state):
+            reason = "because the bound on the regret is about it"
+            return f"sigma={sigma} is contradicted by the rewards, or a curve bends within five pulls: kept, {reason}."
+        return noise_model.contradiction(sigma, interpreted(_told_noise.of_all)(state))
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line`` and
