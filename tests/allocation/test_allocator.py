@@ -250,16 +250,6 @@ def test_waiting_ends_with_a_tell_of_another_thread() -> None:
     assert again.n == 2
 
 
-def test_wait_mode_gives_only_the_best_arm() -> None:
-    allocator = Allocator(["a", "b"], 20, parallel="wait", policy="round-robin")
-    first = asked(allocator)
-    assert first.arm == "a"
-    with pytest.raises(NoArmFree, match="the best arm, 'a', is in flight"):
-        allocator.ask()  # round robin goes on when a is told
-    allocator.tell(first, 0.5)
-    assert asked(allocator).arm == "b"
-
-
 # -- budgets --------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from risingbandits.allocation.growth import said
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation.status.status import standing
 from risingbandits.allocation.stores.inspection import inspect_store
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import CommitUCB, EpsilonGreedy, Policy, RoundRobin, ScoutedHalving, policy_class
@@ -297,6 +298,18 @@ def test_more_retries_give_arms_that_failed_another_try() -> None:
     assert allocator.ledger.arm("a").retired == "failed 2 times in a row: out of memory"
 
 
+def test_an_arm_that_failed_too_often_is_tried_again_even_after_a_late_reward() -> None:
+    allocator = Allocator(["a"], 10, retries=1)
+    pull = allocator.ask()
+    assert pull is not None
+    allocator.fail(pull, "no answer")
+    assert allocator.tell(pull, 0.5), "it came after all"
+    assert allocator.finished
+    assert "1 of 1 arms failed and was retired: a" in standing(allocator.ledger)
+    allocator.extend(retries=2)
+    assert allocator.ask() is not None
+
+
 def test_new_arms_bring_their_settings_limits_and_earlier_rewards(tmp_path: Path) -> None:
     store = tmp_path / "run.db"
     with Allocator(["a"], 6, store=store, max_pulls={"a": 2}, arm_settings={"a": {"lr": 0.1}}) as allocator:
@@ -440,7 +453,7 @@ def test_functions_of_arms_that_come_while_it_runs() -> None:
 def test_decisions_in_between_are_replayed(tmp_path: Path) -> None:
     """At random moments, twice in a row, with pulls in flight: whoever reads the store finds the same."""
     rng = np.random.default_rng(0)
-    with Allocator(ARMS, 10, store=tmp_path / "run.db", policy="epsilon-greedy", parallel="wait") as allocator:
+    with Allocator(ARMS, 10, store=tmp_path / "run.db", policy="epsilon-greedy") as allocator:
         flying: list[Pull] = []
         for step in range(300):
             kind = int(rng.integers(8))

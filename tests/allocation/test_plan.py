@@ -24,7 +24,7 @@ reward_range = [-1, 3]
 max_arms = 2
 order = "random"
 max_pulls = 7
-parallel = "wait"
+parallel = "fill"
 durability = "power"
 retries = 4
 seed = 3
@@ -83,7 +83,7 @@ def test_everything_that_a_plan_can_say(tmp_path: Path) -> None:
         "max_arms": 2,
         "order": "random",
         "max_pulls": {"a": 3, "b b": 7},
-        "parallel": "wait",
+        "parallel": "fill",
         "durability": "power",
         "retries": 4,
         "seed": 3,

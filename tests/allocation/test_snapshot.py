@@ -32,7 +32,6 @@ def state(ledger: Ledger) -> dict[str, Any]:
         "waiting": [arm.name for arm in ledger.unopened],
         "order": ledger.told_arms.tolist(),
         "spent": ledger.spent,
-        "choice": None if ledger.choice is None else ledger.choice.name,
         "counts": (ledger.last_id, ledger.rebuilds, ledger.free.count, ledger.eligible.count),
         "policy": (repr(policy), policy.horizon, policy.pulls.tolist()),
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,

@@ -33,22 +33,20 @@ UNKNOWN = object()  # the result of a call during which the worker was killed
 
 
 def test_a_short_storm(place: str, tmp_path: Path) -> None:
-    survive(place, tmp_path, "epsilon-greedy", "fill", seed=1, kills=16, stops=8)
+    survive(place, tmp_path, "epsilon-greedy", seed=1, kills=16, stops=8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
-@pytest.mark.parametrize(
-    ("policy", "parallel"), [("epsilon-greedy", "fill"), ("commit-ucb", "fill"), ("auto", "fill"), ("auto", "wait")]
-)
-def test_a_long_storm(policy: str, parallel: str, seed: int, place: str, tmp_path: Path) -> None:
-    survive(place, tmp_path, policy, parallel, seed, kills=40, stops=15)
+@pytest.mark.parametrize("policy", ["epsilon-greedy", "commit-ucb", "auto"])
+def test_a_long_storm(policy: str, seed: int, place: str, tmp_path: Path) -> None:
+    survive(place, tmp_path, policy, seed, kills=40, stops=15)
 
 
-def survive(place: str, folder: Path, name: str, parallel: str, seed: int, kills: int, stops: int) -> None:
+def survive(place: str, folder: Path, name: str, seed: int, kills: int, stops: int) -> None:
     policy = get_policy(name)
     rewards: dict[str, Any] = {"direction": "minimize", "reward_range": RANGE}
-    rules: dict[str, Any] = {"policy": policy, "parallel": parallel, "order": "given", "seed": seed, "lease": LEASE}
+    rules: dict[str, Any] = {"policy": policy, "parallel": "fill", "order": "given", "seed": seed, "lease": LEASE}
     Allocator(ARMS, 20, store=place, **rules, **rewards).close()
     crew = Crew(storm_worker.__file__, place, folder, lines=60, seed=seed)
     rng = np.random.default_rng(seed)

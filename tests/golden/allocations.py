@@ -56,10 +56,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "earn": EARN,
     "one arm": {"n_arms": 1, "budget": 12},
     "one attempt": {"n_arms": 12, "policy": "round-robin", "budget": 20, "retries": 1},
-    **{f"keep, {parallel}": {"parallel": parallel} for parallel in ("fill", "wait")},
-    **{f"earn, {parallel}": {**EARN, "parallel": parallel} for parallel in ("fill", "wait")},
+    "keep, fill": {"parallel": "fill"},
+    "earn, fill": {**EARN, "parallel": "fill"},
     **{f"{policy}, joint": {"policy": policy, "parallel": "joint"} for policy in TO_EARN},
-    **{f"{policy}, wait": {"policy": policy, "parallel": "wait"} for policy in ("commit-ucb", "beta-ts", "asha")},
     **{policy: {"policy": policy} for policy in ("gaussian-ucb", "open-arms", "open-by-value", *TO_KEEP)},
     "keep, many arms": {"n_arms": 40, "budget": 60},
     "commit-ensemble, joint, many pulls": {"policy": "commit-ensemble", "parallel": "joint", "budget": 2_000},
@@ -96,7 +95,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "prior, earn": {**EARN, "n_arms": 12, "prior": believed(0.3)},
     "prior, wrong": {"n_arms": 12, "prior": believed(-1.0), "policy": "round-robin"},
     "prior, wrong, earn": {**EARN, "n_arms": 14, "prior": believed(-1.0)},
-    "prior, losses": {"n_arms": 12, "prior": believed(0.3), "direction": "minimize", "parallel": "wait"},
+    "prior, losses": {"n_arms": 12, "prior": believed(0.3), "direction": "minimize"},
     "prior, 4 arms": {"n_arms": 12, "prior": believed(0.3), "max_arms": 4, "warm_start": warm(6)},
     "prior, cost": {**EARN, "n_arms": 9, "prior": believed(0.3), "budget": COST},
     "lazy": {"lazy": True, "n_arms": 10},
@@ -133,7 +132,7 @@ SCRIPTS = {
     "growth": Script(3, GROWTH, 60),
     "file": Script(3, (*TROUBLE, *ARMS, *GROWTH, "swap", "swap"), 60),  # the only one in SQLite
 }
-IN_FILES = ("keep", "earn", "beta-ts, joint", "commit-ucb, wait", "cost, earn", "seconds", "prior, earn", "lazy")
+IN_FILES = ("keep", "earn", "beta-ts, joint", "commit-ucb, joint", "cost, earn", "seconds", "prior, earn", "lazy")
 
 
 class Allocation(NamedTuple):
@@ -169,7 +168,7 @@ class Player:
     """Plays a script on an allocator and writes down its answers.
 
     An arm that is asked for is a letter, or two if there are many, and a ' for each earlier attempt. The rest is
-    ``.`` all arms are in flight, ``,`` the best arm is, ``:`` the rest of the budget is, ``|`` no pull will follow,
+    ``.`` all arms are in flight, ``:`` the rest of the budget is, ``|`` no pull will follow,
     ``~`` a reward or renewal did not count, ``+`` a late reward did, ``=`` before what is recommended, ``!`` refused.
     """
 
@@ -258,7 +257,7 @@ class Player:
         try:
             pull = self.allocator.ask()
         except NoArmFree as error:
-            self.text += {"arms": ".", "best": ",", "last": ":"}[str(error).split()[1]]
+            self.text += {"arms": ".", "last": ":"}[str(error).split()[1]]
             return False
         self.text += "|" if pull is None else self.letter(pull.arm) + "'" * (pull.attempt - 1)
         self.running += [] if pull is None else [pull]
@@ -298,7 +297,7 @@ class Player:
             {"max_pulls": 10 + draw // 16 % 15},
             {"max_pulls": {some: 6, new: 15}, "arms": [new]},
             {"max_arms": 3 + draw // 16 % 5},
-            {"parallel": ("joint", "fill", "wait")[draw // 16 % 3]},
+            {"parallel": ("joint", "fill", "joint")[draw // 16 % 3]},
             {"policy": policies[draw // 16 % len(policies)]},
             {"reward_range": (self.in_range(-0.5), self.in_range(1.5))},
             {"retries": 1 + draw // 16 % 4, "lease": 50.0},

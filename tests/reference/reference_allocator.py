@@ -50,7 +50,6 @@ class ReferenceAllocator:
         retries: int,
         max_arms: int | None,
         max_pulls: int | None,
-        parallel: str,
         seed: int,
         warm_start: dict[str, list[float]],
         direction: str,
@@ -58,13 +57,12 @@ class ReferenceAllocator:
     ) -> None:
         self.unit, self.amount, self.policy = unit, amount, policy
         self.lease, self.retries, self.max_arms, self.max_pulls = lease, retries, max_arms, max_pulls
-        self.parallel, self.seed, self.direction, self.reward_range = parallel, seed, direction, reward_range
+        self.seed, self.direction, self.reward_range = seed, direction, reward_range
         self.arms = [ModelArm(name, list(warm_start.get(name, [])), len(warm_start.get(name, []))) for name in arms]
         self.pulls: list[ModelPull] = []
         self.returned: list[str] = []
         self.tells: list[tuple[str, float, float]] = []  # arm, reward, cost
         self.opened: list[str] = []
-        self.choice: str | None = None
         self.rebuilds = 0
         self.calls: list[tuple[Any, ...]] = []  # of the policy
         self.horizon = 0
@@ -82,9 +80,8 @@ class ReferenceAllocator:
         if self.unit == "pulls" and len(self.tells) + len(flying) >= self.amount:
             return "committed"
         name = self.decide()
-        if name is None or self.flying(name):
+        if name is None:
             return "busy"
-        self.choice = None
         if name in self.returned:
             self.returned.remove(name)
         n = len(self.arm(name).rewards) + 1
@@ -112,7 +109,6 @@ class ReferenceAllocator:
         arm.rewards.append(reward)
         arm.failures = 0
         self.tells.append((pull.arm, reward, cost))
-        self.choice = None
         self.calls.append(("tell", pull.arm, reward))
         if self.unit != "pulls" and self.spent() < self.amount:
             horizon = self.planned()
@@ -154,7 +150,6 @@ class ReferenceAllocator:
         self.retries = retries
         self.arms += [ModelArm(name) for name in arms]
         made = self.rebuilds
-        self.choice = None
         self.open_arms()
         if planned and self.rebuilds == made:
             self.rebuild()
@@ -163,13 +158,10 @@ class ReferenceAllocator:
         arm = self.arm(name)
         if not arm.retired:
             arm.retired = True
-            self.choice = None
             self.open_arms()
 
     def mask(self, name: str, masked: bool) -> None:
-        if self.arm(name).masked != masked:
-            self.arm(name).masked = masked
-            self.choice = None
+        self.arm(name).masked = masked
 
     # -- what follows from it -----------------------------------------------------------------------------------
 
@@ -213,11 +205,6 @@ class ReferenceAllocator:
         for name in self.returned:
             if self.eligible(name) and not self.flying(name):
                 return name
-        if self.parallel == "wait":
-            mask = [self.eligible(name) for name in self.opened]
-            if self.choice is None and any(mask):
-                self.choice = self.play(mask)
-            return self.choice
         mask = [self.eligible(name) and not self.flying(name) for name in self.opened]
         return self.play(mask) if any(mask) else None
 
@@ -251,7 +238,6 @@ class ReferenceAllocator:
     def rebuild(self) -> None:
         self.horizon = self.planned()
         self.rebuilds += 1
-        self.choice = None
         longest = max((self.arm(name).warm for name in self.opened), default=0)
         warm = [(n, name) for n in range(longest) for name in self.opened if n < self.arm(name).warm]
         self.calls = [("tell", name, self.arm(name).rewards[n]) for n, name in warm]

@@ -91,7 +91,6 @@ class Events:
 
     def __init__(self, settings: dict[str, Any], policy: Policy) -> None:
         self.lease, self.retries, self.seed = settings["lease"], settings["retries"], settings["seed"]
-        self.waits = settings["parallel"] == "wait"
         low, high = settings["reward_range"]
         self.zero, self.span = (low, high - low) if settings["direction"] == "maximize" else (high, low - high)
         self.budget: int = settings["budget"]["pulls"]
@@ -103,7 +102,6 @@ class Events:
         self.tells: list[tuple[str, float]] = []
         self.told_by: dict[tuple[str, int], int] = {}  # the event that told pull n of an arm
         self.returned: list[str] = []  # arms whose pull was given back: they go first
-        self.choice: str | None = None  # of the policy, in flight: parallel="wait"
         self.failed: str | None = None  # an arm that must be retired now
         self.plans = self.decisions = 0
         self.plan()
@@ -128,20 +126,12 @@ class Events:
         assert (row.pull, row.n) == (row.id, arm.told + 1), "a gap in the pull numbers"
         assert all(self.pulls[id].deadline > row.time for id in self.in_flight()), "a lease has ended"
         first = next((name for name in self.returned if self.is_free(name)), None)
-        assert row.arm == (first or self.choice or self.decide()), "the policy decides otherwise"
+        assert row.arm == (first or self.decide()), "the policy decides otherwise"
         if first is not None:
             self.returned.remove(first)
-        self.choice = None
         arm.flying = row.id
         arm.attempts += 1
         self.pulls[row.id] = Given(row.arm, row.n, arm.attempts, arm.last_pull, row.process, row.time + self.lease)
-
-    def read_wait(self, row: Row) -> None:
-        assert self.choice is None
-        assert self.waits
-        self.choice = self.decide()
-        assert row.arm == self.choice
-        assert self.arms[row.arm].flying
 
     def read_tell(self, row: Row) -> None:
         arm, pull = self.arms[row.arm], self.pulls[row.pull]
@@ -155,7 +145,6 @@ class Events:
         self.arms[row.arm] = Arm(row.n, row.pull, masked=arm.masked, retired=arm.retired)
         self.told_by[row.arm, row.n] = row.id
         self.tells.append((row.arm, row.reward))
-        self.choice = None
         self.tell_policy(row.arm, row.reward)
 
     def read_fail(self, row: Row) -> None:
@@ -182,12 +171,11 @@ class Events:
     def read_retire(self, row: Row) -> None:
         assert row.arm == self.failed
         self.arms[row.arm].retired = True
-        self.failed = self.choice = None
+        self.failed = None
 
     def read_mask(self, row: Row) -> None:
         assert self.arms[row.arm].masked == (row.kind == "unmask")
         self.arms[row.arm].masked = row.kind == "mask"
-        self.choice = None
 
     read_unmask = read_mask
 
@@ -223,15 +211,13 @@ class Events:
         flying = self.in_flight()
         used = len(self.tells) + len(flying)
         spent = len(self.tells) >= self.budget
-        waits = self.choice is not None and bool(self.arms[self.choice].flying)
         finished = spent or (not flying and all(arm.retired for arm in self.arms.values()))
-        blocked = used >= self.budget or waits or not any(map(self.is_free, self.arms))
+        blocked = used >= self.budget or not any(map(self.is_free, self.arms))
         return Moment(used, self.budget, finished, blocked)
 
     def plan(self) -> None:
         self.policy = self.fresh.replace().reset(len(self.arms), self.budget, seed=[self.seed, 0, self.plans])
         self.plans += 1
-        self.choice = None
         for name, reward in self.tells:
             self.tell_policy(name, reward)
 
@@ -240,5 +226,5 @@ class Events:
 
     def decide(self) -> str:
         self.decisions += 1
-        available = [self.may_be_pulled(name) if self.waits else self.is_free(name) for name in self.arms]
+        available = [self.is_free(name) for name in self.arms]
         return list(self.arms)[self.policy.ask(None if all(available) else available)]

@@ -79,9 +79,9 @@ class Allocator:
         None: random, by the seed.
     max_pulls : int, mapping or None
         How many pulls an arm can take.
-    parallel : {"joint", "fill", "wait"} or None
-        While the best arm is in flight: what is best for this worker alongside the others, the next best arm, or
-        wait; None: by policy.
+    parallel : {"joint", "fill"} or None
+        While the best arm is in flight: what is best for this worker alongside the others, or the next best arm;
+        None: by policy.
     costs : {"compare", "ignore"} or None
         "compare" arms by what they give for their cost, or "ignore" it; None: compare with the default policy.
     lease : float

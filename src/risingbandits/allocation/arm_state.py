@@ -38,6 +38,7 @@ class ArmState:
         "cost",
         "failures",
         "flight",
+        "gave_up",
         "index",
         "last",
         "last_pull",
@@ -68,6 +69,7 @@ class ArmState:
         self.best: Saved | None = None  # the one with its best value
         self.masked = False
         self.retired: str | None = None  # the reason
+        self.gave_up = False  # whether that is its failures, which more retries undo
         self.settings: dict[str, float | str] = {}  # what it is, for people and for priors
 
     @property

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Changes = dict[str, Any]  # as in the event
 
 LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retired; declaring it again brings it back
-FAILED = "failed "  #: how the reason starts why an arm that has failed too often is retired
 _PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
 _CHANGES = {*STORED, "declared", "said"}  # what an event may have
 _NAMES_SHOWN = 6
@@ -211,8 +210,8 @@ def extend_ledger(ledger: Ledger, event: Event) -> None:
             moved.append(name)
     for arm in ledger.arms:
         arm.limit = settings.limit(arm.name)
-        if settings.retries > before.retries and gave_up(arm) and arm.failures < settings.retries:
-            arm.retired = None
+        if settings.retries > before.retries and arm.gave_up and arm.failures < settings.retries:
+            arm.retired, arm.gave_up = None, False
         if arm.name in changes.get("warm_start", {}):
             arm.rewards = array("d", settings.warm_start[arm.name])
             arm.warm = len(arm.rewards)
@@ -231,11 +230,6 @@ def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
     ledger.unopened += [arms[i] for i in order]
     if ledger.rule is not None:  # what has rewards has a place from the start
         ledger.unopened.sort(key=lambda arm: not arm.warm)
-
-
-def gave_up(arm: ArmState) -> bool:
-    """Whether an arm is retired because it failed too often, which more retries undo."""
-    return arm.retired is not None and arm.retired.startswith(FAILED) and arm.failures > 0
 
 
 def _plain(settings: Settings, name: str) -> Any:

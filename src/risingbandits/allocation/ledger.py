@@ -55,7 +55,7 @@ class Ledger:
         self.repeat_first: list[ArmState] = []  # whose next pull was given back: they go first
         self.told_arms = array("i")  # the arm of each told pull
         self.spent_cost = ExactSum()  # of budgets in cost or seconds
-        self.choice: ArmState | None = None  # decided, not yet given out: parallel="wait", and an arm just bound
+        self.just_bound: ArmState | None = None  # decided; the next event gives it out
         self.rebuilds = self.retold = 0  # policies that were made, and pulls that these were told again
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
@@ -79,7 +79,6 @@ class Ledger:
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self._waits = settings.parallel == "wait"
         self._joint = new_joint_choice(settings)
         self.rule = settings.slot_rule()  # None: places are fixed
 
@@ -119,20 +118,14 @@ class Ledger:
         return len(self.told_arms) + len(self.in_flight) < self._pulls
 
     def decide(self) -> ArmState | None:
-        """The arm to pull next; None if none is free. With parallel="wait" it may be in flight.
+        """The arm to pull next; None if none is free.
 
-        This may change the policy, so it must be followed by `give` or, for an arm in flight, by a "wait" event. A slot
-        without an arm needs one before (`next_binding`, `bind`).
+        This may change the policy, so `give` must follow. A slot without an arm needs one before (`next_binding`,
+        `bind`).
         """
         for arm in self.repeat_first:
             if arm.flight is None and arm.eligible:
                 return arm
-        if self._waits:
-            if self.choice is None and self.eligible.count:
-                self.choice = self.opened[self.policy.ask(self.eligible.mask())]
-            return self.choice
-        if self.choice is not None:
-            return self.choice
         if self._joint is not None and self.free.count and (self.in_flight or self.policy.shares):
             return self._joint.decide(self)
         return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
@@ -170,7 +163,7 @@ class Ledger:
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
-            decided = self.decide()
+            decided = self.just_bound or self.decide()
             self.surprises += decided is not arm
             self.give(event, arm)
         else:
@@ -185,7 +178,7 @@ class Ledger:
         arm.attempts += 1
         flight = Flight(id, arm, event[5], arm.attempts, moment, moment + self.settings.lease, event[9], event[8])
         arm.flight = self.in_flight[id] = flight
-        self.choice = None
+        self.just_bound = None
         if self.repeat_first and arm in self.repeat_first:
             self.repeat_first.remove(arm)
         self.free.put(arm.place, False)
@@ -204,7 +197,7 @@ class Ledger:
         self.dropped = self.dropped or event.text.startswith(DROPPED)
         self._refresh(arm)
         self._refresh_slots()
-        self.choice = arm
+        self.just_bound = arm
         self._believe(self.policy)
         self.last_id, self.last_time = event.id, event.time
 
@@ -227,7 +220,6 @@ class Ledger:
             arm.last = Saved(event[5], event[4], reward, event[8])
             arm.best = better(arm.best, arm.last, self.settings.direction)
         self.told_arms.append(arm.index)
-        self.choice = None
         value = (reward - self.zero) / self.span + 0.0
         if self.rounds is None:
             self.policy.tell(arm.place, value)
@@ -264,8 +256,6 @@ class Ledger:
             arm.failures += event.kind == "fail"
             self.repeat_first.append(arm)
             self._refresh(arm)
-        elif event.kind == "wait":
-            self.decide()
         elif event.kind == "bind":
             self.surprises += self.decide() is not self.opened[event.n]
             self.bind(event, arm)
@@ -278,19 +268,18 @@ class Ledger:
                 arm.last = Saved(event.n, event.pull, arm.rewards[-1], event.text)
                 arm.best = better(arm.best, arm.last, self.settings.direction)
         elif event.kind == "retire":
-            arm.retired = event.text or "by request"
-            self._changed(arm)
+            arm.retired, arm.gave_up = event.text or "by request", event.pull > 0
+            self._refresh(arm)
             if self._open_next():
                 self._rebuild()
         elif event.kind in ("mask", "unmask"):
             arm.masked = event.kind == "mask"
-            self._changed(arm)
+            self._refresh(arm)
         else:
             raise RisingBanditsError(f"event {event.id} is of an unknown kind, {shown(event.kind)}.")
 
     def go_on(self, anew: bool) -> None:
         """Apply changed settings or arms; with ``anew`` the policy is rebuilt and told all rewards again."""
-        self.choice = None
         if self._open_next() or anew:
             self._rebuild()
         else:
@@ -301,10 +290,6 @@ class Ledger:
         self._refresh_slots()
         if self._open_next():
             self._rebuild()
-
-    def _changed(self, arm: ArmState) -> None:
-        self.choice = None
-        self._refresh(arm)
 
     # -- arms and the policy ------------------------------------------------------------------------------------
 
@@ -400,7 +385,7 @@ class Ledger:
             tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
             next_n[index] += 1
         self.retold += len(self.told_arms)
-        self.policy, self.choice = policy, None
+        self.policy = policy
         self.refresh_masks()
 
     def refresh_masks(self) -> None:

@@ -19,7 +19,6 @@ from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.arm_state import ArmState, Flight
 from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
-from risingbandits.allocation.growth import FAILED
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
 from risingbandits.allocation.pull import NoArmFree, Pull, new_pull
@@ -183,7 +182,6 @@ class Session:
                 f"the last {ledger.free_pulls:,} pulls cost nothing, so a budget in {self.settings.budget.unit} would "
                 "never be spent: tell what pulls cost, or give a budget in pulls."
             )
-        before = ledger.choice
         self._dirty = True
         arm = ledger.decide()
         if arm is None:
@@ -191,11 +189,6 @@ class Session:
         if arm.index < 0:
             arm = self._bind(ledger, arm.place, moment)
         id = ledger.last_id + 1
-        if arm.flight is not None:
-            if before is None:
-                self._append(Event(id, moment, "wait", arm.name, worker=self._worker))
-                ledger.last_id, ledger.last_time = id, moment  # the decision itself is made
-            return f"the best arm, {shown(arm.name)}, is in flight."
         n = len(arm.rewards) + 1
         event = new_event((id, moment, "ask", arm.name, id, n, None, None, slot, self._worker))
         self._append(event)
@@ -265,8 +258,8 @@ class Session:
             self._asked.pop(flight.id, None)
             if (arm.failures >= self.settings.retries or not retry) and arm.retired is None:
                 times = "once" if arm.failures == 1 else f"{arm.failures} times in a row"
-                why = f"{FAILED}{times}" + (f": {reason}" if reason else "")
-                self._note(ledger, "retire", arm, text=why)
+                why = f"failed {times}" + (f": {reason}" if reason else "")
+                self._note(ledger, "retire", arm, flight, why)
                 log.warning("%s is retired: it %s", arm.name, why)
             return True
 

@@ -214,7 +214,7 @@ class Settings:
     max_arms: int | None = setting(None, _or_none(_max_arms), extends=True)
     order: str | None = setting(None, _or_none(partial(check_choice, allowed=ORDERS)))
     max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls), extends=True)
-    parallel: str = _choice_or_none("joint", "fill", "wait", extends=True)
+    parallel: str = _choice_or_none("joint", "fill", extends=True)
     costs: str = _choice_or_none("compare", "ignore")
     # A plan has another default than `Allocator`, and either may continue what the other has started.
     lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True, extends=True)

@@ -25,7 +25,7 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 6  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 7  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _KINDS = frozenset(KINDS)
 _ARM_FIELDS = (
     "name",
@@ -40,6 +40,7 @@ _ARM_FIELDS = (
     "best",
     "masked",
     "retired",
+    "gave_up",
     "bound",
     "settings",
 )
@@ -103,7 +104,6 @@ def pack(ledger: Ledger) -> bytes:
         "given_back": [_flight(flight) for flight in ledger.lapsed.values()],
         "returned": [arm.index for arm in ledger.repeat_first],
         "spent": [ledger.spent_cost.high, ledger.spent_cost.low],
-        "choice": None if ledger.choice is None else ledger.choice.index,
         "rebuilds": ledger.rebuilds,
         "surprises": ledger.surprises,
         "trust": ledger.trust,
@@ -172,7 +172,6 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
     if ledger.rounds is not None:
         ledger.rounds.restore(header["rounds"])
     ledger.refresh_masks()
-    ledger.choice = None if header["choice"] is None else ledger.arms[header["choice"]]
     return ledger
 
 

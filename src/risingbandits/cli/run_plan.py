@@ -177,9 +177,7 @@ def no_arm_left(ledger: Ledger) -> bool:
 
 def retry_hint(ledger: Ledger, plan: Plan) -> str:
     """How arms that failed too often can be tried again, which the store would refuse; empty if none did."""
-    from risingbandits.allocation.growth import gave_up
-
-    if not any(gave_up(arm) for arm in ledger.opened):
+    if not any(arm.gave_up for arm in ledger.opened):
         return ""
     return (
         f"The store remembers failures: once their cause is fixed, retries = {ledger.settings.retries + 3} in "

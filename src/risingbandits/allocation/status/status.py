@@ -183,7 +183,7 @@ def _failed_sentence(ledger: Ledger) -> str:
     >>> _failed_sentence(allocator.ledger)
     '1 of 3 arms failed and was retired: a'
     """
-    failed = [arm.name for arm in ledger.arms if arm.retired is not None and arm.failures]
+    failed = [arm.name for arm in ledger.arms if arm.gave_up]
     if not failed:
         return ""
     named = ", ".join(failed[:_NAMED]) + (" and others" if len(failed) > _NAMED else "")
@@ -201,7 +201,7 @@ def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
     """
     if ledger.finished or ledger.committed:
         return None, None, ""
-    policy, choice = ledger.policy, ledger.choice
+    policy = ledger.policy
     ledger.policy = policy.clone()
     try:
         arm = ledger.decide()
@@ -210,7 +210,7 @@ def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
         binding = ledger.next_binding()
         return binding.arm, arm.place, binding.reason.partition(":")[0]
     finally:
-        ledger.policy, ledger.choice = policy, choice
+        ledger.policy = policy
 
 
 def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecasts, why_next: str) -> ArmRow:
@@ -313,8 +313,6 @@ def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
 
 def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: str) -> str:
     """Why the arm is next: a rule of the allocation, or one of the policy."""
-    if arm.flight is not None:
-        return f"once pull {arm.flight.n} is told"
     if arm in ledger.repeat_first:
         return f"pull {len(arm.rewards) + 1} was given back"
     if not opened:
