@@ -22,10 +22,10 @@ from risingbandits.allocation import Outcome, Pull
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.processes import worker_name
-from risingbandits.allocation.commands import command_folders
+from risingbandits.allocation.commands import folders
 from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.command_folders import ArmFolder
 from risingbandits.allocation.commands.descendants import Trace, end_all
+from risingbandits.allocation.commands.folders import ArmFolder
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.pull import Saved, folder_name
 
@@ -274,7 +274,7 @@ def test_the_state_folder_is_kept(tmp_path: Path) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An arm that is in use is hardly waited for."""
-    monkeypatch.setattr(command_folders, "_PATIENCE", 0.1)
+    monkeypatch.setattr(folders, "_PATIENCE", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")

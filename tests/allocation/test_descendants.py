@@ -20,7 +20,7 @@ from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.commands import command as commands
 from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.command_folders import ArmFolder, locked
+from risingbandits.allocation.commands.folders import ArmFolder, locked
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.cli import run
 

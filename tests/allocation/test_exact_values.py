@@ -23,7 +23,7 @@ from risingbandits.allocation.prior.memory import remember, tasks_in
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.allocation.status.status import status_dict
-from risingbandits.allocation.stores import export
+from risingbandits.allocation.stores import reader as exports
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.allocation.stores.reader import StoreReader, open_reader
 from risingbandits.cli import run
@@ -139,16 +139,16 @@ def check(reader: StoreReader, told: Told) -> None:
         assert bits(found.rewards("a")) == rewards
     assert [bits((event.reward, event.cost)) for event in reader.events() if event.kind == "tell"] == pairs
     for events in (
-        json.loads(export.events_json(reader)),
+        json.loads(exports.events_json(reader)),
         json.loads(json_text([event._asdict() for event in reader.events()])),  # log --json
-        list(csv.DictReader(io.StringIO(export.events_csv(reader)))),
+        list(csv.DictReader(io.StringIO(exports.events_csv(reader)))),
     ):
         tells = [event for event in events if event["kind"] == "tell"]
         assert [bits((float(event["reward"]), float(event["cost"]))) for event in tells] == pairs
-    curves = json.loads(export.curves_json(reader))
+    curves = json.loads(exports.curves_json(reader))
     assert bits(curves["curves"]["a"]) == rewards
     assert bits(curves["settings"]["warm_start"]["a"]) == bits(WARM)
-    _, *rows = csv.reader(io.StringIO(export.curves_csv(reader)))
+    _, *rows = csv.reader(io.StringIO(exports.curves_csv(reader)))
     assert bits(float(cell) for (cell,) in rows) == rewards
     with np.errstate(over="ignore", invalid="ignore"):  # of forecasts
         status = json.loads(json_text(status_dict(ledger)))  # show --json

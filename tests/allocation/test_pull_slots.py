@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from risingbandits import Allocator, Pull, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.arms.base import ArmInUse
-from risingbandits.allocation.arms.places import Places
-from risingbandits.allocation.commands.cuda import visible_devices
+from risingbandits.allocation.arms.slots import Places
+from risingbandits.allocation.commands.placeholders import visible_devices
 from risingbandits.allocation.commands.plan_file import read_plan
 from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.cli import run

@@ -16,7 +16,7 @@ from risingbandits.allocation.arm_state import best_pull
 from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
-from risingbandits.allocation.arms.places import Places, Slots, check_slot
+from risingbandits.allocation.arms.slots import Places, Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.growth import wanted_changes
 from risingbandits.allocation.joining import (
@@ -421,7 +421,7 @@ class Allocator:
         the budget.
         """
         from risingbandits.allocation.arms.driver import run_arms
-        from risingbandits.allocation.cluster.backends import arms_on
+        from risingbandits.allocation.cluster.remote_arms import arms_on
 
         with arms_on(backend, self._arms if arms is None else arms, Places(slots).jobs(jobs)) as chosen:
             run_arms(self, chosen, jobs, progress, slots, keep)

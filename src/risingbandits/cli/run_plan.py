@@ -96,10 +96,9 @@ def run(
     """Spend a budget on the commands of a plan, or continue where an earlier run stopped."""
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
-    from risingbandits.allocation.arms.places import Places
+    from risingbandits.allocation.arms.slots import Places
     from risingbandits.allocation.commands.command import added_command
-    from risingbandits.allocation.commands.fresh_start import put_aside, running
-    from risingbandits.allocation.commands.plan_check import check_fresh, check_plan
+    from risingbandits.allocation.commands.plan_check import check_fresh, check_plan, put_aside, running
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.deciding.costs import cost_rule
     from risingbandits.allocation.pull import folder_name

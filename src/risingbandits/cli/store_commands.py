@@ -108,7 +108,7 @@ def export(
 ) -> None:
     """Write the learning curves of a run, one column per arm, for simulate --curves, check and replay."""
     from risingbandits._core.files import write_whole
-    from risingbandits.allocation.stores import export as exports
+    from risingbandits.allocation.stores import reader as exports
     from risingbandits.allocation.stores.reader import open_reader
 
     if as_json and out is not None:

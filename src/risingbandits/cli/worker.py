@@ -51,9 +51,9 @@ def worker(
     seconds = _seconds(time_left)
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import GRACE, Driver
-    from risingbandits.allocation.arms.places import Places
+    from risingbandits.allocation.arms.slots import Places
     from risingbandits.allocation.commands.command import added_command
-    from risingbandits.allocation.commands.fresh_start import running
+    from risingbandits.allocation.commands.plan_check import running
     from risingbandits.allocation.commands.plan_file import read_plan
     from risingbandits.allocation.remembering import remember_quietly
     from risingbandits.allocation.status.status import standing

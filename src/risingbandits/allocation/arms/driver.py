@@ -25,7 +25,7 @@ from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.pace import Pace
-from risingbandits.allocation.arms.places import Places, Slots
+from risingbandits.allocation.arms.slots import Places, Slots
 from risingbandits.allocation.joining import own_settings
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly

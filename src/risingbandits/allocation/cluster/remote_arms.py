@@ -9,15 +9,18 @@ checkpoint. Only the allocator's store says which pulls count.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.arms.base import Outcome
+from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits.allocation.arms.base import Outcome, as_arm, makes_arm
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.cluster.placement import Placed, Resources, room, who_must_go
@@ -30,6 +33,7 @@ log = logging.getLogger("risingbandits")
 
 _STARTS = 5  # of a process, before the pull has failed
 _LAST_SAVE = 60.0  # seconds that learners have to be saved when all is closed
+BACKENDS = ("threads", "processes", "ray")
 
 
 class ArmLost(RisingBanditsError):
@@ -305,3 +309,39 @@ def first_line(error: BaseException) -> str:
     """The first line of an error."""
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__
+
+
+@contextmanager
+def arms_on(backend: str, arms: Mapping[str, Any], jobs: int) -> Iterator[Mapping[str, Any]]:
+    """``arms`` as a backend pulls them, ``jobs`` at a time; its processes end with the context."""
+    check_choice("backend", backend, BACKENDS)
+    if backend == "threads":
+        yield arms
+        return
+    if hasattr(arms, "belong_to"):
+        raise RisingBanditsError(f"backend must be left out for {type(arms).__name__}, which already run elsewhere.")
+    if not arms:
+        raise RisingBanditsError("arms must be functions that make learners for run, got only names.")
+    recipes = {name: recipe(name, arm, backend) for name, arm in arms.items()}
+    from risingbandits.allocation.cluster.process_arms import ProcessArms
+    from risingbandits.allocation.cluster.ray_arms import RayArms
+
+    processes = max(jobs, os.cpu_count() or 1)
+    with ProcessArms(recipes, processes=processes) if backend == "processes" else RayArms(recipes) as remote:
+        yield remote
+
+
+def recipe(name: str, arm: Any, backend: str) -> Any:
+    """What makes an arm elsewhere: as given, or something that returns a function of the pull, which has no state.
+
+    >>> recipe("a", lambda: object(), "ray") is None
+    False
+    """
+    if makes_arm(arm):
+        return arm
+    if hasattr(arm, "pull"):
+        raise RisingBanditsError(
+            f"arm {name!r} must be a function that makes it for backend={backend!r}, where another process makes and "
+            f"keeps it, got an object: {shown(arm)}."
+        )
+    return partial(itself, as_arm(arm))

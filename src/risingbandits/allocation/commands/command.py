@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
-from risingbandits.allocation.commands.command_folders import ArmFolder, end_group
-from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
 from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
-from risingbandits.allocation.commands.output import Output
-from risingbandits.allocation.commands.placeholders import variables
+from risingbandits.allocation.commands.folders import ArmFolder, end_group
+from risingbandits.allocation.commands.output import Output, last_line, read_reward
+from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
-from risingbandits.allocation.commands.reward import last_line, read_reward
 from risingbandits.allocation.pull import Pull, Saved, folder_name
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits.allocation.commands._toml import check_text, key_path, read_table
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand, names_in
-from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table
 
 Value = bool | int | float | str
 MOST_ARMS = 10_000  #: combinations of a matrix, those that are excluded among them

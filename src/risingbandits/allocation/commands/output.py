@@ -3,21 +3,28 @@
 The command writes straight to the file, never through a pipe, so that nothing is lost and nothing blocks or breaks if
 the run that started it is killed. When the command has ended, a file that is too large is cut, and says at the cut how
 much is left out. A command that prints `_TOO_MUCH` times the limit is ended.
+The last line that it prints is its reward.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import whole
+from risingbandits.allocation.arms.base import Outcome
 
 DEFAULT = 16 * 2**20  # bytes
 LEAST = 4 * 2**16  # so that the end, half of it, has more than the longest last line
 _TOO_MUCH = 64
+LONGEST_LINE = 65_536  # bytes that the last line may have
+_BLANKS = b" \t\r\n\v\f"
 
 
 class Output:
@@ -47,3 +54,71 @@ class Output:
                 kept.write(f"\n... {size - self.limit:,} bytes left out ...\n".encode())
                 printed.seek(size - (self.limit - head))
                 shutil.copyfileobj(printed, kept)
+
+
+def read_reward(path: Path) -> Outcome:
+    """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost"."""
+    line, whole = last_line(path)
+    if not whole:
+        # What is left of a long line may well be a number, but another one.
+        raise RisingBanditsError(
+            f"the last line of the output must be the reward, in at most {LONGEST_LINE:,} bytes, "
+            f"got a longer one that ends in {shown(line[-20:])}; output in {path}."
+        )
+    if not line:
+        raise RisingBanditsError(f"nothing printed: the last line of the output must be the reward; output in {path}.")
+    try:
+        return Outcome(_finite(float(line)))
+    except ValueError:
+        pass
+    try:
+        value = json.loads(line)
+        if not isinstance(value, dict):
+            raise ValueError(line)
+        cost = value.get("cost")
+        return Outcome(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
+    except (ValueError, KeyError, RecursionError, OverflowError):
+        raise RisingBanditsError(
+            f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '
+            f"got {shown(line)}; output in {path}."
+        ) from None
+
+
+def last_line(path: Path) -> tuple[str, bool]:
+    """The last line that is not blank, empty if there is none, and whether that is all of it."""
+    try:
+        with path.open("rb") as file:
+            end = _printed(file)
+            # One byte more than a line may have: that before the line is the end of another.
+            first = max(0, end - LONGEST_LINE - 1)
+            file.seek(first)
+            lines = file.read(end - first).decode("utf-8", errors="replace").splitlines()
+    except OSError:
+        return "", True
+    number = next((number for number in reversed(range(len(lines))) if lines[number].strip()), 0)
+    return lines[number].strip() if lines else "", number > 0 or end <= LONGEST_LINE
+
+
+def _printed(file: BinaryIO) -> int:
+    """The length of a file without the blanks at its end, which may be many."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        first = max(0, end - LONGEST_LINE)
+        file.seek(first)
+        kept = len(file.read(end - first).rstrip(_BLANKS))
+        if kept:
+            return first + kept
+        end = first
+    return 0
+
+
+def _number(value: object, minimum: float = -math.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum:
+        raise ValueError(value)
+    return _finite(float(value))
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(value)
+    return value

@@ -3,15 +3,17 @@
 Programs in command lines are full of braces (awk, f-strings, JSON), so only the known names are replaced. A known name
 in doubled braces stands for itself in single ones; a near miss such as ``{chekpoint}`` is a mistake. Lists of a matrix
 add names of their own, and in such a plan any other name is a mistake: it would be a list that was forgotten.
+
+A command that does not mention its slot ``cuda:1`` sees only this GPU.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 
 # name -> (environment variable, meaning)
 PLACEHOLDERS = {
@@ -30,6 +32,8 @@ _BRACED = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}")
 _OURS = re.compile("[a-z]+")
 _NEAR = 0.85
 _NEAR_LIST = 0.75  # of a matrix, whose names are the plan's own: what looks like one is meant to be one
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+_SLOT = re.compile(r"cuda:(\d+)")
 
 
 def expand(text: str, values: Mapping[str, str], strict: bool = False) -> str:
@@ -101,3 +105,30 @@ def _near(name: str, more: Collection[str] = ()) -> str:
         if _OURS.fullmatch(name):
             meant += difflib.get_close_matches(name, PLACEHOLDERS, n=1, cutoff=_NEAR)
     return meant[0] if meant else ""
+
+
+def visible_devices(slot: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variable that hides all GPUs but the one of ``slot``; nothing for other slots.
+
+    If the variable is already set, ``cuda:1`` is the second of those that it leaves, as for every program.
+
+    >>> visible_devices("cuda:1", {}), visible_devices("cuda:1", {VISIBLE: "4,7"}), visible_devices("left", {})
+    ({'CUDA_VISIBLE_DEVICES': '1'}, {'CUDA_VISIBLE_DEVICES': '7'}, {})
+    """
+    match = _SLOT.fullmatch(slot)
+    if match is None:
+        return {}
+    number = int(match.group(1))
+    if VISIBLE not in environment:
+        return {VISIBLE: str(number)}
+    there = [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
+    if number >= len(there):
+        left = shown(environment[VISIBLE])
+        raise RisingBanditsError(f"slots must be GPUs that {VISIBLE}={left} leaves visible, got {slot}.")
+    return {VISIBLE: there[number]}
+
+
+def names_its_slot(texts: Iterable[str]) -> bool:
+    """Whether a command or its environment uses its slot: then it finds that among all GPUs."""
+    variable = PLACEHOLDERS["slot"][0]
+    return any("slot" in names_in(text) or variable in text for text in texts)

@@ -13,6 +13,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int, shown
 from risingbandits.allocation.commands import output
+from risingbandits.allocation.commands._toml import check_text, key_path, read_table
 from risingbandits.allocation.commands.matrix import Matrix, check_used, written_values
 from risingbandits.allocation.commands.placeholders import (
     PLACEHOLDERS,
@@ -21,7 +22,6 @@ from risingbandits.allocation.commands.placeholders import (
     first_placeholder,
     names_in,
 )
-from risingbandits.allocation.commands.toml_reader import check_text, key_path, read_table
 from risingbandits.allocation.settings import Check, check_arm_name, check_arm_settings
 
 

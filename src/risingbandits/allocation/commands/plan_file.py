@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, check_range, shown
-from risingbandits.allocation.arms.places import Places, check_slots
+from risingbandits.allocation.arms.slots import Places, check_slots
 from risingbandits.allocation.budget import Budget, check_pulls
-from risingbandits.allocation.commands.cuda import names_its_slot, visible_devices
+from risingbandits.allocation.commands._toml import check_text, read_table, read_toml
 from risingbandits.allocation.commands.matrix import read_matrix
-from risingbandits.allocation.commands.placeholders import names_in
+from risingbandits.allocation.commands.placeholders import names_in, names_its_slot, visible_devices
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
-from risingbandits.allocation.commands.toml_reader import check_text, read_table, read_toml
 from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arms_exist
 from risingbandits.allocation.stores.base import is_server
 

@@ -10,7 +10,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.prior.entries import parse_entry
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import StoreUnreachable
-from risingbandits.allocation.stores.postgres_server import complaint, connect, load_psycopg, split_address
+from risingbandits.allocation.stores.postgres import complaint, connect, load_psycopg, split_address
 
 if TYPE_CHECKING:
     import psycopg
