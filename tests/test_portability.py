@@ -33,7 +33,7 @@ NOT_ON_MACOS = {
 # Where they are used all the same: behind a look at the platform or at whether the system has them.
 GUARDED = {
     "allocation/commands/command.py": {"os.waitid", "os.P_PID", "os.WEXITED", "os.WNOWAIT"},
-    "allocation/commands/descendants.py": {"time.CLOCK_BOOTTIME"},
+    "_core/processes.py": {"time.CLOCK_BOOTTIME"},
 }
 FOREIGN = {f"{module}.{name}" for module, names in NOT_ON_MACOS.items() for name in names.split()}
 

@@ -10,7 +10,8 @@ import pytest
 
 from programs import PATIENCE, program
 from risingbandits import Allocator, Budget, NoArmFree
-from risingbandits.allocation.stores import clock, sqlite
+from risingbandits._core import platform
+from risingbandits.allocation.stores import sqlite
 from risingbandits.allocation.stores.memory import MemoryStore
 
 _REAL = time.time
@@ -91,9 +92,9 @@ def test_a_clock_that_is_ahead_does_not_take_a_pull_from_a_live_worker(
 
 
 def test_clocks_of_one_machine_agree_and_only_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = clock.Clock()
+    one = platform.Clock()
     set_clock(monkeypatch, 500.0)
-    other = clock.Clock()
+    other = platform.Clock()
     assert other() - one() > 400.0
     other.offset = one.offset
     assert one() <= other() <= one()

@@ -162,7 +162,7 @@ arms = [{{name = "a"}}, {{name = "b"}}]
 AT_ONCE = """\
 import os, subprocess, sys
 from pathlib import Path
-from risingbandits.allocation.commands.descendants import Trace, adopt_orphans, begun, end_all
+from risingbandits._core.processes import Trace, adopt_orphans, begun, end_all
 assert adopt_orphans()
 places = [f"{sys.argv[1]}/pid-{number}" for number in range(2)]
 made = [subprocess.Popen(["python3", "stealthy.py", place], start_new_session=True, stdout=-3) for place in places]

@@ -16,8 +16,8 @@ import pytest
 
 from programs import PATIENCE, program, until
 from risingbandits import Allocator, NoArmFree, RisingBanditsError
+from risingbandits._core.platform import worker_name
 from risingbandits.allocation import StoreBusy, session
-from risingbandits.allocation.arms.processes import worker_name
 from risingbandits.allocation.stores.base import open_store
 from servers import PostgresServer
 

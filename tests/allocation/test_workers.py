@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from risingbandits.allocation.arms.processes import is_gone, worker_name
+from risingbandits._core.platform import is_gone, worker_name
 
 
 def test_this_process_lives() -> None:
@@ -14,7 +14,7 @@ def test_this_process_lives() -> None:
 
 
 def test_a_process_that_ended_is_gone() -> None:
-    code = "from risingbandits.allocation.arms.processes import worker_name; print(worker_name())"
+    code = "from risingbandits._core.platform import worker_name; print(worker_name())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert is_gone(done.stdout.strip())
 

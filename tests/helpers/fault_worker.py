@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits import Allocator, RisingBanditsError
+from risingbandits._core.processes import adopt_orphans
 from risingbandits.allocation.commands.command import command_arms
-from risingbandits.allocation.commands.descendants import adopt_orphans
 from risingbandits.allocation.commands.plan_file import read_plan
 from risingbandits.allocation.pull import Pull
 

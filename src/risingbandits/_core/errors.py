@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import re
 import reprlib
 from collections.abc import Iterable
 from typing import Any
@@ -163,3 +164,13 @@ def check_counts(name: str, value: Any, minimum: int = 0) -> Ints:
     if array.dtype.kind not in "iu" or array.min() < minimum or array.max() > np.iinfo(np.int64).max:
         raise RisingBanditsError(f"{name} must hold integers >= {minimum}, got {shown(value)}.")
     return np.ascontiguousarray(array, dtype=np.int64).reshape(array.shape)
+
+
+def hide_password(address: str) -> str:
+    """The address of a store as it may be printed.
+
+    >>> hide_password("postgresql://me:secret@host/runs?schema=a&password=x"), hide_password("run.db")
+    ('postgresql://me:***@host/runs?schema=a&password=***', 'run.db')
+    """
+    address = re.sub(r"(://[^/?#]*?:)[^/?#]*(@)", r"\1***\2", address)
+    return re.sub(r"(?<=[?&]password=)[^&]*", "***", address)

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, hide_password
 from risingbandits.allocation.prior.memory import entries_of, remember
 from risingbandits.allocation.prior.store_tasks import first_identity
-from risingbandits.allocation.stores.base import hide_password
 from risingbandits.allocation.stores.memory import MemoryStore
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakSet
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.platform import is_gone, worker_name
 from risingbandits.allocation.arm_state import ArmState, Flight
-from risingbandits.allocation.arms.processes import is_gone, worker_name
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told

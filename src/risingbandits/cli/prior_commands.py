@@ -89,10 +89,10 @@ def prior(
 @memory_commands.command("list")
 def list_memory(memory: Memory, as_json: Json = False) -> None:
     """List the runs in a memory, with the best arm of each."""
+    from risingbandits._core.errors import hide_password
     from risingbandits._core.tables import TextTable
     from risingbandits.allocation.prior.memory import tasks_in
     from risingbandits.allocation.prior.scores import normal_scores
-    from risingbandits.allocation.stores.base import hide_password
 
     rows, records = [], []
     for task in tasks_in(memory):

@@ -94,6 +94,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Spend a budget on the commands of a plan, or continue where an earlier run stopped."""
+    from risingbandits._core.errors import hide_password
     from risingbandits.allocation.arms.display import lines_or_table
     from risingbandits.allocation.arms.driver import Driver
     from risingbandits.allocation.arms.slots import Places
@@ -103,7 +104,6 @@ def run(
     from risingbandits.allocation.deciding.costs import cost_rule
     from risingbandits.allocation.pull import folder_name
     from risingbandits.allocation.remembering import remember_quietly
-    from risingbandits.allocation.stores.base import hide_password
 
     check_choice("backend", backend, ("local", "ray"))
     if backend == "local" and (address is not None or resources is not None):
@@ -190,8 +190,8 @@ def plan_arms(
 ) -> Iterator[Mapping[str, Any]]:
     """The commands of a plan as arms, on this machine or on a cluster."""
     if backend == "local":
+        from risingbandits._core.processes import adopt_orphans
         from risingbandits.allocation.commands.command import command_arms
-        from risingbandits.allocation.commands.descendants import adopt_orphans
 
         if is_program():
             adopt_orphans()

@@ -139,8 +139,8 @@ def check_store(
     as_json: Json = False,
 ) -> None:
     """Say which parts of a store are whole, and change nothing; exit with code 1 if any is damaged."""
+    from risingbandits._core.errors import hide_password
     from risingbandits._core.tables import TextTable
-    from risingbandits.allocation.stores.base import hide_password
     from risingbandits.allocation.stores.inspection import copy_whole_part, inspect_store
 
     findings = inspect_store(store)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
-from risingbandits.allocation.commands.descendants import MARK, STARTING, Trace, begun, end_all, ended
 from risingbandits.allocation.commands.folders import ArmFolder, end_group
 from risingbandits.allocation.commands.output import Output, last_line, read_reward
 from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices

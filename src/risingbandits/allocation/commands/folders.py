@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.platform import is_gone, worker_name
+from risingbandits._core.processes import Trace, alive, end_all
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpoints import Checkpoints
-from risingbandits.allocation.arms.processes import is_gone, worker_name
-from risingbandits.allocation.commands.descendants import Trace, alive, end_all
 
 _GRACE = 5.0  # seconds between asking a process to end and ending it
 _PATIENCE = 30.0  # seconds to wait for a command that was killed, or that another run is ending

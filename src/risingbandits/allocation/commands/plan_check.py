@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, hide_password
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.commands.folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
@@ -22,7 +22,7 @@ from risingbandits.allocation.joining import as_given, bare_settings, changes_ta
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
-from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, hide_password, open_store
+from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, open_store
 
 # What belongs to a store, by the ending of its name.
 _PARTS = ("", "-wal", "-shm", "-mark", "-lock", ".checkpoints", ".logs", ".state")

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, hide_password, shown
 from risingbandits.allocation.prior.entries import write_entry
 from risingbandits.allocation.prior.shelves import FolderShelf, Shelf
 from risingbandits.allocation.prior.store_tasks import ledger_task
 from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask
-from risingbandits.allocation.stores.base import hide_password, is_server
+from risingbandits.allocation.stores.base import is_server
 
 
 def shelf_at(memory: str | Path) -> Shelf:

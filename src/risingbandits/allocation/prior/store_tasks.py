@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, hide_password
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.prior.tasks import EarlierTask
-from risingbandits.allocation.stores.base import Store, hide_password, open_store
+from risingbandits.allocation.stores.base import Store, open_store
 
 
 def store_task(where: str | Path | Store) -> EarlierTask:

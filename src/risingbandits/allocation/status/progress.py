@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
+from risingbandits._core.platform import is_gone
 from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.arms.pace import Pace
-from risingbandits.allocation.arms.processes import is_gone
 from risingbandits.allocation.ledger import Ledger
 
 _MINUTE, _HOUR, _DAY = 60.0, 3_600.0, 86_400.0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, hide_password, shown
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.pull import NoArmFree
 
@@ -162,13 +161,3 @@ def is_server(where: Any) -> bool:
     (True, False)
     """
     return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
-
-
-def hide_password(address: str) -> str:
-    """The address of a store as it may be printed.
-
-    >>> hide_password("postgresql://me:secret@host/runs?schema=a&password=x"), hide_password("run.db")
-    ('postgresql://me:***@host/runs?schema=a&password=***', 'run.db')
-    """
-    address = re.sub(r"(://[^/?#]*?:)[^/?#]*(@)", r"\1***\2", address)
-    return re.sub(r"(?<=[?&]password=)[^&]*", "***", address)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
+from risingbandits._core.platform import Clock
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores.base import PATIENCE
-from risingbandits.allocation.stores.clock import Clock
 
 
 class MemoryStore:

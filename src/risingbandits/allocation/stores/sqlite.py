@@ -16,11 +16,10 @@ from typing import Any, ClassVar, NoReturn
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush_folder
+from risingbandits._core.platform import Clock, boot_id, holder
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, check_folder_of
-from risingbandits.allocation.stores.clock import Clock, boot_id
-from risingbandits.allocation.stores.lock_holders import holder
 from risingbandits.allocation.stores.sqlite_files import (
     APPLICATION_ID,
     InUse,

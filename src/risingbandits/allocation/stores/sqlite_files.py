@@ -16,8 +16,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.platform import holder
 from risingbandits.allocation.stores.base import StoreBusy
-from risingbandits.allocation.stores.lock_holders import holder
 
 try:
     import fcntl

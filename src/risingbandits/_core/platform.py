@@ -1,0 +1,138 @@
+"""What a machine says about itself: this boot, its clock, names of processes, and who holds a lock.
+
+The clock of a store tells the time of day, but only moves forward, at the pace of the machine. Leases and budgets in
+seconds are differences of its times, so adjusting the wall clock must not move it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
+from pathlib import Path
+
+from risingbandits._core.errors import hide_password
+
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)  # unlike `monotonic` it also counts the hours of a closed laptop
+
+# Seconds since this machine was started, the same for all its processes.
+since_boot: Callable[[], float] = time.monotonic if _BOOT_CLOCK is None else partial(time.clock_gettime, _BOOT_CLOCK)
+_PROC = Path("/proc")
+_LONGEST_COMMAND = 80  # characters of a command
+
+
+@lru_cache(maxsize=1)
+def boot_id() -> str:
+    """An identity of this boot of this machine or, if that is not known, of the machine."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{uuid.getnode():012x}"
+
+
+class Clock:
+    """The time of day when it was created, plus the time passed since.
+
+    Attributes
+    ----------
+    offset : float
+        From the time since the machine was started to the time of day. Clocks with one offset agree.
+    """
+
+    def __init__(self) -> None:
+        self.offset = time.time() - since_boot()
+
+    def __call__(self) -> float:
+        return since_boot() + self.offset
+
+
+def worker_name(pid: int | None = None) -> str:
+    """Host, process (this one, or number ``pid``), its start, its process namespace and the machine's boot.
+
+    Process numbers are reused, containers number their own, and copies of a virtual machine share a host name; the
+    start (in clock ticks since boot), the namespace and the boot tell them apart. Without /proc the first two are 0.
+    """
+    pid = os.getpid() if pid is None else pid
+    return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}:{_boot()}"
+
+
+def is_gone(worker: str, one_machine: bool = False) -> bool:
+    """Whether the process named ``worker`` ran here and has ended. False if that cannot be known.
+
+    With ``one_machine``, if no other can have this host's name, processes from before its last boot are gone.
+    """
+    fields = worker.split(":")
+    if len(fields) != 5:
+        return False
+    host, number, start, namespace, boot = fields
+    if one_machine and host == _host() and boot != _boot():
+        return True
+    if (host, namespace, boot) != (_host(), _namespace(), _boot()) or not number.isdecimal():
+        return False
+    pid = int(number)
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # exists and belongs to someone else
+        return False
+    now = _start(pid)
+    return now is not None and start.isdecimal() and int(start) != 0 and int(start) != now
+
+
+def _boot() -> str:
+    return boot_id()[:8]  # it stands in every event
+
+
+@lru_cache(maxsize=1)
+def _host() -> str:
+    return socket.gethostname().replace(":", "-") or "localhost"
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid").strip("pid:[]") or "0"
+    except OSError:
+        return "0"
+
+
+def _start(pid: int) -> int | None:
+    """The start of a process; None if unknown, or if the process has ended and only waits to be reaped."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        return -1 if fields[0] in (b"Z", b"X") else int(fields[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def holder(files: Sequence[Path]) -> str:
+    """The process that holds a lock on one of the files, as the end of a sentence; empty if unknown."""
+    inodes = set()
+    for file in files:
+        with suppress(OSError):
+            inodes.add(str(os.stat(file).st_ino))
+    try:
+        lines = (_PROC / "locks").read_text().splitlines()
+    except OSError:
+        return ""
+    for line in lines:  # 1: FLOCK  ADVISORY  WRITE 7391 08:01:131103 0 EOF
+        fields = line.split()
+        if len(fields) == 8 and fields[3] == "WRITE" and fields[5].rpartition(":")[2] in inodes:
+            pid = int(fields[4])
+            if pid not in (-1, 0, os.getpid()):
+                return f" by process {pid}{_described(pid)}"
+    return ""
+
+
+def _described(pid: int) -> str:
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        state = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+    command = "".join(letter if letter.isprintable() else " " for letter in hide_password(words))[:_LONGEST_COMMAND]
+    return f" ({command}){', which is stopped' if state in 'Tt' else ''}"
