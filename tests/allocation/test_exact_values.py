@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from risingbandits import Allocator
-from risingbandits._core.json_text import json_text
+from risingbandits._core.files import json_text
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.memory import remember, tasks_in
 from risingbandits.allocation.prior.store_tasks import store_task

@@ -17,7 +17,7 @@ from numba.core import event
 
 from programs import PATIENCE, program
 from risingbandits._core.compile_wait import compiled_inside
-from risingbandits._core.interrupts import interrupts_between_steps
+from risingbandits._core.jit import interrupts_between_steps
 
 # SIGINT arrives in the main thread inside one of Python's functions that LLVM calls, where exceptions are lost.
 INTERRUPTED_BY_LLVM = """

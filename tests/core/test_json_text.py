@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from risingbandits._core.json_text import for_json, json_text
+from risingbandits._core.files import for_json, json_text
 
 
 def test_what_json_does_not_know() -> None:

@@ -18,11 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
+from risingbandits._core import tables
 from risingbandits.cli import run
 from risingbandits.policies import RoundRobin
 from risingbandits.reports.html_report import write_html
 from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret
-from risingbandits.reports.pages import escaping
+from risingbandits.reports.pages import layout
 from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study, StudyNotes
 from risingbandits.reports.style import look
@@ -111,7 +112,7 @@ def test_texts_of_users_are_texts(folder: Path) -> None:
     text = "".join(reader.text)
     assert all(name in text for name in (*WICKED, "<i>mine</i>"))
     names = {trace.get("name") for figure in figures(without_plotly).values() for trace in figure["data"]}
-    assert escaping.label(WICKED[0]) in names
+    assert layout.label(WICKED[0]) in names
     assert not any("<" in str(name) for name in names)
 
 
@@ -234,18 +235,18 @@ def test_without_plotly_the_extra_is_named(folder: Path) -> None:
 
 @given(st.text())
 def test_any_text_is_escaped_everywhere(text: str) -> None:
-    assert not {"<", ">", '"', "'"} & set(escaping.escape(text))
-    assert not {"<", ">"} & set(escaping.label(text))
-    assert len(html.unescape(escaping.label(text))) <= 28
-    script = escaping.json_for_script(text)
+    assert not {"<", ">", '"', "'"} & set(tables.escape(text))
+    assert not {"<", ">"} & set(layout.label(text))
+    assert len(html.unescape(layout.label(text))) <= 28
+    script = layout.json_for_script(text)
     assert not {"<", ">", "&"} & set(script)
     assert json.loads(script) == text
-    escaping.escape(text).encode()  # also with halves of surrogate pairs
+    tables.escape(text).encode()  # also with halves of surrogate pairs
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))
 def test_numbers_are_json_and_near(value: float) -> None:
-    number = escaping.number(value)
+    number = layout.number(value)
     json.dumps(number, allow_nan=False)
     assert number is None or number == pytest.approx(value, rel=1e-5)
     assert (number is None) == (not np.isfinite(value))

@@ -13,7 +13,7 @@ from typing import Any
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
-from risingbandits._core.notices import teller
+from risingbandits._core.progress import teller
 
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
 _PATIENCE = 2.0  # seconds of compiling before a message

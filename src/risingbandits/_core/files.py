@@ -1,16 +1,21 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and values as JSON that every reader accepts."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
 
@@ -87,3 +92,34 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def for_json(value: Any) -> Any:
+    """The value as dicts, lists, strings, numbers, booleans and None, which stands for NaN and infinity.
+
+    >>> for_json({"mean": float("nan"), "pulls": np.array([1, 2]), 3: (np.float64(0.5), np.bool_(True))})
+    {'mean': None, 'pulls': [1, 2], '3': [0.5, True]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): for_json(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [for_json(member) for member in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return for_json(value.tolist())
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any) -> str:
+    """One JSON document, with a line break at the end.
+
+    >>> print(json_text([{"regret": 1.5, "half_width": float("nan")}]), end="")
+    [
+     {
+      "regret": 1.5,
+      "half_width": null
+     }
+    ]
+    """
+    return json.dumps(for_json(value), indent=1, allow_nan=False, ensure_ascii=False) + "\n"

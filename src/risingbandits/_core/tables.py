@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import html
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import check_choice
-from risingbandits._core.html_text import escape
-from risingbandits._core.html_text import name as user_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
 _NARROWEST = 12  # letters of a column that is folded
 _RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and beside them
+
+
+def escape(text: object) -> str:
+    """``text`` for HTML, inside an element or a quoted attribute.
+
+    >>> escape('<script>alert("1")</script>')
+    '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'
+    """
+    return html.escape(CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text)))
+
+
+def user_text(text: object) -> str:
+    """A user's string for HTML; its writing direction does not affect the text around it."""
+    return f"<bdi>{escape(text)}</bdi>"
 
 
 class TextTable(NamedTuple):

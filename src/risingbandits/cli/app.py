@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits._core.notices import each_said_once
 from risingbandits._core.plugins import load, plugins
-from risingbandits._core.progress import progress_bar
+from risingbandits._core.progress import each_said_once, progress_bar
 from risingbandits._version import __version__
 from risingbandits.cli import (
     completion,

@@ -64,7 +64,7 @@ class Output:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        from risingbandits._core.json_text import json_text
+        from risingbandits._core.files import json_text
 
         if self.as_json and (error is None or isinstance(error, typer.Exit)):  # an exit code is no failure to answer
             typer.echo(json_text(self._facts if self._whole is None else self._whole), nl=False)

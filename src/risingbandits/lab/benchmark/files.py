@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.files import write_whole
-from risingbandits._core.json_text import for_json
+from risingbandits._core.files import for_json, write_whole
 from risingbandits.lab.benchmark import tables
 from risingbandits.lab.benchmark.outcome import Outcome, task_values
 from risingbandits.lab.benchmark.scores import Board, Figure, Stats

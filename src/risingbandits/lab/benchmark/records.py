@@ -17,8 +17,7 @@ import numba
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits._core.files import readable, write_whole
-from risingbandits._core.json_text import for_json
+from risingbandits._core.files import for_json, readable, write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.lab.benchmark.files import Boards, board_summary

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from risingbandits.reports.pages.escaping import name
+from risingbandits._core.tables import user_text as name
 from risingbandits.reports.pages.layout import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
 from risingbandits.reports.store_follower import Follower

@@ -13,8 +13,7 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.reports.figure_data import MUTED, Dots, Line, Shares
-from risingbandits.reports.pages.escaping import label, numbers
-from risingbandits.reports.pages.layout import Figure
+from risingbandits.reports.pages.layout import Figure, label, numbers
 
 Trace = dict[str, Any]
 
