@@ -23,6 +23,7 @@ from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,
     game_value,
+    gaps,
     lower_bound,
     predicted_regret,
     stochastic_bound,
@@ -168,6 +169,18 @@ def test_pairs_are_what_they_claim(kind: str, horizon: int) -> None:
     assert bound.reason.endswith(".")
 
 
+@pytest.mark.parametrize("horizon", [7, 100, 1_001])
+def test_capped_lines_are_those_of_the_paper(horizon: int) -> None:
+    """min(n/T, 1/2) and min(n/T, b), also where the cap lies between two pulls, as at odd T."""
+    n = np.arange(1, horizon + 1)
+    for pair, cap in ((problem_pair("concave", horizon), 0.5), (problem_pair("increment", horizon, cap=0.3), 0.3)):
+        np.testing.assert_allclose(pair.a.means(n)[1], np.minimum(n / horizon, cap), rtol=1e-15)
+        apart = pair.b.mean_sums(horizon)[1] - pair.a.mean_sums(horizon)[1]
+        assert gaps(pair.a)[1] == pytest.approx(apart / horizon / 2)
+        if cap == 0.5:
+            assert gaps(pair.a)[1] >= 1 / 16
+
+
 def test_presets_are_the_pairs() -> None:
     for kind in PAIRS:
         pair = problem_pair(kind)
@@ -185,6 +198,11 @@ def test_printed_and_proved_constants() -> None:
     assert increment.sharp == pytest.approx(100 / 24, rel=1e-3)
     small = lower_bound(problem_pair("increment", 1_000_000, cap=0.01), q=0.5)
     assert small.sharp == pytest.approx(1_000 / (4 / (1 - 0.01**2) + 4 / 0.99**2), rel=1e-3)
+    for cap, proved in ((0.25, 1 / 32), (0.05, 1 / (4 / (0.05 * (1 - 0.05**2)) + 4 / 0.95**2))):
+        none = lower_bound(problem_pair("increment", 1_000_000, cap=cap), q=0.0)  # U is T - 1 on both sides
+        assert none.printed == 1 / 8
+        assert none.value == pytest.approx(proved, rel=1e-3)
+        assert none.sharp == pytest.approx(1 / (4 / (cap * (1 - cap**2)) + 4 / (1 - cap) ** 2), rel=1e-3)
     step = lower_bound(problem_pair("non-concave", 20, gmax=0.6))
     assert step.value < step.printed  # the floor of the printed bound is not covered by its proof
 
@@ -196,14 +214,16 @@ def test_the_printed_stochastic_bound_is_true_all_the_same(beta: float, horizon:
     assert bound.printed < bound.sharp
 
 
-@pytest.mark.parametrize("kind", ["concave", "beta", "increment", "non-concave"])
-def test_game_value_is_the_value_of_the_game(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "q"), [("concave", 0.5), ("beta", 0.5), ("increment", 0.5), ("increment", 0.0), ("non-concave", 0.5)]
+)
+@pytest.mark.parametrize("horizon", [30, 31])
+def test_game_value_is_the_value_of_the_game(kind: str, q: float, horizon: int) -> None:
     """All pure strategies written out: x pulls of arm 2 on both sides, or finding out and any number on each side."""
     from scipy.optimize import linprog
 
-    horizon = 30
     pair = problem_pair(kind, horizon, beta=0.6, cap=0.3)
-    weights = lower_bound(pair).weights
+    weights = lower_bound(pair, q).weights
     regret = np.array(
         [
             [side.oracle_value() - side.mean_sums([horizon - x, x]).sum() for x in range(horizon + 1)]
@@ -275,4 +295,4 @@ def test_lower_bounds_refuse() -> None:
     with pytest.raises(RisingBanditsError, match=r"T\^beta \+ T\^\(2/3\) <= T"):
         lower_bound(problem_pair("stochastic", 4, beta=0.79))
     with pytest.raises(RisingBanditsError, match="q must be a finite number"):
-        lower_bound(problem_pair("increment"), q=0.0)
+        lower_bound(problem_pair("increment"), q=-0.1)

@@ -76,8 +76,9 @@ def test_width_comes_from_the_sum_of_squared_weights() -> None:
 @settings(max_examples=100, deadline=None)
 @given(curve=rising, k=st.integers(2, 1_000), back=st.integers(1, 999))
 def test_increments_are_below_earlier_slopes(curve: Curve, k: int, back: int) -> None:
+    """Of gamma(k - 1), as the lemma is used; it states the same of gamma(k), which is smaller."""
     earlier = max(1, k - back)
-    assert curve.increment(k) <= (curve(k) - curve(earlier)) / (k - earlier) + SLACK
+    assert curve.increment(k - 1) <= (curve(k) - curve(earlier)) / (k - earlier) + SLACK
 
 
 @settings(max_examples=100, deadline=None)

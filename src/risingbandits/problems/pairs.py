@@ -101,17 +101,18 @@ def problem_pair(
         noise = Gaussian(1.0) if kind == "stochastic" else NoNoise()
     if kind == "non-concave":
         return _step_pair(last, check_finite("gmax", gmax, above=0, maximum=1), noise)
+    level = 0.0  # of the capped line, where it lies between two pulls
     if kind in _BETA:
         parameter = check_finite("beta", _BETA[kind] if beta is None else beta, minimum=0, below=1)
         alike = math.floor(last**parameter + 1e-9)
     else:
-        parameter = 0.5 if kind == "concave" else check_finite("cap", cap, above=0, maximum=0.5)
+        level = parameter = 0.5 if kind == "concave" else check_finite("cap", cap, above=0, maximum=0.5)
         alike = math.floor(parameter * last + 1e-9)
     if not 1 <= alike <= last / 2:
         raise RisingBanditsError(f"the sides of a pair must be alike for 1 to T/2 = {last / 2:g} pulls, got {alike}.")
     slope = 1.0 / last
     line = LinearCapped(slope, 1.0)
-    capped = LinearCapped(slope, slope * alike)
+    capped = LinearCapped(slope, max(slope * alike, level))
     middle = ConstantCurve(0.5 * (line.prefix_sum(last) + capped.prefix_sum(last)) / last)
     return ProblemPair(
         kind,

@@ -180,7 +180,8 @@ def increment_lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
     pair : ProblemPair
         Of kind "increment".
     q : float
-        In (0, 1]. At q = 0 the bound needs 0^0 = 0, against the convention of this package.
+        In [0, 1]. At q = 0 the cumulative increment is T - 1 on both sides (0^0 = 1), where the paper's proof counts
+        the increments above 0; so for small caps the bound is less than 1/32.
 
     Examples
     --------
@@ -189,19 +190,21 @@ def increment_lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
     >>> bound.printed, bound.value, round(bound.sharp, 3)  # sharp: T^q/24
     (12.5, 3.125, 4.168)
     """
-    q = check_finite("q", q, above=0, maximum=1)
+    q = check_finite("q", q, minimum=0, maximum=1)
     weights = pair_weights(pair, q)
     scale = float(pair.horizon) ** q
+    sharp = game_value(pair, weights)
     return LowerBound(
-        value=scale / 32,
+        value=min(scale / 32, sharp) if q == 0.0 else scale / 32,
         printed=scale / 8,
-        sharp=game_value(pair, weights),
+        sharp=sharp,
         weights=weights,
         reason=(
             "The proof lets the gap be at least 1/(8T) and then counts with 1/4 (it is (1 - b)^2/4: 1/16 at b = 1/2), "
             "and it divides the larger regret by the smaller U, which does not bound the larger ratio from below. "
             "The exact game on the same pair is worth T^q/(4/(1 - b^2) + 4/(1 - b)^2) up to b = 0.41 and T^q/24 at "
-            "b = 1/2: T^q/32 holds for every b <= 1/2, T^q/8 only as b tends to 0."
+            "b = 1/2: T^q/32 holds for every b <= 1/2, T^q/8 only as b tends to 0. At q = 0 it counts 0^0 as 0; with "
+            "0^0 = 1 the game is worth 1/(4/(b (1 - b^2)) + 4/(1 - b)^2), at most 1/22.4."
         ),
     )
 
