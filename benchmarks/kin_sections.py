@@ -18,7 +18,8 @@ import numpy as np
 
 from risingbandits import Result, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.tables import TextTable
-from risingbandits.problems import Bernoulli, Exponential, Gaussian, LinearCapped, NoNoise, PowerLaw, graph_problem
+from risingbandits.lab.related.triggers import graph_problem
+from risingbandits.problems import Bernoulli, Exponential, Gaussian, LinearCapped, NoNoise, PowerLaw
 
 PAPER = ("paper-2arms", "paper-15arms")
 YARDSTICKS = ("red-ucb", "commit-ucb", "round-robin")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from risingbandits import Result, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits._core import tables
 from risingbandits.cli import run
+from risingbandits.lab.related.triggers import with_triggers
 from risingbandits.policies import RoundRobin
 from risingbandits.reports.html_report import write_html
 from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret
@@ -254,8 +255,8 @@ def test_numbers_are_json_and_near(value: float) -> None:
 
 def test_curves_of_arms_that_make_each_other_rise_are_over_what_moves_them(tmp_path: Path) -> None:
     rested = RisingBandit.from_array([[0.1, 0.2, 0.3], [0.2, 0.25, 0.26], [0.1, 0.1, 0.5]])
-    between = rested.with_triggers([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    for problem, over in ((rested, "over its own pulls"), (between, "over the pulls that make it rise")):
+    between = with_triggers(rested, [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    for problem, over in ((rested, "over the pulls of the arm"), (between, "over the pulls that trigger the arm")):
         simulate("round-robin", problem).save(tmp_path)
         notes = StudyNotes.of(problem, 3)
         notes.save(tmp_path)

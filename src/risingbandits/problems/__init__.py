@@ -4,10 +4,9 @@ A `Curve` gives the mean reward of an arm's n-th pull; families in closed form k
 exactly, `Tabulated` holds anything else. A `RisingBandit` is one curve for each arm and the noise of the rewards: it
 answers what the best arm is and whether all arms rise, and turns itself into the arrays that the compiled simulation
 reads (`Environment`). `get_problem` has the named problems of the literature; `random_problem`,
-`power_law_problem`, `exponential_problem` and `graph_problem` draw new ones. A `TriggerGraph` says which arms rise
-with whose pulls, where that is neither their own pulls alone nor everybody's.
+`power_law_problem` and `exponential_problem` draw new ones.
 
-Stability: stable; experimental are `Environment` and `TriggerGraph`.
+Stability: stable; experimental is `Environment`.
 """
 
 from risingbandits.problems._kernels import Environment
@@ -25,8 +24,7 @@ from risingbandits.problems.curves import (
 from risingbandits.problems.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
 from risingbandits.problems.pairs import PAIRS, ProblemPair, problem_pair
 from risingbandits.problems.presets import get_problem, problem_description, problem_names
-from risingbandits.problems.random import exponential_problem, graph_problem, power_law_problem, random_problem
-from risingbandits.problems.triggers import TriggerGraph
+from risingbandits.problems.random import exponential_problem, power_law_problem, random_problem
 
 __all__ = [
     "PAIRS",
@@ -47,10 +45,8 @@ __all__ = [
     "RisingBandit",
     "ShapeCheck",
     "Tabulated",
-    "TriggerGraph",
     "exponential_problem",
     "get_problem",
-    "graph_problem",
     "power_law_problem",
     "problem_description",
     "problem_names",

@@ -6,20 +6,19 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
-from risingbandits.problems import _encoding, falling, triggered
+from risingbandits.problems import _encoding, _oracle
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
-from risingbandits.problems.triggers import TriggerGraph, check_triggers
 
 _DEFAULT_NOISE = Gaussian(0.1)
 _ENDLESS = np.iinfo(np.int64).max
@@ -27,7 +26,7 @@ _ENDLESS = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, repr=False)
 class RisingBandit:
-    """Arms whose mean reward moves with their own pulls (rested), the rounds (restless), or the pulls of some arms.
+    """Arms whose mean reward moves with their own pulls (rested), or with the rounds (restless).
 
     Immutable. Under Bernoulli and Beta noise the mean of a pull is the curve clipped to [0, 1]; ``means``,
     ``mean_sums`` and the oracle are those of the clipped means, because they are what a policy is paid.
@@ -43,16 +42,13 @@ class RisingBandit:
     name : str, optional
         For tables and figures.
     restless : bool
-        Whether all arms move with the round, whichever is pulled: every pull triggers all arms.
+        Whether all arms move with the round, whichever is pulled.
     arm_names : iterable of str, optional
         All different; "arm 1", "arm 2", ... by default.
     max_pulls : int or iterable of int, optional
         How often an arm can be pulled, if that is known: the length of its curve, one number for all arms or one per
         arm. `simulate` stops there with ``after_end="stop"``; policies with a setting of the same name are told.
         By default tables end with their last value and closed forms never.
-    triggers : TriggerGraph or array_like, optional
-        Whose pulls make whom rise, for what lies between rested and restless arms (`TriggerGraph`): row j, column i is
-        1 where a pull of arm j moves arm i on along its curve.
 
     Examples
     --------
@@ -75,8 +71,9 @@ class RisingBandit:
     restless: bool
     arm_names: tuple[str, ...]
     max_pulls: tuple[int, ...] | None
-    triggers: TriggerGraph | None
-    """None where arms are rested or restless, which need no matrix; `trigger_matrix` has it in every case."""
+
+    #: What the engine pulls, made from the problem and the horizon; None: the curves with noise.
+    simulated_arms: ClassVar[type[Any] | None] = None
 
     def __init__(
         self,
@@ -87,7 +84,6 @@ class RisingBandit:
         restless: bool = False,
         arm_names: Iterable[str] | None = None,
         max_pulls: int | Iterable[int] | None = None,
-        triggers: TriggerGraph | npt.ArrayLike | None = None,
     ) -> None:
         checked = checked_curves(curves)
         if not isinstance(noise, Noise):
@@ -96,18 +92,14 @@ class RisingBandit:
             raise RisingBanditsError(f"restless must be True or False, got {shown(restless)}.")
         if name is not None and not isinstance(name, str):
             raise RisingBanditsError(f"name must be a string or None, got {shown(name)}.")
-        graph = None if triggers is None else check_triggers(triggers, len(checked))
-        if graph is not None and restless:
-            raise RisingBanditsError(f"restless must be False where triggers say what moves an arm, got {restless}.")
         values = {
             "curves": checked,
             "noise": noise,
             "horizon": None if horizon is None else check_positive_int("horizon", horizon),
             "name": name,
-            "restless": bool(restless) or (graph is not None and graph.is_restless),
+            "restless": bool(restless),
             "arm_names": checked_names(arm_names, len(checked)),
             "max_pulls": checked_limits(max_pulls, len(checked)),
-            "triggers": None if graph is None or graph.is_rested or graph.is_restless else graph,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -174,21 +166,12 @@ class RisingBandit:
     @property
     def rested(self) -> bool:
         """Whether every arm moves by its own pulls alone."""
-        return not self.restless and self.triggers is None
+        return not self.restless
 
     @property
-    def trigger_matrix(self) -> Ints:
-        """Whose pulls make whom rise, (K, K): the identity for rested arms, ones for restless ones, or ``triggers``.
-
-        Examples
-        --------
-        >>> RisingBandit.from_array([[0.1, 0.2], [0.3, 0.4]], restless=True).trigger_matrix
-        array([[1, 1],
-               [1, 1]])
-        """
-        if self.triggers is not None:
-            return self.triggers.matrix
-        return np.ones((self.n_arms,) * 2, np.int64) if self.restless else np.eye(self.n_arms, dtype=np.int64)
+    def moves_with(self) -> str:
+        """What moves an arm on along its curve, for figures: "round" or "pulls of the arm"."""
+        return "round" if self.restless else "pulls of the arm"
 
     @property
     def lengths(self) -> Ints | None:
@@ -264,11 +247,8 @@ class RisingBandit:
         """What regret is measured against: "one arm" if none falls, "greedy" if arms only fall, "each round" if
         restless.
 
-        Where the arms trigger each other in disjoint cliques, it is "one clique", played greedily, or "greedy".
-        Otherwise it is NP-hard to find: "search" where arms and rounds are few enough to look at all pull counts.
-
-        "unknown" where it is not known: for rested arms that rise and fall, and for many that trigger each other.
-        Regret is then against the best single arm, and more may be possible.
+        "unknown" where it is not known, for rested arms that rise and fall. Regret is then against the best single arm,
+        and more may be possible.
 
         Examples
         --------
@@ -277,8 +257,15 @@ class RisingBandit:
         >>> RisingBandit.from_array([[0.9, 0.5, 0.1], [0.1, 0.7, 0.8]]).best_policy()
         'unknown'
         """
-        find = falling.best_policy if self.triggers is None else triggered.best_policy
-        return find(self, self._horizon(horizon))
+        return _oracle.best_policy(self, self._horizon(horizon))
+
+    def why_unknown(self, horizon: int | None = None) -> str | None:
+        """Why the best policy is not known, and what regret is against instead; None where it is known.
+
+        Also None where it cannot earn more than the best single arm by more than measured curves of rising arms waver.
+        """
+        last = self._horizon(horizon)
+        return _oracle.why_unknown(self, last) if self.best_policy(last) == _oracle.UNKNOWN else None
 
     def oracle_prefix(self, checkpoints: Pulls, horizon: int | None = None) -> Floats:
         """Sums of the means that the best policy for ``horizon`` rounds has earned after ``checkpoints`` rounds each.
@@ -293,14 +280,19 @@ class RisingBandit:
             raise RisingBanditsError(
                 f"checkpoints must be a list of rounds up to the horizon, {horizon}, got {shown(checkpoints)}."
             )
-        if self.restless:
-            return np.concatenate([[0.0], _encoding.best_sums(self._encoded, horizon)])[rounds]
-        if self.triggers is not None and (sums := triggered.best_sums(self, horizon)) is not None:
+        sums = self._best_sums(horizon)
+        if sums is not None:
             return np.asarray(sums[rounds])
-        if self.best_policy(horizon) == falling.GREEDY:
-            return np.asarray(falling.greedy_sums(self, horizon)[rounds])
         best = self._only(self.oracle_arm(horizon))
         return best.mean_sums(rounds[:, None])[:, 0]
+
+    def _best_sums(self, horizon: int) -> Floats | None:
+        """What the best policy has earned after 0, 1, ... ``horizon`` rounds; None where it pulls the oracle arm."""
+        if self.restless:
+            return np.concatenate([[0.0], _encoding.best_sums(self._encoded, horizon)])
+        if self.best_policy(horizon) == _oracle.GREEDY:
+            return _oracle.greedy_sums(self, horizon)
+        return None
 
     def is_non_decreasing(self, horizon: int | None = None, *, tolerance: float = 1e-12) -> ShapeCheck:
         """Whether no curve falls; the result names the first arm that does. See `Curve.is_non_decreasing`.
@@ -334,10 +326,6 @@ class RisingBandit:
         """The same problem with another horizon."""
         return replace(self, horizon=horizon)
 
-    def with_triggers(self, triggers: TriggerGraph | npt.ArrayLike) -> RisingBandit:
-        """The same curves where ``triggers`` says whose pulls make whom rise."""
-        return replace(self, restless=False, triggers=check_triggers(triggers, self.n_arms))
-
     @cached_property
     def _encoded(self) -> Environment:
         return _encoding.encode(self.curves, self.noise.code, self.noise.scale, self.restless)
@@ -358,7 +346,9 @@ class RisingBandit:
     def _only(self, arm: int) -> RisingBandit:
         limits = None if self.max_pulls is None else self.max_pulls[arm : arm + 1]
         names = self.arm_names[arm : arm + 1]
-        return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits, triggers=None)
+        return RisingBandit(
+            self.curves[arm : arm + 1], self.noise, self.horizon, self.name, self.restless, names, limits
+        )
 
     def _clipped_arms(self, last: int) -> Ints:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.
@@ -382,9 +372,7 @@ class RisingBandit:
         named = "" if self.name is None else f"{self.name!r}, "
         arms = f"{self.n_arms} arm{'' if self.n_arms == 1 else 's'}"
         moving = ", restless=True" if self.restless else ""
-        if self.triggers is not None:
-            moving = f", triggers={self.triggers!r}"
-        return f"RisingBandit({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"
+        return f"{type(self).__name__}({named}{arms}, noise={self.noise!r}, horizon={self.horizon}{moving})"
 
 
 def checked_curves(curves: Iterable[Curve]) -> tuple[Curve, ...]:

@@ -84,7 +84,7 @@ class Shares(NamedTuple):
 class Curves(NamedTuple):
     """True means of some arms at some pulls."""
 
-    pulls: list[int]  # the pulls (of a restless problem: rounds; where arms trigger each other: all that move an arm)
+    pulls: list[int]  # the pulls, or whatever else moves an arm (of a restless problem: rounds)
     means: dict[int, list[float]]  # by the arm's number, its mean rewards there; the largest sum first
 
     @staticmethod

@@ -191,10 +191,9 @@ def plot_curves(problem: RisingBandit, horizon: int | None = None, ax: Axes | No
     """
     last = horizon_of(problem, horizon)
     best = problem.oracle_arm(last) if problem.rested else None
-    unit = "round" if problem.restless else "pulls of the arm" if problem.rested else "pulls that trigger the arm"
     with _axes(ax) as ax:
         draw_lines(ax, curve_lines(Curves.of(problem, last, _POINTS), problem.arm_names, best))
-        ax.set(xlabel=unit, ylabel="mean reward")
+        ax.set(xlabel=problem.moves_with, ylabel="mean reward")
         ax.set_title(f"{problem.name or 'problem'}: learning curves")
     return ax
 

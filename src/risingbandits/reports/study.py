@@ -52,11 +52,10 @@ class StudyNotes(NamedTuple):
 
     command: str | None  # how to get the same study again; None where the whole says it, of which this is a part
     noise: str
-    restless: bool  # whether the arms move with the rounds
+    moves_with: str  # what moves an arm on along its curve
     arms: list[str]
     best: int | None  # the best constant arm; None if arms are not rested
     curves: Curves  # true means
-    triggered: bool  # whether pulls make other arms rise, too
 
     @staticmethod
     def of(problem: RisingBandit, horizon: int, command: str | None = None) -> StudyNotes:
@@ -65,11 +64,10 @@ class StudyNotes(NamedTuple):
         return StudyNotes(
             command=command,
             noise=repr(problem.noise),
-            restless=problem.restless,
+            moves_with=problem.moves_with,
             arms=list(problem.arm_names),
             best=problem.oracle_arm(horizon) if problem.rested else None,
             curves=Curves(pulls, {arm: [float(f"{mean:.6g}") for mean in values] for arm, values in means.items()}),
-            triggered=problem.triggers is not None,
         )
 
     def save(self, folder: Path) -> None:

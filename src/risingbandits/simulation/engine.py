@@ -46,32 +46,6 @@ def smaller_curve_pull(tabulated: bool, beta: bool) -> Callable[..., tuple[float
     return bound_kernel(curve_pull, mean_at=mean, draw_reward=draw)
 
 
-class TriggeredCurves(NamedTuple):
-    """Curves of arms that make each other rise, and how far they have risen in this run."""
-
-    curves: Environment
-    triggers: Ints  # (K, K): row j, column i is 1 where a pull of arm j makes arm i rise
-    risen: Ints  # (K,) pulls that have made each arm rise
-
-
-@kernel
-def triggered_pull(arms: TriggeredCurves, arm: int, n: int, t: int, rng: Any) -> tuple[float, float]:
-    """The same where pulls make other arms rise, too: what moves an arm is counted.
-
-    With the identity the count is n and with all ones it is t, which rested and restless arms have without counting.
-    """
-    for other in range(arms.risen.shape[0]):
-        arms.risen[other] += arms.triggers[arm, other]
-    at = arms.risen[arm]
-    return curve_pull(arms.curves, arm, at, at, rng)
-
-
-@cache
-def smaller_triggered_pull(tabulated: bool, beta: bool) -> Callable[..., tuple[float, float]]:
-    """What `smaller_curve_pull` is to `curve_pull`."""
-    return bound_kernel(triggered_pull, curve_pull=smaller_curve_pull(tabulated, beta))
-
-
 # Names that `compiled_loop` replaces; here so that the template reads, and lints, as Python.
 pull: Any = curve_pull
 select: Any = None
@@ -147,16 +121,9 @@ class CurveArms(SimulatedArms):
     def __init__(self, problem: RisingBandit, horizon: int) -> None:
         curves = problem.environment(horizon)
         needed = (curves.table.shape[1] >= horizon, curves.noise >= BETA_SECOND)
-        if problem.triggers is None:
-            self.state, self.pull = curves, smaller_curve_pull(*needed)
-        else:
-            risen = np.zeros(problem.n_arms, dtype=np.int64)
-            self.state = TriggeredCurves(curves, problem.trigger_matrix, risen)
-            self.pull = smaller_triggered_pull(*needed)
+        self.state, self.pull = curves, smaller_curve_pull(*needed)
 
     def restart(self, seed: np.random.SeedSequence) -> Rng:
-        if isinstance(self.state, TriggeredCurves):
-            self.state.risen[:] = 0
         return np.random.default_rng(seed)
 
 
@@ -194,10 +161,10 @@ class Runner:
         record_at: Ints,
         loop: Callable[..., int] | None = None,
         after_end: str = "hold",
-        arms: Callable[[RisingBandit, int], SimulatedArms] = CurveArms,
+        arms: Callable[[RisingBandit, int], SimulatedArms] | None = None,
     ) -> None:
         self.policy = policy
-        self.arms = arms(problem, horizon)
+        self.arms = (arms or problem.simulated_arms or CurveArms)(problem, horizon)
         self.n_arms, self.horizon, self.record_at = problem.n_arms, horizon, record_at
         self.limits = problem.lengths if after_end == "stop" else None
         self.state = policy.new_state(problem.n_arms, horizon, horizon)

@@ -15,16 +15,15 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Policy, get_policy
-from risingbandits.problems import RisingBandit, falling, get_problem, triggered
+from risingbandits.problems import RisingBandit, get_problem
 from risingbandits.simulation.backends import Backend, backend_for
-from risingbandits.simulation.engine import AFTER_END, CurveArms, Run, Runner, SimulatedArms
+from risingbandits.simulation.engine import AFTER_END, Run, Runner, SimulatedArms
 from risingbandits.simulation.result import Result
 
 PolicyLike = str | Policy
 Policies = PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike]
 
 _RECORD_POINTS = 200
-_WAVER = 0.05  # of J*: measured curves of rising arms may fall by this much without a warning
 
 
 def simulate(
@@ -39,7 +38,7 @@ def simulate(
     backend: str | Backend = "local",
     address: str | None = None,
     after_end: str = "hold",
-    arms: Callable[[RisingBandit, int], SimulatedArms] = CurveArms,
+    arms: Callable[[RisingBandit, int], SimulatedArms] | None = None,
 ) -> Result:
     """Play every policy ``runs`` times on ``problem`` and measure its regret.
 
@@ -50,9 +49,9 @@ def simulate(
         A policy whose ``sigma`` is None gets the problem's noise level.
     problem : RisingBandit or str
         The problem, or the name of a preset such as "paper-2arms". Regret is against the best policy where that is
-        known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless, one
-        clique if arms trigger each other in cliques (`RisingBandit.best_policy`). Elsewhere it is against the best
-        single arm, and a warning says so if much more is possible.
+        known: one arm if none falls, the highest next mean if arms only fall, the best of each round if restless
+        (`RisingBandit.best_policy`). Elsewhere it is against the best single arm, and a warning says so if much more is
+        possible.
     horizon : int, optional
         Number of rounds; the problem's own by default.
     runs : int
@@ -75,9 +74,9 @@ def simulate(
         as the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is
         left. In both cases regret is against the best constant arm that continues; the best arm is that with the
         highest mean at the end of its curve or at the horizon.
-    arms : callable
-        What is pulled instead of curves with noise: `SimulatedArms` from the problem and the horizon, created in each
-        thread. Regret is then against the problem's curves, and the result has the rewards as well.
+    arms : callable, optional
+        What is pulled instead of the problem's own arms: `SimulatedArms` from the problem and the horizon, created in
+        each thread. Regret is then against the problem's curves, and the result has the rewards as well.
 
     Examples
     --------
@@ -98,8 +97,9 @@ def simulate(
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
     if stops and problem.lengths is None:
         raise RisingBanditsError('after_end="stop" needs a problem whose arms end: give it max_pulls.')
-    if arms is CurveArms:  # measured curves of other arms, such as learners, may waver
-        _warn_of_unknown(problem, horizon)
+    # Measured curves of other arms, such as learners, may waver.
+    if arms is None and (why := problem.why_unknown(horizon)) is not None:
+        warnings.warn(why, stacklevel=2)
     problem.environment(horizon)  # built once, before the threads start
 
     fresh = {label: policy.replace() for label, policy in labelled.items()}
@@ -129,29 +129,6 @@ def simulate(
     )
 
 
-def _warn_of_unknown(problem: RisingBandit, horizon: int) -> None:
-    """Say so where regret is against a single arm that a better policy may beat by more than measured curves waver.
-
-    Where arms trigger each other it is always said.
-    """
-    if problem.best_policy(horizon) != falling.UNKNOWN:
-        return
-    best = problem.oracle_value(horizon)
-    if problem.triggers is not None:
-        most = triggered.most_that_can_be_had(problem, horizon)
-        why = "arms trigger each other, and the best policy is not known (in general it is NP-hard to find)"
-    else:
-        most, shape = falling.most_that_can_be_had(problem, horizon), problem.is_non_decreasing(max(horizon, 2))
-        if most <= best + _WAVER * abs(best):
-            return
-        why = f"{shape.arm_name} falls after pull {shape.first_violation}"
-    warnings.warn(
-        f"{why}: regret is against the best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} "
-        f"{'may be' if problem.triggers else 'is'} possible.",
-        stacklevel=3,
-    )
-
-
 def _warn_of_remarks(outcome: dict[str, list[Run]]) -> None:
     """The policies' remarks on their runs: for each policy the first one, and in how many runs there was one."""
     for label, played in outcome.items():
@@ -167,7 +144,7 @@ def _begin(
     record_at: Ints,
     seed: int,
     after_end: str,
-    arms: Callable[[RisingBandit, int], SimulatedArms],
+    arms: Callable[[RisingBandit, int], SimulatedArms] | None,
     label: str,
 ) -> Callable[[int], Run]:
     """What plays a run of the policy ``label`` by its number, here or in another process."""

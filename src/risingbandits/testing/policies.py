@@ -22,8 +22,7 @@ from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Mask
 from risingbandits.policies import Policy, policy_names
 from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
-from risingbandits.problems._kernels import draw_reward, mean_at
-from risingbandits.simulation.engine import Run, Runner, curve_pull, loop, triggered_pull
+from risingbandits.simulation.engine import CurveArms, Run, Runner, loop
 
 _ROUNDS = 60
 
@@ -78,8 +77,8 @@ def check_same_in_all_modes(policy: Policy, problem: RisingBandit, horizon: int,
 
 def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """A run in plain Python, every kernel included."""
-    pull = curve_pull if problem.triggers is None else triggered_pull
-    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict(), pull=pull)
+    arms = (problem.simulated_arms or CurveArms)(problem, horizon)
+    slow = interpreted(loop, **policy.kernels_for(problem.n_arms, horizon)._asdict(), pull=arms.pull)
     runner = Runner(policy, problem, horizon, np.arange(1, horizon + 1), loop=slow)
     with np.errstate(all="ignore"):
         return runner.play(_sequence(seed))
@@ -88,18 +87,17 @@ def play_interpreted(policy: Policy, problem: RisingBandit, horizon: int, seed: 
 @_unheard()
 def play_by_hand(policy: Policy, problem: RisingBandit, horizon: int, seed: int | np.random.SeedSequence) -> Run:
     """The same run by asking and telling."""
-    mean_of: Callable[..., float] = interpreted(mean_at)
-    draw: Callable[..., float] = interpreted(draw_reward)
-    noise_seed, policy_seed = _sequence(seed).spawn(2)
-    noise = np.random.default_rng(noise_seed)
-    environment, triggers = problem.environment(horizon), problem.trigger_matrix
+    arms = (problem.simulated_arms or CurveArms)(problem, horizon)
+    pull: Callable[..., tuple[float, float]] = interpreted(arms.pull)
+    arms_seed, policy_seed = _sequence(seed).spawn(2)
+    noise = arms.restart(arms_seed)
     policy = policy.clone().reset(problem.n_arms, horizon, policy_seed)
     gained = np.zeros(horizon)
     total = 0.0
     for t in range(1, horizon + 1):
         arm = policy.ask()
-        mean = mean_of(environment, arm, int(policy.pulls @ triggers[:, arm]) + 1)
-        policy.tell(arm, draw(environment, mean, noise))
+        mean, reward = pull(arms.state, arm, int(policy.pulls[arm]) + 1, t, noise)
+        policy.tell(arm, reward)
         total += mean
         gained[t - 1] = total
     return Run(gained, policy.pulls, policy.recommend())

@@ -63,8 +63,9 @@ def predicted_regret(
         known = known.inner()
     if not isinstance(known, REdUCB | CommitUCB):
         raise RisingBanditsError(f"policy must be red-ucb or commit-ucb, which have theorems, got {known!r}.")
-    if problem.triggers is not None:
-        return Bound(math.inf, None, {}, math.inf, (f"arms are rested (triggers={problem.triggers!r})", *broken))
+    if not (problem.rested or problem.restless):
+        why = f"arms are rested (they move with the {problem.moves_with})"
+        return Bound(math.inf, None, {}, math.inf, (why, *broken))
     falls = problem.is_non_decreasing(max(last, 2))
     if not falls:
         where = f"{falls.arm_name!r} falls after pull {falls.first_violation}"

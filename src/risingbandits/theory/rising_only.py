@@ -12,10 +12,8 @@ def refuse_falling(problem: RisingBandit, horizon: int) -> None:
     Restless arms may fall: their best policy takes the best arm of each round. Of arms that trigger each other nothing
     that follows from their own pulls is true.
     """
-    if problem.triggers is not None:
-        raise RisingBanditsError(
-            f"problem must have arms that do not make others rise, but has triggers={problem.triggers!r}."
-        )
+    if not (problem.rested or problem.restless):
+        raise RisingBanditsError(f"problem must have arms that do not make others rise, got {problem!r}.")
     shape = problem.is_non_decreasing(max(horizon, 2))
     if not problem.restless and not shape:
         raise RisingBanditsError(

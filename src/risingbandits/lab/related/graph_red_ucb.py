@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
-from risingbandits._core.trigger_matrix import check_trigger_matrix
 from risingbandits._core.types import Rng
+from risingbandits.lab.related.triggers import check_trigger_matrix, trigger_matrix
 from risingbandits.policies._kernels import histories, noise_estimate
 from risingbandits.policies._kernels.trends import FLOOR_SLACK
 from risingbandits.policies.base import Kernels
@@ -176,7 +176,7 @@ class GraphREdUCB(red_ucb.REdUCB):
         told = super().for_problem(problem, horizon)
         if self.triggers is not None or problem.rested:
             return told
-        return told.replace(triggers=tuple(map(tuple, problem.trigger_matrix.tolist())))
+        return told.replace(triggers=tuple(map(tuple, trigger_matrix(problem).tolist())))
 
     def make_room(self, state: Any, capacity: int) -> None:
         super().make_room(state, capacity)

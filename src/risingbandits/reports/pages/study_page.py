@@ -172,11 +172,7 @@ def _curves(notes: StudyNotes, key: str) -> Figure:
     lines = curve_lines(notes.curves, notes.arms, notes.best)
     coloured = [line for line in lines if line.place != MUTED]
     hidden = len(notes.arms) - len(lines)
-    unit, over = "pull of the arm", " over its own pulls, which no policy knows."
-    if notes.restless:
-        unit, over = "round", " over the rounds."
-    elif notes.triggered:
-        unit, over = "pull that triggers the arm", " over the pulls that make it rise, its own and others'."
+    unit, over = notes.moves_with, f" over the {notes.moves_with}, which no policy knows."
     return draw.lines_figure(
         f"{key}-curves",
         "The arms' true learning curves",

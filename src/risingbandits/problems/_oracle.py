@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from risingbandits.problems.bandit import RisingBandit
     from risingbandits.problems.base import Curve
 
+_WAVER = 0.05  # of J*: measured curves of rising arms may fall by this much without a warning
+
 ONE_ARM, EACH_ROUND, GREEDY, UNKNOWN = "one arm", "each round", "greedy", "unknown"
 
 
@@ -58,3 +60,20 @@ def most_that_can_be_had(problem: RisingBandit, horizon: int) -> float:
             total = float(highest.sum() + (horizon - highest.size) * highest[-1])
         best = max(best, total)
     return best
+
+
+def why_unknown(problem: RisingBandit, horizon: int) -> str | None:
+    """What falls, and what regret is against; None if more than that is hardly possible."""
+    best, most = problem.oracle_value(horizon), most_that_can_be_had(problem, horizon)
+    if most <= best + _WAVER * abs(best):
+        return None
+    shape = problem.is_non_decreasing(max(horizon, 2))
+    return against_one_arm(f"{shape.arm_name} falls after pull {shape.first_violation}", best, most, "is")
+
+
+def against_one_arm(why: str, best: float, most: float, verb: str) -> str:
+    """The sentence that regret is against the best single arm, which a better policy may beat."""
+    return (
+        f"{why}: regret is against the best single arm ({best:,.6g}), and may be negative, because up to {most:,.6g} "
+        f"{verb} possible."
+    )

@@ -11,9 +11,16 @@ import pytest
 import reference_graph as reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.lab.related import GraphREdUCB
+from risingbandits.lab.related.triggers import (
+    TriggerGraph,
+    graph_problem,
+    trigger_matrix,
+    triggered_pull,
+    with_triggers,
+)
 from risingbandits.policies import REdUCB, RLessUCB
-from risingbandits.problems import Gaussian, NoNoise, TriggerGraph, get_problem, graph_problem, power_law_problem
-from risingbandits.simulation.engine import Runner, compiled_loop, triggered_pull
+from risingbandits.problems import Gaussian, NoNoise, get_problem, power_law_problem
+from risingbandits.simulation.engine import Runner, compiled_loop
 from risingbandits.testing import check_policy, check_same_in_all_modes
 from risingbandits.theory import predicted_regret
 
@@ -23,7 +30,7 @@ TEACHER = ((1, 1, 1, 1), (0, 1, 0, 0), (0, 0, 1, 1), (0, 0, 1, 1))  # directed: 
 
 def problem_with(sigma: float, horizon: int, triggers: Any = PATH, seed: int = 6) -> RisingBandit:
     problem = power_law_problem(4, horizon, seed=seed, noise=Gaussian(sigma) if sigma else NoNoise())
-    return problem.with_triggers(TriggerGraph(triggers, directed=True))
+    return with_triggers(problem, TriggerGraph(triggers, directed=True))
 
 
 @pytest.mark.parametrize("triggers", [PATH, TEACHER], ids=["path", "teacher"])
@@ -31,7 +38,7 @@ def problem_with(sigma: float, horizon: int, triggers: Any = PATH, seed: int = 6
 def test_decisions_equal_the_reference(sigma: float, triggers: Any) -> None:
     horizon = 260
     problem = problem_with(sigma, horizon, triggers)
-    matrix = problem.trigger_matrix.tolist()
+    matrix = trigger_matrix(problem).tolist()
     policy = GraphREdUCB(sigma=sigma, triggers=matrix).reset(4)
     slow = reference.GraphREdUCB(4, horizon)
     slow.sigma, slow.matrix = sigma, matrix
@@ -95,7 +102,7 @@ def test_with_all_ones_it_is_r_less_ucb_without_noise_alone() -> None:
 def test_lines_are_above_the_curve_and_below_those_over_pulls() -> None:
     """Without noise in the rewards, the windows' lines: above the mean at round t, if that is to come."""
     problem = problem_with(0.0, 2_000, seed=8)
-    matrix = problem.trigger_matrix
+    matrix = trigger_matrix(problem)
     policies = [GraphREdUCB(sigma=0.1, triggers=matrix).reset(4), REdUCB(sigma=0.1).reset(4)]
     rng, risen = np.random.default_rng(4), np.zeros(4, dtype=np.int64)
     lower = 0
@@ -116,7 +123,7 @@ def test_lines_are_above_the_curve_and_below_those_over_pulls() -> None:
 @pytest.mark.parametrize("sigma", [0.0, 0.1, "estimate", "smooth"])
 def test_all_ways_to_play_agree(sigma: Any) -> None:
     problem = problem_with(0.1, 300)
-    check_same_in_all_modes(GraphREdUCB(sigma=sigma, triggers=problem.trigger_matrix), problem, 300, seed=2)
+    check_same_in_all_modes(GraphREdUCB(sigma=sigma, triggers=trigger_matrix(problem)), problem, 300, seed=2)
 
 
 @pytest.mark.parametrize("policy", [GraphREdUCB(sigma=0.0), GraphREdUCB(sigma="estimate")], ids=repr)
@@ -138,7 +145,7 @@ def test_pruning_changes_nothing() -> None:
 def test_the_problem_tells_its_triggers() -> None:
     problem = problem_with(0.1, 50)
     told = GraphREdUCB().for_problem(problem, 50)
-    assert np.array_equal(told.triggers, problem.trigger_matrix)
+    assert np.array_equal(told.triggers, trigger_matrix(problem))
     assert told.sigma == 0.1
     assert GraphREdUCB().for_problem(power_law_problem(3), 50).triggers is None
     own = GraphREdUCB(triggers=np.eye(4))

@@ -13,6 +13,14 @@ from hypothesis import strategies as st
 
 import reference_graph as reference
 from risingbandits import RisingBandit, RisingBanditsError, simulate
+from risingbandits.lab.related.triggers import (
+    TriggeredArms,
+    TriggeredBandit,
+    TriggerGraph,
+    graph_problem,
+    trigger_matrix,
+    with_triggers,
+)
 from risingbandits.policies import RLessUCB, RoundRobin
 from risingbandits.problems import (
     Bernoulli,
@@ -22,13 +30,10 @@ from risingbandits.problems import (
     NoNoise,
     Polynomial,
     Tabulated,
-    TriggerGraph,
     get_problem,
-    graph_problem,
     power_law_problem,
 )
-from risingbandits.problems.triggered import most_that_can_be_had
-from risingbandits.simulation.engine import CurveArms, Runner, TriggeredCurves, smaller_triggered_pull
+from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_same_in_all_modes
 from risingbandits.theory import gaps, oracle, predicted_regret, regret_from_pulls
 
@@ -42,6 +47,10 @@ def graphs(draw: st.DrawFn, n_arms: int, directed: bool = False) -> TriggerGraph
     if not directed:
         edges = np.triu(edges) | np.triu(edges).T
     return TriggerGraph(edges | np.eye(n_arms, dtype=bool), directed)
+
+
+def graph_of(problem: RisingBandit) -> TriggerGraph | None:
+    return problem.triggers if isinstance(problem, TriggeredBandit) else None
 
 
 def rising_table(n_arms: int, horizon: int, seed: int) -> np.ndarray:
@@ -102,11 +111,11 @@ def test_cliques_are_written_as_groups() -> None:
             "the last dimension of pulls must be the number of arms, 1, got shape (2,).",
         ),
         (
-            lambda: get_problem("paper-2arms").with_triggers(PATH),
+            lambda: with_triggers(get_problem("paper-2arms"), PATH),
             "triggers must be a 2 x 2 matrix, a row and a column for each arm, got 3 x 3.",
         ),
         (
-            lambda: RisingBandit([Exponential(0.5, 0.1)], restless=True, triggers=[[1]]),
+            lambda: TriggeredBandit([Exponential(0.5, 0.1)], restless=True, triggers=[[1]]),
             "restless must be False where triggers say what moves an arm, got True.",
         ),
         (lambda: graph_problem(3, edges=1.5), "edges must be a finite number >= 0 and <= 1, got 1.5."),
@@ -122,20 +131,20 @@ def test_refusals(make: Any, message: str) -> None:
 def test_rested_and_restless_are_the_ends() -> None:
     problem = power_law_problem(3, 500, seed=4)
     restless = RisingBandit(problem.curves, problem.noise, 500, problem.name, restless=True)
-    assert problem.with_triggers(np.eye(3)) == problem
-    assert problem.with_triggers(np.ones((3, 3))) == restless
-    assert restless.with_triggers(np.eye(3)) == problem
-    between = problem.with_triggers(PATH)
+    assert with_triggers(problem, np.eye(3)) == problem
+    assert with_triggers(problem, np.ones((3, 3))) == restless
+    assert with_triggers(restless, np.eye(3)) == problem
+    between = with_triggers(problem, PATH)
     assert [p.rested for p in (problem, restless, between)] == [True, False, False]
-    assert [p.trigger_matrix.tolist() for p in (problem, restless, between)] == [
+    assert [trigger_matrix(p).tolist() for p in (problem, restless, between)] == [
         np.eye(3).tolist(),
         np.ones((3, 3)).tolist(),
         PATH,
     ]
-    assert between.with_noise(NoNoise()).with_horizon(9).triggers == TriggerGraph(PATH)
+    assert graph_of(between.with_noise(NoNoise()).with_horizon(9)) == TriggerGraph(PATH)
     assert pickle.loads(pickle.dumps(between)) == between != problem
     assert repr(between).endswith("horizon=500, triggers=TriggerGraph(3 arms, 2 edges))")
-    assert RisingBandit(problem.curves[:1], triggers=[[1]]).rested
+    assert with_triggers(RisingBandit(problem.curves[:1]), [[1]]).rested
 
 
 def test_random_graphs() -> None:
@@ -144,11 +153,11 @@ def test_random_graphs() -> None:
     assert graph_problem(8, seed=3).name == "graph-8arms-seed3"
     assert graph_problem(8, edges=0.0).rested
     assert graph_problem(8, edges=1.0).restless
-    made = [graph_problem(9, seed=seed).triggers for seed in range(60)]
+    made = [graph_of(graph_problem(9, seed=seed)) for seed in range(60)]
     share = np.mean([(graph.matrix.sum() - 9) / 72 for graph in made if graph is not None])
     assert share == pytest.approx(0.3, abs=0.03)
     for seed in range(20):
-        graph = graph_problem(9, seed=seed, cliques=4).triggers
+        graph = graph_of(graph_problem(9, seed=seed, cliques=4))
         assert graph is not None
         assert graph.is_cliques
         assert len(graph.components) == 4
@@ -164,12 +173,12 @@ def test_pulls_and_gains_equal_the_definition(noise: Any, directed: bool) -> Non
     matrix = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]] if directed else None
     problem = graph_problem(4, horizon, seed=5, noise=noise)
     if matrix is not None:
-        problem = problem.with_triggers(TriggerGraph(matrix, directed=True))
-    assert problem.triggers is not None
+        problem = with_triggers(problem, TriggerGraph(matrix, directed=True))
+    assert graph_of(problem) is not None
     runner = Runner(RLessUCB(sigma=0.1), problem, horizon, np.arange(1, horizon + 1))
     for seed in (1, 2):  # the second run starts anew
         policy = RLessUCB(sigma=0.1).reset(4)
-        arms, means = reference.play(policy.ask, policy.tell, problem, problem.trigger_matrix.tolist(), seed, horizon)
+        arms, means = reference.play(policy.ask, policy.tell, problem, trigger_matrix(problem).tolist(), seed, horizon)
         fast = runner.play(np.random.SeedSequence(seed))
         assert fast.pulls.tolist() == np.bincount(arms, minlength=4).tolist()
         np.testing.assert_array_equal(fast.gained, np.cumsum(means))
@@ -183,20 +192,11 @@ def test_all_ways_to_play_agree(noise: Any) -> None:
     check_same_in_all_modes(RLessUCB(sigma=0.1), graph_problem(5, 200, seed=2, noise=noise, cliques=2), 200, seed=3)
 
 
-class Counted(CurveArms):
-    """Rested and restless arms with their triggers counted one by one."""
-
-    def __init__(self, problem: RisingBandit, horizon: int) -> None:
-        risen = np.zeros(problem.n_arms, dtype=np.int64)
-        self.state = TriggeredCurves(problem.environment(horizon), problem.trigger_matrix, risen)
-        self.pull = smaller_triggered_pull(False, False)
-
-
 @pytest.mark.parametrize("restless", [False, True])
 def test_counting_changes_nothing_at_the_ends(restless: bool) -> None:
     curves = get_problem("random-3").curves
     problem = RisingBandit(curves, Gaussian(0.1), 2_000, restless=restless)
-    fast, counted = (simulate("red-ucb", problem, runs=2, jobs=1, arms=arms) for arms in (CurveArms, Counted))
+    fast, counted = (simulate("red-ucb", problem, runs=2, jobs=1, arms=arms) for arms in (None, TriggeredArms))
     np.testing.assert_array_equal(fast.regret["red-ucb"], counted.regret["red-ucb"])
     np.testing.assert_array_equal(fast.pulls["red-ucb"], counted.pulls["red-ucb"])
     assert len(set(fast.pulls["red-ucb"][0].tolist())) > 2
@@ -218,17 +218,17 @@ def test_no_order_of_pulls_beats_the_search(
 ) -> None:
     graph = data.draw(graphs(n_arms, directed))
     means = np.random.default_rng(data.draw(st.integers(0, 999))).random((n_arms, horizon)) - 0.2
-    problem = RisingBandit.from_array(means if falls else np.sort(means), NoNoise()).with_triggers(graph)
+    problem = with_triggers(RisingBandit.from_array(means if falls else np.sort(means), NoNoise()), graph)
     best = reference.best_of_all_orders(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist())
     assert reference.best_from_here(problem.means(np.arange(1, horizon + 1)), graph.matrix.tolist()) == pytest.approx(
         best
     )
-    if problem.triggers is None:
+    if not isinstance(problem, TriggeredBandit):
         assert problem.best_policy() in ("one arm", "greedy", "unknown", "each round")
     else:
         assert problem.oracle_value() == pytest.approx(best, rel=1e-12)
         assert problem.best_policy() in ("one clique", "search", "greedy")
-        assert best <= most_that_can_be_had(problem, horizon) + 1e-12
+        assert best <= problem.most_that_can_be_had(horizon) + 1e-12
         steps = np.diff(problem.oracle_prefix(np.arange(horizon + 1)))
         assert all(np.isclose(step, problem.means(np.arange(1, horizon + 1))).any() for step in steps)
 
@@ -238,19 +238,20 @@ def test_the_best_clique_is_the_best_that_can_be_had(seed: int) -> None:
     """With disjoint cliques of rising arms: the sum of the largest means of one clique."""
     horizon = 12
     graph = TriggerGraph.of_cliques([[0, 2], [1, 3]])
-    problem = RisingBandit.from_array(rising_table(4, horizon, seed), NoNoise()).with_triggers(graph)
+    rested = RisingBandit.from_array(rising_table(4, horizon, seed), NoNoise())
+    problem = TriggeredBandit(rested.curves, rested.noise, horizon, triggers=graph)
     means = problem.means(np.arange(1, horizon + 1))
     assert problem.best_policy() == "one clique"
     by_clique = [means[[0, 2]].max(axis=0).sum(), means[[1, 3]].max(axis=0).sum()]
     assert problem.oracle_value() == pytest.approx(max(by_clique), rel=1e-12)
     assert problem.oracle_value() == pytest.approx(reference.best_from_here(means, graph.matrix.tolist()), rel=1e-12)
-    assert problem.oracle_value() == pytest.approx(most_that_can_be_had(problem, horizon), rel=1e-12)
+    assert problem.oracle_value() == pytest.approx(problem.most_that_can_be_had(horizon), rel=1e-12)
 
 
 def test_the_best_clique_need_not_have_the_best_arm() -> None:
     """Two arms that take turns in being better are worth more than the best arm alone."""
     rows = [[0.5, 0.5, 0.5, 0.5], [0.0, 0.1, 0.8, 0.9], [0.4, 0.6, 0.6, 0.6]]
-    problem = RisingBandit.from_array(rows, NoNoise()).with_triggers(TriggerGraph.of_cliques([[0, 1], [2]]))
+    problem = with_triggers(RisingBandit.from_array(rows, NoNoise()), TriggerGraph.of_cliques([[0, 1], [2]]))
     assert problem.oracle_arm() == 2
     assert problem.oracle_prefix([0, 1, 2, 3, 4]) == pytest.approx([0.0, 0.5, 1.0, 1.8, 2.7])
     result = simulate("constant(arm=2)", problem)
@@ -261,7 +262,7 @@ def test_cliques_of_closed_forms_and_clipped_means() -> None:
     curves = [Polynomial(1.2, 30, 1), Exponential(0.9, 0.05), Polynomial(1.4, 200, 1)]
     graph = TriggerGraph.of_cliques([[0, 1], [2]])
     for noise in (NoNoise(), Bernoulli()):
-        problem = RisingBandit(curves, noise, 400, triggers=graph)
+        problem = TriggeredBandit(curves, noise, 400, triggers=graph)
         means = problem.means(np.arange(1, 401))
         assert (means.max() <= 1.0) == (noise == Bernoulli())
         by_clique = [means[:2].max(axis=0).sum(), means[2].sum()]
@@ -271,15 +272,16 @@ def test_cliques_of_closed_forms_and_clipped_means() -> None:
 def test_cliques_that_fall() -> None:
     """Arms that only fall: the highest next mean; a clique falls by every pull of it."""
     rows = [[0.9, 0.5, 0.1], [0.8, 0.7, 0.2], [0.6, 0.6, 0.6]]
-    problem = RisingBandit.from_array(rows, NoNoise()).with_triggers(TriggerGraph.of_cliques([[0, 1], [2]]))
+    problem = with_triggers(RisingBandit.from_array(rows, NoNoise()), TriggerGraph.of_cliques([[0, 1], [2]]))
     assert problem.best_policy() == "greedy"
     assert problem.oracle_prefix([1, 2, 3]) == pytest.approx([0.9, 1.6, 2.2])
 
 
 def test_a_word_where_the_best_policy_is_not_known() -> None:
     problem = graph_problem(6, 2_000, seed=1)
+    assert isinstance(problem, TriggeredBandit)
     assert problem.best_policy() == "unknown"
-    most = most_that_can_be_had(problem, 2_000)
+    most = problem.most_that_can_be_had(2_000)
     best = problem.mean_sums().max()
     assert problem.oracle_value() == best < most
     with pytest.warns(UserWarning, match="arms trigger each other, and the best policy is not known") as said:
@@ -297,7 +299,7 @@ def test_a_word_where_the_best_policy_is_not_known() -> None:
 def test_two_arms_are_searched_far() -> None:
     """A directed pair: arm 0 is worthless and makes arm 1 rise, as arm 1's own pulls do not need it."""
     teacher = TriggerGraph([[1, 1], [0, 1]], directed=True)
-    problem = RisingBandit([Tabulated([0.3]), Polynomial(1.0, 100, 1)], NoNoise(), 300, triggers=teacher)
+    problem = TriggeredBandit([Tabulated([0.3]), Polynomial(1.0, 100, 1)], NoNoise(), 300, triggers=teacher)
     assert problem.best_policy() == "search"
     means = problem.means(np.arange(1, 301))
     # Every pull moves arm 1 on: so the best is arm 0 until arm 1 is better.
@@ -312,20 +314,20 @@ def test_two_arms_are_searched_far() -> None:
 
 @pytest.mark.parametrize("function", [gaps, oracle, lambda p: regret_from_pulls(p, [100, 100, 100])])
 def test_theory_refuses_arms_that_make_others_rise(function: Any) -> None:
-    problem = power_law_problem(3, 300).with_triggers(PATH)
+    problem = with_triggers(power_law_problem(3, 300), PATH)
     with pytest.raises(
-        RisingBanditsError, match=r"problem must have arms that do not make others rise, but has triggers="
+        RisingBanditsError, match=r"problem must have arms that do not make others rise, got TriggeredBandit\("
     ):
         function(problem)
     bound = predicted_regret(problem)
-    assert bound.broken == ("arms are rested (triggers=TriggerGraph(3 arms, 2 edges))",)
+    assert bound.broken == ("arms are rested (they move with the pulls that trigger the arm)",)
     assert bound.value == np.inf
 
 
 def test_a_table_of_searched_values_is_exact_in_every_cell() -> None:
-    problem = power_law_problem(3, 9, seed=2, noise=NoNoise()).with_triggers(PATH)
+    problem = with_triggers(power_law_problem(3, 9, seed=2, noise=NoNoise()), PATH)
     assert problem.best_policy() == "search"
     for horizon in range(1, 10):
         means = problem.means(np.arange(1, horizon + 1))
-        best = reference.best_from_here(means, problem.trigger_matrix.tolist())
+        best = reference.best_from_here(means, trigger_matrix(problem).tolist())
         assert problem.oracle_value(horizon) == pytest.approx(best, rel=1e-12)
