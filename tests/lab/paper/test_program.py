@@ -10,9 +10,11 @@ import pytest
 import reference_program as slow
 from reference_program import ProgramReference
 from risingbandits import Policy, get_problem, simulate
+from risingbandits._core.jit import interpreted
 from risingbandits.lab.paper.published import ProgramREdUCB, ProgramSWTS, program_policies, starting_at_zero
-from risingbandits.policies import policy_names, registry
+from risingbandits.policies import Constant, policy_names, registry
 from risingbandits.problems import Beta
+from risingbandits.problems._kernels import draw_reward
 from risingbandits.testing import check_policy
 
 POLICIES = program_policies()
@@ -110,10 +112,23 @@ def test_sw_ts_draws_from_pulls_in_place_of_rewards() -> None:
 def test_arms_start_at_zero_with_the_programs_noise() -> None:
     problem = get_problem("paper-15arms")
     shifted = starting_at_zero(problem, 50)
-    clipped = problem.with_noise(shifted.noise)
-    np.testing.assert_array_equal(shifted.means(np.arange(1, 51)), clipped.means(np.arange(50)))
+    np.testing.assert_array_equal(shifted.means(np.arange(1, 51)), problem.means(np.arange(50)))
     assert shifted.arm_names == problem.arm_names
     assert shifted.noise == Beta(b=2.0)
+
+
+def test_regret_counts_means_above_1_and_rewards_stay_below() -> None:
+    """The program adds up the means of the pulls; arm 13 of the 15 ends at 1.0747, and is paid at most 1."""
+    horizon = 200_000
+    problem = starting_at_zero(get_problem("paper-15arms"), horizon)
+    assert problem.means(horizon)[12] == pytest.approx(1.0747, abs=5e-5)
+    policies = {f"arm {arm}": Constant(arm) for arm in (0, 12)}
+    result = simulate(policies, problem, horizon, runs=1)
+    by_hand = get_problem("paper-15arms").means(np.arange(horizon))[[0, 12]].sum(axis=1)
+    expected = {"arm 0": by_hand[1] - by_hand[0], "arm 12": 0.0}
+    assert {label: float(found[0]) for label, found in result.final_regret.items()} == pytest.approx(expected, abs=1e-6)
+    env, rng = problem.environment(horizon), np.random.default_rng(0)
+    assert interpreted(draw_reward)(env, 1.0747, rng) == 1.0
 
 
 def test_nothing_of_it_is_registered() -> None:

@@ -133,6 +133,7 @@ def test_without_extra_panels(tmp_path: Path) -> None:
 
 
 def test_panels_beside_the_paper_have_fewer_runs_and_say_so() -> None:
+    assert {panel.runs for panel in EXPERIMENTS["15arms"].panels(Size()) if panel.name == "program"} == {1_000}
     study = EXPERIMENTS["2arms"]
     assert {panel.name: panel.runs for panel in study.panels(Size())} == {
         "gaussian": 100,

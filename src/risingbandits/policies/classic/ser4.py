@@ -105,8 +105,9 @@ class Ser4(Policy):
 
     .. math:: \max_j m_j - m_k + \epsilon \ge 2 \sqrt{\log(4 K \tau^2 / \delta) / (2 \tau)}.
 
-    (Allesiardo, Feraud and Maillard, 2017). With the constants 4 and 2 the right side is twice the width of Hoeffding's
-    interval for a mean of tau rewards in [0, 1], at the level delta / (2 K tau^2).
+    (Allesiardo, Feraud and Maillard, 2017). The constants 4 and 2 are recalled: no public text that we found has them,
+    and the 2 decides its place among the paper's policies (the page "What reproduces" prints both). With them the right
+    side is twice the width of Hoeffding's interval for a mean of tau rewards in [0, 1] at level delta / (2 K tau^2).
 
     One of the paper's six baselines; on ``paper-2arms`` the restarts make it one of the best of them. Use it if the
     best arm may switch at unknown times. Its intervals need a few hundred pulls per arm, so restarts more frequent than
@@ -126,7 +127,8 @@ class Ser4(Policy):
         The 4 in the logarithm: greater ones drop arms later and with more certainty.
     divisor : float
         The 2 that divides the logarithm, as in Hoeffding's inequality. With 1 arms are dropped after about twice as
-        many pulls, and regret on ``paper-15arms`` is about 78,500 instead of 54,300.
+        many pulls, and regret is 77,977 instead of 54,771 on ``paper-15arms`` and 24,343 instead of 19,486 on
+        ``paper-2arms`` (100 runs, seed 0).
     reward_range : (float, float)
         Rewards between these two are mapped to [0, 1]; others are clipped.
 
