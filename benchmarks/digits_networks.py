@@ -122,7 +122,7 @@ def all_trained(seed: int, epochs: int, shares: Sequence[float]) -> dict[str, tu
     stops = {f"equal shares, {share:.0%}": max(1, round(share * epochs)) for share in shares} | {"all": epochs}
     found: dict[str, tuple[float, str]] = {}
     for n in range(1, epochs + 1):
-        valid = {name: arm.pull(Pull(n, name, n)).reward for name, arm in arms.items()}
+        valid: dict[str, Any] = {name: arm.pull(Pull(n, name, n)).reward for name, arm in arms.items()}
         kept = max(valid, key=lambda name: valid[name])
         found |= {row: (tested(arms[kept].model, data[2]), kept) for row, stop in stops.items() if n == stop}
     return found

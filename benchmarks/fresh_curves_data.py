@@ -165,7 +165,8 @@ def _batches(split: Split, rng: np.random.Generator) -> Pairs:
     pairs = []
     for number, model in enumerate(_online_models(int(rng.integers(2**31)))):
         arm = PartialFitArm(model, *split.train, batch=BATCH, seed=number)
-        seen, true = [], []
+        seen: list[Any] = []
+        true = []
         for n in range(1, BATCHES + 1):
             seen.append(arm.pull(Pull(n, "", n)).reward)
             true.append(_right(arm.learner, split.test))

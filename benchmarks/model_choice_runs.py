@@ -187,7 +187,7 @@ def digits_curves(seed: int, pulls: int) -> dict[str, Curve]:
         arm = PartialFitArm(learner, X, y, batch=BATCH, seed=100 * seed + number)
         curve = Curve([], [])
         for n in range(1, pulls + 1):
-            curve.batch.append(arm.pull(Pull(n, name, n)).reward)
+            curve.batch.append(float(arm.pull(Pull(n, name, n)).reward or 0.0))
             curve.held_out.append(float(np.mean(arm.learner.predict(X_test) == y_test)))
         curves[name] = curve
     return curves

@@ -56,7 +56,7 @@ class Counted:
         outcome = answer if isinstance(answer, Outcome) else Outcome(answer)
         assert self.allocator.tell(pull, *outcome)
         arm.told(pull)
-        return outcome.reward
+        return float(outcome.reward or 0.0)
 
     def play(self, arm: Checkpointed, pulls: int = 1) -> list[float]:
         return [self.tell(arm, pull, arm.pull(pull)) for pull in (self.ask() for _ in range(pulls))]

@@ -19,7 +19,7 @@ from risingbandits.allocation.stores.sqlite import SqliteStore
 from risingbandits.policies import BetaThompson, CommitUCB, EpsilonGreedy, Policy, RoundRobin
 
 POLICIES: list[Policy] = [CommitUCB(sigma="auto"), BetaThompson(), EpsilonGreedy(), RoundRobin()]
-RARE = ["fail", "release", "renew", "sleep", "reopen", "add", "retire", "mask", "unmask", "extend"]
+RARE = ["fail", "finish", "release", "renew", "sleep", "reopen", "add", "retire", "mask", "unmask", "extend"]
 ACTIONS = ["ask"] * 6 + ["tell"] * 6 + RARE
 actions = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=60)
 configurations = st.fixed_dictionaries(
@@ -79,7 +79,7 @@ class Machine:
         name = names[number % len(names)]
         if action == "ask":
             self.ask()
-        elif action in ("tell", "fail", "release", "renew"):
+        elif action in ("tell", "finish", "fail", "release", "renew"):
             if self.given:
                 self.about_pull(action, number, *self.given[-1 - number % min(5, len(self.given))])
         elif action == "sleep":
@@ -119,6 +119,10 @@ class Machine:
             reward, cost = (number % 9) / 2.0, [None, 0.5, 1.5][number % 3]
             token = real if number % 2 else real.id
             assert self.real.tell(token, reward, cost) == self.model.tell(model, reward, cost, self.clock.time)
+        elif action == "finish":
+            last = [None, 2.5][number % 2]
+            told = self.model.tell(model, last, None, self.clock.time, finished=True)
+            assert self.real.tell(real, last, finished=True) == told
         elif action == "fail":
             self.real.fail(real, "because")
             self.model.fail(model)
@@ -221,5 +225,7 @@ def check_events(machine: Machine) -> None:
             flying.pop(event.arm, None)
         elif event.kind in ("fail", "expire"):
             assert flying.pop(event.arm) == event.pull
+        elif event.kind == "finish":
+            flying.pop(event.arm, None)
         elif event.kind == "add":
             told[event.arm] = 0

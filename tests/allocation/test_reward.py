@@ -54,7 +54,8 @@ def test_no_output_gives_a_traceback(tmp_path_factory: pytest.TempPathFactory, p
     path = tmp_path_factory.getbasetemp() / "printed"
     path.write_bytes(printed)
     with contextlib.suppress(RisingBanditsError):
-        assert math.isfinite(read_reward(path).reward)
+        reward = read_reward(path).reward
+        assert reward is None or math.isfinite(reward)
 
 
 @pytest.mark.parametrize("before", ["", "0.5\n"])

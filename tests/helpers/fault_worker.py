@@ -170,10 +170,10 @@ class NotedAllocator(Allocator):
     notes: Notes
     left: int | None = None  # pulls until it stops
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None = None, checkpoint: str = "") -> bool:
+    def tell(self, pull: Pull | int, reward: float | None = None, *more: Any, **named: Any) -> bool:
         assert isinstance(pull, Pull)
         self.notes.mark("tell", pull)
-        counts = super().tell(pull, reward, cost, checkpoint)
+        counts = super().tell(pull, reward, *more, **named)
         if counts:
             self.notes.add("diary", f"{pull.arm} {pull.n} {pull.id} {reward!r}")
             self.notes.mark("told", pull)

@@ -34,6 +34,7 @@ class ModelArm:
     opened: bool = False
     failures: int = 0
     given_up: bool = False  # retired for its failures
+    ended: bool = False  # it has said that there is no further pull
 
 
 class ReferenceAllocator:
@@ -90,7 +91,9 @@ class ReferenceAllocator:
         self.pulls.append(pull)
         return pull
 
-    def tell(self, pull: ModelPull, reward: float, cost: float | None, now: float) -> bool:
+    def tell(
+        self, pull: ModelPull, reward: float | None, cost: float | None, now: float, finished: bool = False
+    ) -> bool:
         arm = self.arm(pull.arm)
         if pull.n != len(arm.rewards) + 1 or pull.status not in ("in flight", "back"):
             return False
@@ -104,6 +107,10 @@ class ReferenceAllocator:
         pull.status = "told"
         if pull.arm in self.returned:
             self.returned.remove(pull.arm)
+        arm.ended = finished
+        if reward is None:
+            self.choice = None
+            return True
         if cost is None:
             cost = now - pull.asked if self.unit == "seconds" else 1.0
         arm.rewards.append(reward)
@@ -172,17 +179,18 @@ class ReferenceAllocator:
         if self.spent() >= self.amount:
             return True
         flying = any(pull.status == "in flight" for pull in self.pulls)
-        return not flying and all(self.arm(name).retired or self.exhausted(name) for name in self.opened)
+        return not flying and all(self.arm(name).retired or self.has_finished(name) for name in self.opened)
 
     def arm(self, name: str) -> ModelArm:
         return next(arm for arm in self.arms if arm.name == name)
 
-    def exhausted(self, name: str) -> bool:
-        return self.max_pulls is not None and len(self.arm(name).rewards) >= self.max_pulls
+    def has_finished(self, name: str) -> bool:
+        arm = self.arm(name)
+        return arm.ended or (self.max_pulls is not None and len(arm.rewards) >= self.max_pulls)
 
     def eligible(self, name: str) -> bool:
         arm = self.arm(name)
-        return arm.opened and not arm.retired and not arm.masked and not self.exhausted(name)
+        return arm.opened and not arm.retired and not arm.masked and not self.has_finished(name)
 
     def flying(self, name: str) -> bool:
         return any(pull.arm == name and pull.status == "in flight" for pull in self.pulls)

@@ -7,13 +7,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation.arm_state import best_pull
-from risingbandits.allocation.arms.base import Arm, as_arm, check_direction
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm, check_direction
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.slots import Places, Slots, check_slot
@@ -45,7 +45,7 @@ log = logging.getLogger("risingbandits")
 
 _PAUSES = (0.001, 0.05)  # shortest and longest between tries of a task, in seconds
 
-Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any]]
+Arms = Sequence[str] | Mapping[str, Arm | Callable[..., Any] | Generator[Any, Any, Any]]
 
 
 class Allocator:
@@ -220,21 +220,30 @@ class Allocator:
             log.debug("ask: %s", answer)
         return answer
 
-    def tell(self, pull: Pull | int, reward: float, cost: float | None = None, checkpoint: str = "") -> bool:
+    def tell(
+        self,
+        pull: Pull | int,
+        reward: float | None = None,
+        cost: float | None = None,
+        checkpoint: str = "",
+        finished: bool = False,
+    ) -> bool:
         """Report the reward of a pull. True if it counts, False if its (arm, n) was already known.
 
         ``cost`` is 1 if not given, or with a budget in seconds the time since the pull was asked for. A reward
         outside the range is refused and the pull stays in flight. ``checkpoint`` is that of the `Outcome`, where the
-        library keeps checkpoints.
+        library keeps checkpoints. With ``finished`` this was the last pull of its arm; without a reward, there was
+        nothing left to do in it, and it costs nothing.
         """
-        reward = self._session.check_reward(reward)
+        if reward is not None or not finished:
+            reward = self._session.check_reward(reward)
         if cost is not None:
             cost = check_finite("cost", cost, minimum=0.0)
         if checkpoint:
             check_proof(checkpoint)
-        told = self._session.tell(pull, reward, cost, bool(self._listeners.all), checkpoint)
+        told = self._session.tell(pull, Outcome(reward, cost, checkpoint, finished), bool(self._listeners.all))
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("tell: %s, reward %g%s", pull, reward, "" if told else ", which was known")
+            log.debug("tell: %s, reward %s%s", pull, reward, "" if told else ", which was known")
         if isinstance(told, Told):
             self._listeners.call(told)
         return told is not False
@@ -268,11 +277,13 @@ class Allocator:
         """`ask` for asyncio: other tasks run meanwhile."""
         return await _ask_in_thread(self, wait)
 
-    async def atell(self, pull: Pull | int, reward: float, cost: float | None = None) -> bool:
+    async def atell(
+        self, pull: Pull | int, reward: float | None = None, cost: float | None = None, finished: bool = False
+    ) -> bool:
         """`tell` for asyncio."""
         import asyncio
 
-        return await asyncio.to_thread(self.tell, pull, reward, cost)
+        return await asyncio.to_thread(self.tell, pull, reward, cost, finished=finished)
 
     async def afail(self, pull: Pull | int, reason: str = "") -> None:
         """`fail` for asyncio."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable
 
@@ -36,6 +37,7 @@ class ArmState:
         "best",
         "bound",
         "cost",
+        "ended",
         "failures",
         "flight",
         "gave_up",
@@ -67,20 +69,26 @@ class ArmState:
         self.last_pull = 0  # id of its last pull that counts, 0 before the first of this run
         self.last: Saved | None = None  # its newest checkpoint
         self.best: Saved | None = None  # the one with its best value
+        self.ended = False  # whether it has said that there is no further pull
         self.masked = False
         self.retired: str | None = None  # the reason
         self.gave_up = False  # whether that is its failures, which more retries undo
         self.settings: dict[str, float | str] = {}  # what it is, for people and for priors
 
     @property
-    def exhausted(self) -> bool:
-        """Whether it has had all the pulls it can take."""
-        return self.limit is not None and len(self.rewards) >= self.limit
+    def most_pulls(self) -> float:
+        """How many pulls it can have in all, as far as is known; infinity if that is not known."""
+        return len(self.rewards) if self.ended else math.inf if self.limit is None else self.limit
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has had its last pull."""
+        return self.ended or (self.limit is not None and len(self.rewards) >= self.limit)
 
     @property
     def eligible(self) -> bool:
         """Whether the policy may choose it, once it is not in flight."""
-        return self.place >= 0 and self.retired is None and not self.masked and not self.exhausted
+        return self.place >= 0 and self.retired is None and not self.masked and not self.finished
 
 
 def recent_mean(arm: ArmState) -> float:

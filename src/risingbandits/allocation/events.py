@@ -11,9 +11,9 @@ from risingbandits._core.errors import RisingBanditsError
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; bind: an
 #: arm got slot ``n`` of the policy just before its first pull, with the mean that a prior believed of it as reward and
 #: the trust in the prior as cost; describe: the settings of an arm that was made in its first pull; checkpoint: what an
-#: arm left later than with a tell, or, without a text, that it gave up its checkpoints; add, retire (with the pull that
-#: failed once too often, if that is why), mask and unmask of an arm; extend: settings of the whole allocation, about no
-#: arm.
+#: arm left later than with a tell, or, without a text, that it gave up its checkpoints; finish: an arm has had its last
+#: pull, which the pull that it names has found out, if any; add, retire (with the pull that failed once too often, if
+#: that is why), mask and unmask of an arm; extend: settings of the whole allocation, about no arm.
 KINDS = (
     "ask",
     "tell",
@@ -23,6 +23,7 @@ KINDS = (
     "bind",
     "describe",
     "checkpoint",
+    "finish",
     "add",
     "retire",
     "mask",

@@ -96,12 +96,12 @@ class Ledger:
 
     @property
     def finished(self) -> bool:
-        """Whether no pull can follow: the budget is spent, or every arm is retired or has had all its pulls."""
+        """Whether no pull can follow: the budget is spent, or every arm is finished or retired."""
         if self.spent >= self._amount:
             return True
         if self.eligible.count or self.in_flight:
             return False
-        return all(arm.retired is not None or arm.exhausted for arm in self.opened)
+        return all(arm.retired is not None or arm.finished for arm in self.opened)
 
     @property
     def committed(self) -> bool:
@@ -267,6 +267,16 @@ class Ledger:
             elif event.pull == arm.last_pull:
                 arm.last = Saved(event.n, event.pull, arm.rewards[-1], event.text)
                 arm.best = better(arm.best, arm.last, self.settings.direction)
+        elif event.kind == "finish":
+            found = self.in_flight.get(event.pull) or self.lapsed.get(event.pull)
+            if event.pull and (found is None or found.arm is not arm):
+                raise RisingBanditsError(f"event {event.id} is about pull {event.pull}, which cannot count.")
+            if arm.flight is not None:  # the pull that found the end, or one given out in its place
+                del self.in_flight[arm.flight.id]
+                arm.flight = None
+            self._forget_attempts(arm)
+            arm.ended = True
+            self._refresh(arm)
         elif event.kind == "retire":
             arm.retired, arm.gave_up = event.text or "by request", event.pull > 0
             self._refresh(arm)

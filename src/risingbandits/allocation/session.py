@@ -18,6 +18,7 @@ from weakref import WeakSet
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.platform import is_gone, worker_name
 from risingbandits.allocation.arm_state import ArmState, Flight
+from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
@@ -210,15 +211,12 @@ class Session:
             log.warning("the prior is %s; from here on arms are opened at random.", reason)
         return arm
 
-    def tell(
-        self, pull: Pull | int, reward: float, cost: float | None, listened: bool = False, checkpoint: str = ""
-    ) -> Told | bool:
-        """Whether the reward counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
-        return self.transact(lambda ledger: self._tell(ledger, pull, reward, cost, listened, checkpoint))
+    def tell(self, pull: Pull | int, outcome: Outcome, listened: bool = False) -> Told | bool:
+        """Whether the outcome counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
+        return self.transact(lambda ledger: self._tell(ledger, pull, outcome, listened))
 
-    def _tell(
-        self, ledger: Ledger, pull: Pull | int, reward: float, cost: float | None, listened: bool, checkpoint: str
-    ) -> Told | bool:
+    def _tell(self, ledger: Ledger, pull: Pull | int, outcome: Outcome, listened: bool) -> Told | bool:
+        reward, cost, checkpoint, finished = outcome
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
         flight = ledger.countable(id)
         if flight is None:
@@ -230,11 +228,17 @@ class Session:
         if cost is None:
             cost = self._seconds_since(flight, moment) if self._seconds else 1.0
         arm = flight.arm
+        if reward is None:
+            self._note(ledger, "finish", arm, flight)
+            self._asked.pop(id, None)
+            return True
         event = new_event(
             (ledger.last_id + 1, moment, "tell", arm.name, flight.id, flight.n, reward, cost, checkpoint, self._worker)
         )
         self._append(event)
         ledger.apply_tell(event, arm)
+        if finished:
+            self._note(ledger, "finish", arm)
         if self._seconds:
             self._asked.pop(id, None)
         if not listened:

@@ -38,6 +38,7 @@ _ARM_FIELDS = (
     "last_pull",
     "last",
     "best",
+    "ended",
     "masked",
     "retired",
     "gave_up",

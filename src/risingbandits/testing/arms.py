@@ -96,7 +96,9 @@ def _check_bad_checkpoints(make: Callable[[], Any], rewards: list[float], folder
 
 def _pulled(arm: Arm, n: int) -> float:
     answer: Any = arm.pull(Pull(n, "arm", n))
-    reward, cost, _ = answer if isinstance(answer, Outcome) else (answer, None, "")
+    outcome = answer if isinstance(answer, Outcome) else Outcome(answer)
+    reward: Any = outcome.reward
+    cost = outcome.cost
     assert isinstance(reward, int | float) or hasattr(reward, "__float__"), f"pull {n} gave {reward!r}, not a number."
     assert math.isfinite(float(reward)), f"pull {n} gave {reward!r}, not a finite number."
     assert cost is None or (math.isfinite(cost) and cost >= 0), f"pull {n} cost {cost!r}, not a number >= 0."

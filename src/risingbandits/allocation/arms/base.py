@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from types import GeneratorType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
@@ -21,12 +22,14 @@ class CannotGoOn(RisingBanditsError):
 class Outcome(NamedTuple):
     """A reward and its cost. Without a cost, a pull counts as the budget says: 1, or the seconds it took.
 
-    ``checkpoint`` is filled in by what keeps the arm's checkpoints; `Allocator.tell` records it.
+    With ``finished`` the arm has had its last pull; without a reward, that was the one before, and this one costs
+    nothing. ``checkpoint`` is filled in by what keeps the arm's checkpoints; `Allocator.tell` records it.
     """
 
-    reward: float
+    reward: float | None = None
     cost: float | None = None
     checkpoint: str = ""
+    finished: bool = False
 
 
 @runtime_checkable
@@ -56,6 +59,16 @@ class _FunctionArm:
 
     def pull(self, pull: Pull) -> float | Outcome:
         return self.function(pull)
+
+
+class _GeneratorArm:
+    """A generator as an arm: each value that it yields is the reward of a pull, and its end that of the arm."""
+
+    def __init__(self, generator: Generator[float | Outcome, None, Any]) -> None:
+        self.generator = generator
+
+    def pull(self, pull: Pull) -> float | Outcome:
+        return next(self.generator, Outcome(finished=True))
 
 
 def makes_arm(thing: Any) -> bool:
@@ -92,18 +105,23 @@ def _takes_one(thing: Any) -> bool:
 
 
 def as_arm(thing: Any) -> Arm:
-    """An `Arm` as it is; any function ``f(pull) -> reward`` as an arm.
+    """An `Arm` as it is; any function ``f(pull) -> reward``, and a generator that yields rewards, as an arm.
 
     >>> as_arm(lambda pull: 0.5).pull(Pull(1, "a", 1))
     0.5
+    >>> arm = as_arm(loss for loss in [0.5])
+    >>> arm.pull(Pull(1, "a", 1)), arm.pull(Pull(2, "a", 2)).finished
+    (0.5, True)
     """
     if isinstance(thing, Arm) and not isinstance(thing, type):
         return thing
+    if isinstance(thing, GeneratorType):
+        return _GeneratorArm(thing)
     if callable(thing):
         return _FunctionArm(thing)
     raise RisingBanditsError(
-        "an arm must have a method pull(pull) or be a function of the pull (a function without arguments must return "
-        f"one of these), got {shown(thing)}."
+        "an arm must have a method pull(pull), or be a function of the pull or a generator of rewards (a function "
+        f"without arguments must return one of these), got {shown(thing)}."
     )
 
 

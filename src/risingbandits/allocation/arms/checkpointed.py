@@ -88,7 +88,7 @@ class Checkpointed:
     ...     here = arm.pull(Pull(2, "a", 2, before=1, last=last))
     ...     elsewhere = Checkpointed("a", Counter(), Path(folder)).pull(Pull(3, "a", 2, before=1, last=last))
     >>> first, here.reward, elsewhere.reward
-    (Outcome(reward=1.0, cost=None, checkpoint='1'), 2.0, 2.0)
+    (Outcome(reward=1.0, cost=None, checkpoint='1', finished=False), 2.0, 2.0)
     """
 
     restores_itself = True
@@ -166,13 +166,13 @@ class Checkpointed:
                 raise
 
     def _make_pull(self, pull: Pull) -> float | Outcome:
-        outcome = self._made_by(self._at(pull), pull)
-        if self._keeps_itself or not self._due():
-            return outcome
+        made = self._made_by(self._at(pull), pull)
+        outcome = made if isinstance(made, Outcome) else Outcome(made)
+        if self._keeps_itself or outcome.reward is None or not self._due():
+            return made
         proof = self._save(Name(pull.n, pull.id))
-        reward, cost, _ = outcome if isinstance(outcome, Outcome) else (outcome, None, "")
-        self._saved = Saved(pull.n, pull.id, reward, proof) if proof else None
-        return Outcome(reward, cost, proof) if proof else outcome
+        self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
+        return outcome._replace(checkpoint=proof) if proof else made
 
     def failed(self, pull: Pull, reason: str) -> tuple[str, bool]:
         """The reason why a pull has failed, with what to do if the arm cannot be pulled again; and whether that is so.
@@ -294,6 +294,11 @@ class Checkpointed:
                 log.info("%s has no checkpoint after pull %d: %d pulls are made again", self.name, before.n, again)
             for n in range(self.held.n + 1, pull.n):
                 self._made_by(self._arm, pull._replace(n=n, attempt=0))
+                if self.held is None or self.held.n < n:
+                    raise RisingBanditsError(
+                        f"arm {self.name!r} ended after pull {n - 1} when its pulls were made again, although "
+                        f"{pull.n - 1} count."
+                    )
         return self._arm
 
     @property
@@ -338,6 +343,9 @@ class Checkpointed:
             raise
         self._failure = ""
         seconds = time.perf_counter() - began
+        if isinstance(answer, Outcome) and answer.reward is None:  # nothing was left to do in this pull
+            self.held = Name(pull.n - 1, pull.before)
+            return answer
         self.held = Name(pull.n, pull.id)
         if not self.timed or (isinstance(answer, Outcome) and answer.cost is not None):
             return answer

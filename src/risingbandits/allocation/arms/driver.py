@@ -247,9 +247,7 @@ class Driver:
         try:
             if isinstance(result, BaseException):
                 raise result
-            reward, cost, checkpoint = result if isinstance(result, Outcome) else (result, None, "")
-            reward = self.allocator.check_reward(reward)
-            cost = None if cost is None else check_finite("cost", cost, minimum=0.0)
+            outcome = self._checked(result)
         except Exception as error:
             self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
@@ -274,8 +272,12 @@ class Driver:
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
+        if outcome.reward is None:
+            self.pace.drop(pull)
+            self._tell(pull, outcome)
+            return
         self.pace.end(pull)
-        if self._tell(pull, reward, cost, checkpoint):
+        if self._tell(pull, outcome):
             try:
                 self.arms[pull.arm].told(pull)
             except OSError as error:  # they are removed later
@@ -284,7 +286,15 @@ class Driver:
                 self.economy.tidy()
             if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
-            self.display.told(pull, reward)
+            self.display.told(pull, outcome.reward)
+
+    def _checked(self, result: float | Outcome) -> Outcome:
+        """What a pull gave, as it is told; only one that has found the end of its arm may be without a reward."""
+        outcome = result if isinstance(result, Outcome) else Outcome(result)
+        if outcome.reward is None and outcome.finished:
+            return Outcome(finished=True)
+        cost = None if outcome.cost is None else check_finite("cost", outcome.cost, minimum=0.0)
+        return outcome._replace(reward=self.allocator.check_reward(outcome.reward), cost=cost)
 
     def _describe(self, arm: str) -> None:
         """Store the settings of an arm that was made in its first pull; it is already told, so this must not fail."""
@@ -295,11 +305,11 @@ class Driver:
         except RisingBanditsError as error:
             log.warning("the settings of %s are not kept: %s", arm, error)
 
-    def _tell(self, pull: Pull, reward: float, cost: float | None, checkpoint: str) -> bool:
-        """Tell a reward, with more patience than for anything else, because the pull would have to be repeated."""
+    def _tell(self, pull: Pull, outcome: Outcome) -> bool:
+        """Tell an outcome, with more patience than for anything else, because the pull would have to be repeated."""
         for tries in range(_TELLS, 0, -1):
             try:
-                return self.allocator.tell(pull, reward, cost, checkpoint)
+                return self.allocator.tell(pull, *outcome)
             except RisingBanditsError as error:
                 if tries > 1 and isinstance(error, StoreBusy | StoreUnreachable):
                     self.display.say(f"Waiting to tell the reward of {pull.arm}: {error}")

@@ -8,6 +8,7 @@ checkpoint. Only the allocator's store says which pulls count.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import threading
@@ -339,7 +340,7 @@ def recipe(name: str, arm: Any, backend: str) -> Any:
     """
     if makes_arm(arm):
         return arm
-    if hasattr(arm, "pull"):
+    if hasattr(arm, "pull") or inspect.isgenerator(arm):
         raise RisingBanditsError(
             f"arm {name!r} must be a function that makes it for backend={backend!r}, where another process makes and "
             f"keeps it, got an object: {shown(arm)}."

@@ -21,7 +21,7 @@ from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all,
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
 from risingbandits.allocation.commands.folders import ArmFolder, end_group
-from risingbandits.allocation.commands.output import Output, last_line, read_reward
+from risingbandits.allocation.commands.output import FINISHED, Output, last_line, read_outcome
 from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
@@ -103,6 +103,9 @@ class Command:
                     "must do so in every pull."
                 )
         outcome = self._run(pull, previous)
+        if outcome.reward is None:
+            self.folder.drop(Name(pull.n, pull.id))
+            return outcome
         return outcome._replace(checkpoint=self._left(pull, outcome.reward))
 
     def _left(self, pull: Pull, reward: float) -> str:
@@ -155,10 +158,10 @@ class Command:
             )
         if self._timed_out:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
-        if process.returncode:
+        if process.returncode not in (0, FINISHED):
             raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
-        reward, cost, _ = read_reward(out)
-        return Outcome(reward, seconds if self.timed else cost)
+        outcome = read_outcome(out, process.returncode)
+        return outcome._replace(cost=seconds) if self.timed else outcome
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
         """Wait until the command has ended, and limit its output.

@@ -23,6 +23,7 @@ from risingbandits.allocation.arms.base import Outcome
 DEFAULT = 16 * 2**20  # bytes
 LEAST = 4 * 2**16  # so that the end, half of it, has more than the longest last line
 _TOO_MUCH = 64
+FINISHED = 100  # exit code of a command that has nothing left to do after this pull, or had nothing to do in it
 LONGEST_LINE = 65_536  # bytes that the last line may have
 _BLANKS = b" \t\r\n\v\f"
 
@@ -56,8 +57,22 @@ class Output:
                 shutil.copyfileobj(printed, kept)
 
 
+def read_outcome(path: Path, code: int) -> Outcome:
+    """What a command that ended with exit code 0 or `FINISHED` has printed; with the latter, that may be nothing."""
+    try:
+        outcome = read_reward(path)
+    except RisingBanditsError:
+        if code != FINISHED:
+            raise
+        outcome = Outcome()
+    return outcome._replace(finished=outcome.finished or code == FINISHED)
+
+
 def read_reward(path: Path) -> Outcome:
-    """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost"."""
+    """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost".
+
+    The word "finished", alone or after a number, or as a key of the object, says that there is no further pull.
+    """
     line, whole = last_line(path)
     if not whole:
         # What is left of a long line may well be a number, but another one.
@@ -67,20 +82,27 @@ def read_reward(path: Path) -> Outcome:
         )
     if not line:
         raise RisingBanditsError(f"nothing printed: the last line of the output must be the reward; output in {path}.")
+    *number, word = line.split()
+    if word == "finished" and not number:
+        return Outcome(finished=True)
     try:
-        return Outcome(_finite(float(line)))
+        finished = word == "finished"
+        return Outcome(_finite(float(line.removesuffix(word) if finished else line)), finished=finished)
     except ValueError:
         pass
     try:
         value = json.loads(line)
         if not isinstance(value, dict):
             raise ValueError(line)
-        cost = value.get("cost")
-        return Outcome(_number(value["reward"]), None if cost is None else _number(cost, minimum=0.0))
+        cost, finished = value.get("cost"), value.get("finished") is True
+        if finished and "reward" not in value:
+            return Outcome(finished=True)
+        reward, cost = _number(value["reward"]), None if cost is None else _number(cost, minimum=0.0)
+        return Outcome(reward, cost, finished=finished)
     except (ValueError, KeyError, RecursionError, OverflowError):
         raise RisingBanditsError(
             f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '
-            f"got {shown(line)}; output in {path}."
+            f'or "finished", got {shown(line)}; output in {path}.'
         ) from None
 
 

@@ -106,7 +106,7 @@ def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:
             return None
         left *= len(costs) / sum(costs)
     able = (arm for arm in ledger.arms if arm.retired is None)
-    return max(0.0, min(left, sum(math.inf if arm.limit is None else arm.limit - len(arm.rewards) for arm in able)))
+    return max(0.0, min(left, sum(arm.most_pulls - len(arm.rewards) for arm in able)))
 
 
 def _mean_cost(ledger: Ledger, name: str) -> float:

@@ -293,7 +293,7 @@ def _status(ledger: Ledger, arm: ArmState) -> str:
         return "retired"
     if arm.place < 0 and ledger.rule is None:
         return "unopened"
-    if arm.exhausted:
+    if arm.finished:
         return "finished"
     return "masked" if arm.masked else "free" if arm.rewards else "untried"
 
@@ -307,7 +307,7 @@ def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
     if status == "unopened":
         return "not opened (max_arms)"
     if status == "finished":
-        return f"has had its {arm.limit} pulls"
+        return f"has had its {len(arm.rewards)} pulls"
     return NOT_OPENED if arm.place < 0 else ""
 
 
@@ -390,7 +390,7 @@ def forecasts(ledger: Ledger) -> Forecasts:
         age, costs = None, ledger.rounds.expected()
         money = 0.0 if ledger.finished else max(0.0, ledger.settings.budget.amount - ledger.spent)
         reached = [len(arm.rewards) + round(money / costs[arm.place]) for arm in ledger.arms]
-    ages = [n if arm.limit is None else min(n, arm.limit) for arm, n in zip(ledger.arms, reached, strict=True)]
+    ages = [int(min(n, arm.most_pulls)) for arm, n in zip(ledger.arms, reached, strict=True)]
     units = _units(ledger)
     curves = [(np.array(arm.rewards) - units.zero) / units.span for arm in ledger.arms]
     limits = (0.0, 1.0) if ledger.settings.reward_range is not None else (-np.inf, np.inf)

@@ -171,7 +171,7 @@ def _compare_snapshot(store: Store, settings: Settings) -> str:
 
 
 def _essence(ledger: Ledger) -> Any:
-    arms = [(arm.name, arm.rewards, arm.cost, arm.failures, arm.masked, arm.retired) for arm in ledger.arms]
+    arms = [(arm.name, arm.rewards, arm.cost, arm.failures, arm.ended, arm.masked, arm.retired) for arm in ledger.arms]
     return ledger.last_id, ledger.told_arms, arms, sorted(ledger.in_flight), ledger.spent
 
 
