@@ -18,6 +18,7 @@ import numpy as np
 
 from risingbandits import Policy, Result, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.tables import TextTable
+from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.policies import KLUCB, CommitEnsemble, CommitUCB
 from risingbandits.problems import (
     Bernoulli,
@@ -28,7 +29,6 @@ from risingbandits.problems import (
     NoNoise,
     Tabulated,
     power_law_problem,
-    problem_pair,
     random_problem,
 )
 

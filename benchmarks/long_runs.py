@@ -20,8 +20,9 @@ from rich.console import Console
 from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
+from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.policies import KLUCB, Auto, CommitUCB
-from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, Noise, problem_pair, random_problem
+from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, Noise, random_problem
 
 SEED = 7_001
 SIGMA = 0.1

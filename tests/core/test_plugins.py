@@ -1,4 +1,4 @@
-"""Packages that add policies, commands and backends by an entry point, and those that fail to."""
+"""Packages that add policies, problems, commands and backends by an entry point, and those that fail to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 MODULE = """
 from contextlib import contextmanager
 import typer
-from risingbandits.policies import ListedPolicy, Plugin, RoundRobin, register
+from risingbandits import get_problem
+from risingbandits.policies import ListedPolicy, ListedProblem, Plugin, RoundRobin, register
 from risingbandits.simulation.backends import Threads
 
 commands = typer.Typer()
@@ -31,8 +32,14 @@ def one_thread(jobs, address):
     print(jobs, address)
     yield Threads(1)
 
+HORIZONS = {"short-v1": 10, "short-v2": 20, "plain": 30}
+
+def short(name):
+    return get_problem("paper-2arms").with_horizon(HORIZONS[name])
+
 PLUGIN = Plugin(
     policies={"mine": ListedPolicy("other_package", "Mine", "cumulative")},
+    problems={name: ListedProblem("other_package:short", f"{name} and easy") for name in HORIZONS},
     commands={"hello": "other_package:commands"},
     backends={"one-thread": "other_package:one_thread"},
 )
@@ -70,6 +77,20 @@ def test_policies_of_other_packages_are_known_by_name(environment: dict[str, str
 def test_a_policy_of_the_package_needs_no_plugin(environment: dict[str, str]) -> None:
     program = "import sys, risingbandits as rb; print(rb.get_policy('kl-ucb'), 'other_package' in sys.modules)"
     assert run(environment, "-c", program) == (0, "KLUCB() False\n", "")
+
+
+def test_problems_of_other_packages_are_known_by_name(environment: dict[str, str]) -> None:
+    program = (
+        "import risingbandits as rb; from risingbandits.problems import problem_description\n"
+        "print([rb.get_problem(name).horizon for name in ('short', 'short-v1', 'plain', 'lower-bound-beta-a')])\n"
+        "print(rb.problem_names()[-2:], problem_description('short'))\nrb.get_problem('shor')"
+    )
+    code, out, err = run(environment, "-c", program)
+    assert (code, out) == (1, "[20, 10, 30, 50000]\n('short', 'plain') short-v2 and easy\n"), err
+    assert "RisingBanditsError: problem must be one of" in err
+    assert err.endswith("did you mean 'short'?\n")
+    program = "import sys, risingbandits as rb; rb.get_problem('paper-2arms'); print('other_package' in sys.modules)"
+    assert run(environment, "-c", program) == (0, "False\n", "")
 
 
 def test_commands_of_other_packages_are_groups_of_the_command_line(environment: dict[str, str]) -> None:

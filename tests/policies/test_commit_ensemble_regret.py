@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBandit, get_problem, simulate
+from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.policies import CommitEnsemble, CommitUCB
-from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, power_law_problem, problem_pair
+from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, power_law_problem
 
 pytestmark = pytest.mark.compiled  # long runs; plain Python plays shorter ones beside the definition
 

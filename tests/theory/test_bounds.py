@@ -9,16 +9,8 @@ import pytest
 
 from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.lab.paper.pair_study import learning_policies, play_pairs
-from risingbandits.problems import (
-    PAIRS,
-    ConstantCurve,
-    Exponential,
-    Gaussian,
-    NoNoise,
-    PowerLaw,
-    problem_pair,
-    random_problem,
-)
+from risingbandits.lab.paper.pairs import PAIRS, problem_pair
+from risingbandits.problems import ConstantCurve, Exponential, Gaussian, NoNoise, PowerLaw, random_problem
 from risingbandits.theory import (
     cumulative_increment,
     deterministic_bound,

@@ -1,6 +1,7 @@
-"""What packages add to this one, its own lab among them: policies, commands and backends, loaded when first used.
+"""What packages add to this one, its own lab among them, loaded when first used.
 
-A package names a `Plugin` as an entry point of the group ``risingbandits.plugins``.
+Policies, problems, commands, and backends of `simulate`: a package names a `Plugin` as an entry point of the group
+``risingbandits.plugins``.
 """
 
 from __future__ import annotations
@@ -25,10 +26,18 @@ class ListedPolicy(NamedTuple):
     objective: str
 
 
+class ListedProblem(NamedTuple):
+    """Where a named problem is made, and one line on it."""
+
+    where: str  #: "module:name" of a function of the problem's name
+    description: str
+
+
 class Plugin(NamedTuple):
     """Names, and where to find what they stand for."""
 
     policies: Mapping[str, ListedPolicy] = {}
+    problems: Mapping[str, ListedProblem] = {}
     commands: Mapping[str, str] = {}  #: groups of the command line: "module:name" of a Typer
     backends: Mapping[str, str] = {}  #: of `simulate`: "module:name" of a context manager, by (jobs, address)
 

@@ -6,10 +6,12 @@ Stability: experimental.
 """
 
 from risingbandits._core.plugins import Plugin
+from risingbandits.lab.paper import PROBLEMS
 from risingbandits.lab.related import POLICIES
 
 PLUGIN = Plugin(
     policies=POLICIES,
+    problems=PROBLEMS,
     commands={
         "arena": "risingbandits.lab.cli.benchmark:commands",
         "paper": "risingbandits.lab.cli.paper:commands",

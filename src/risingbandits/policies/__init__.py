@@ -40,7 +40,7 @@ Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, 
 from typing import TYPE_CHECKING
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.plugins import ListedPolicy, Plugin, load_on_use
+from risingbandits._core.plugins import ListedPolicy, ListedProblem, Plugin, load_on_use
 from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Explanation
@@ -96,6 +96,7 @@ __all__ = [
     "Hyperband",
     "Kernels",
     "ListedPolicy",
+    "ListedProblem",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",

@@ -22,12 +22,10 @@ from risingbandits.problems.curves import (
     Tabulated,
 )
 from risingbandits.problems.noise import Bernoulli, Beta, Gaussian, Noise, NoNoise
-from risingbandits.problems.pairs import PAIRS, ProblemPair, problem_pair
 from risingbandits.problems.presets import get_problem, problem_description, problem_names
 from risingbandits.problems.random import exponential_problem, power_law_problem, random_problem
 
 __all__ = [
-    "PAIRS",
     "Bernoulli",
     "Beta",
     "ConstantCurve",
@@ -41,7 +39,6 @@ __all__ = [
     "Noise",
     "Polynomial",
     "PowerLaw",
-    "ProblemPair",
     "RisingBandit",
     "ShapeCheck",
     "Tabulated",
@@ -50,6 +47,5 @@ __all__ = [
     "power_law_problem",
     "problem_description",
     "problem_names",
-    "problem_pair",
     "random_problem",
 ]

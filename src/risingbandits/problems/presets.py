@@ -1,19 +1,20 @@
-"""Named problems of the literature: those of presets.toml, and both sides of the pairs of the lower bounds."""
+"""Named problems of the literature: those of presets.toml, and those of plugins."""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from risingbandits._core.errors import check_choice
+from risingbandits._core.plugins import ListedProblem, load, plugins
 from risingbandits.problems.bandit import RisingBandit
 from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, LinearCapped, Polynomial
 from risingbandits.problems.noise import Gaussian, NoNoise
-from risingbandits.problems.pairs import problem_pair
 
 _FAMILIES: dict[str, type[Curve]] = {
     "exponential": Exponential,
@@ -39,10 +40,11 @@ def get_problem(name: str) -> RisingBandit:
     >>> get_problem("paper-2arms-v1") == get_problem("paper-2arms")
     True
     """
-    full_name = _resolve(name)
-    preset = _PRESETS[full_name]
-    noise = Gaussian(preset.sigma) if preset.sigma else NoNoise()
-    return RisingBandit(preset.curves(), noise, preset.horizon, full_name)
+    full_name, listed = _find(name)
+    if isinstance(listed, ListedProblem):
+        return cast(RisingBandit, load(listed.where)(full_name))
+    noise = Gaussian(listed.sigma) if listed.sigma else NoNoise()
+    return RisingBandit(listed.curves(), noise, listed.horizon, full_name)
 
 
 def problem_names(versions: bool = False) -> tuple[str, ...]:
@@ -53,7 +55,8 @@ def problem_names(versions: bool = False) -> tuple[str, ...]:
     >>> problem_names()[:2]
     ('paper-15arms', 'paper-2arms')
     """
-    return tuple(_PRESETS) if versions else tuple(_NEWEST)
+    names = (*_PRESETS, *_added())
+    return names if versions else tuple(_newest(names))
 
 
 def problem_description(name: str) -> str:
@@ -64,13 +67,22 @@ def problem_description(name: str) -> str:
     >>> problem_description("paper-2arms")
     'a fast start against a slow, better arm: the curves cross at 9,500, their sums at 17,993'
     """
-    return _PRESETS[_resolve(name)].description
+    return _find(name)[1].description
 
 
-def _resolve(name: str) -> str:
-    if isinstance(name, str) and name in _PRESETS:
-        return name
-    return _NEWEST[check_choice("problem", name, _NEWEST)]
+def _find(name: str) -> tuple[str, _Preset | ListedProblem]:
+    """A problem with its full name; plugins are loaded only for one that is not of the package."""
+    known: Mapping[str, _Preset | ListedProblem] = _PRESETS
+    if not isinstance(name, str) or not (name in known or name in _newest(known)):
+        known = {**_PRESETS, **_added()}
+    newest = _newest(known)
+    full_name = name if isinstance(name, str) and name in known else newest[check_choice("problem", name, newest)]
+    return full_name, known[full_name]
+
+
+def _newest(names: Iterable[str]) -> dict[str, str]:
+    """The newest version of each name; versions stand in ascending order, so that the last one wins."""
+    return {re.sub(r"-v\d+$", "", name): name for name in names}
 
 
 def _named() -> dict[str, _Preset]:
@@ -94,34 +106,9 @@ def _number(value: float | str) -> float:
     return value
 
 
-def _side(kind: str, side: str, beta: float | None) -> tuple[Curve, ...]:
-    """The curves of one side of a pair, at the horizon of 50,000; its parameters are written out, being versioned."""
-    pair = problem_pair(kind, 50_000, beta=beta, cap=0.25, gmax=1.0)
-    return (pair.a if side == "a" else pair.b).curves
+_PRESETS = _named()
 
 
-def _pairs() -> dict[str, _Preset]:
-    """Both sides of every lower-bound pair."""
-    told = {
-        "concave": ("lines alike for T/2 pulls", None, 0.0),
-        "beta": ("lines alike for T^0.8 pulls", 0.8, 0.0),
-        "stochastic": ("lines alike for T^0.5 pulls, unit variance", 0.5, 1.0),
-        "increment": ("lines alike for T/4 pulls", None, 0.0),
-        "non-concave": ("nothing for T/3 pulls, then a step or nothing", None, 0.0),
-    }
-    return {
-        f"lower-bound-{kind}-{side}-v1": _Preset(
-            f"lower bound ({text}): side {side.upper()}, where {best} is best",
-            sigma,
-            50_000,
-            partial(_side, kind, side, beta),
-        )
-        for kind, (text, beta, sigma) in told.items()
-        for side, best in zip("ab", ("arm 2", "arm 1") if kind == "non-concave" else ("arm 1", "arm 2"), strict=True)
-    }
-
-
-_PRESETS = {**_named(), **_pairs()}
-
-# Versions of a name stand in ascending order, so that the last one wins.
-_NEWEST = {name.rpartition("-v")[0]: name for name in _PRESETS}
+def _added() -> dict[str, ListedProblem]:
+    """The problems of plugins; those of the package go before them."""
+    return {name: own for plugin in plugins() for name, own in plugin.problems.items() if name not in _PRESETS}

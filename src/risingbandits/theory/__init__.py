@@ -37,6 +37,7 @@ from risingbandits.theory.estimators import (
 )
 from risingbandits.theory.lower_bounds import (
     LowerBound,
+    ProblemPair,
     beta_lower_bound,
     bretagnolle_huber,
     concave_lower_bound,
@@ -62,6 +63,7 @@ __all__ = [
     "CommitCounts",
     "CurveReport",
     "LowerBound",
+    "ProblemPair",
     "RegretParts",
     "RegretRate",
     "ShapeTest",

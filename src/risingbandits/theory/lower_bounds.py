@@ -19,10 +19,49 @@ import math
 from dataclasses import dataclass
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits.problems import ProblemPair, RisingBandit
+from risingbandits.problems import Noise, RisingBandit
 from risingbandits.theory.complexity import cumulative_increment, gaps
 
 _LEAST_GAP = 1 / 16  # of all pairs of lines that are alike for at most T/2 pulls
+
+
+@dataclass(frozen=True)
+class ProblemPair:
+    """Two problems for the same horizon whose arm 2 is the same for the first ``alike`` pulls.
+
+    Attributes
+    ----------
+    kind : str
+        Which theorem: "concave", "beta", "stochastic", "increment" or "non-concave".
+    a, b : RisingBandit
+        The two sides, as in the paper: A has the capped line and B the full one; for "non-concave" A has the step
+        and B nothing.
+    alike : int
+        Pulls of arm 2 during which the sides differ only in the noise.
+    parameter : float
+        beta, the cap b or gmax, whichever the kind has; 1/2 for "concave".
+    """
+
+    kind: str
+    a: RisingBandit
+    b: RisingBandit
+    alike: int
+    parameter: float
+
+    @property
+    def horizon(self) -> int:
+        """T, for which the pair is made: with another horizon, other arms may be best."""
+        assert self.a.horizon is not None
+        return self.a.horizon
+
+    @property
+    def sides(self) -> tuple[RisingBandit, RisingBandit]:
+        """Both problems."""
+        return self.a, self.b
+
+    def with_noise(self, noise: Noise) -> ProblemPair:
+        """The same pair with another noise: it stays a lower bound, because noise only hides the difference."""
+        return ProblemPair(self.kind, self.a.with_noise(noise), self.b.with_noise(noise), self.alike, self.parameter)
 
 
 @dataclass(frozen=True)
@@ -55,7 +94,7 @@ def lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = lower_bound(problem_pair("concave", 50_000))
     >>> bound.printed, bound.value, round(bound.sharp, 1)
     (781.0, 781.25, 1562.6)
@@ -77,7 +116,7 @@ def non_concave_lower_bound(pair: ProblemPair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = non_concave_lower_bound(problem_pair("non-concave", 1_000, gmax=0.5))
     >>> bound.printed, bound.value
     (41.0, 41.625)
@@ -103,7 +142,7 @@ def concave_lower_bound(pair: ProblemPair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = concave_lower_bound(problem_pair("concave", 1_000))
     >>> bound.printed, bound.value, round(bound.sharp, 2)  # sharp: T/32
     (15.0, 15.625, 31.31)
@@ -124,7 +163,7 @@ def beta_lower_bound(pair: ProblemPair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = beta_lower_bound(problem_pair("beta", 50_000, beta=0.8))
     >>> bound.printed, round(bound.value, 2), round(bound.sharp, 2)
     (179.0, 179.47, 1237.87)
@@ -147,7 +186,7 @@ def stochastic_lower_bound(pair: ProblemPair) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = stochastic_lower_bound(problem_pair("stochastic", 50_000))
     >>> round(bound.printed, 2), round(bound.value, 2), round(bound.sharp, 2)
     (14.97, 7.49, 55.74)
@@ -185,7 +224,7 @@ def increment_lower_bound(pair: ProblemPair, q: float = 0.5) -> LowerBound:
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> bound = increment_lower_bound(problem_pair("increment", 10_000, cap=0.5), q=0.5)
     >>> bound.printed, bound.value, round(bound.sharp, 3)  # sharp: T^q/24
     (12.5, 3.125, 4.168)
@@ -222,7 +261,7 @@ def game_value(pair: ProblemPair, weights: tuple[float, float] = (1.0, 1.0)) -> 
 
     Examples
     --------
-    >>> from risingbandits.problems import problem_pair
+    >>> from risingbandits.lab.paper.pairs import problem_pair
     >>> game_value(problem_pair("non-concave", 12_000))  # T/12 and a little, from the pull that finds out
     1000.124...
     """

@@ -12,6 +12,7 @@ import numpy as np
 from risingbandits._core.errors import check_positive_int
 from risingbandits.lab.benchmark.bent import SHAPES, misspecified, plateau_instance
 from risingbandits.lab.benchmark.rows import Problem, Row, SimulatedProblem, seed_of
+from risingbandits.lab.paper.pairs import problem_pair
 from risingbandits.policies import Policy
 from risingbandits.problems import (
     Bernoulli,
@@ -23,7 +24,6 @@ from risingbandits.problems import (
     exponential_problem,
     get_problem,
     power_law_problem,
-    problem_pair,
     random_problem,
 )
 

@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper import drawing, pair_study
+from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.lab.paper.regret_study import POLICIES, Panel, Size
 from risingbandits.lab.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
-from risingbandits.problems import PAIRS, problem_pair
 from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
 from risingbandits.theory.lower_bounds import lower_bound

@@ -16,12 +16,14 @@ from matplotlib.ticker import LogLocator
 from risingbandits._core.errors import check_positive_int
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper import drawing
+from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.lab.paper.tables_on_disk import with_numbers
 from risingbandits.policies import policy_class, policy_names
-from risingbandits.problems import PAIRS, Noise, ProblemPair, problem_pair
+from risingbandits.problems import Noise
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
+from risingbandits.theory import ProblemPair
 from risingbandits.theory.lower_bounds import LowerBound, lower_bound
 
 Rows = Sequence[Mapping[str, str]]

@@ -108,9 +108,9 @@ def lower_bounds(
     from risingbandits._core.files import write_whole
     from risingbandits.cli.arguments import parse_noise
     from risingbandits.lab.paper import pair_study as pairs_played
+    from risingbandits.lab.paper.pairs import PAIRS
     from risingbandits.lab.paper.tables_on_disk import write_rows
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.problems import PAIRS
     from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import save_figure
 

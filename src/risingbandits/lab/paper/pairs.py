@@ -7,58 +7,18 @@ are the problems of the paper's lower bounds; `risingbandits.theory` has the bou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int
-from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.curves import ConstantCurve, LinearCapped, Tabulated
-from risingbandits.problems.noise import Gaussian, Noise, NoNoise
+from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, Noise, NoNoise, RisingBandit, Tabulated
+from risingbandits.theory import ProblemPair
 
 PAIRS = ("concave", "beta", "stochastic", "increment", "non-concave")
 
 _HORIZON = 50_000
 _BETA = {"beta": 0.8, "stochastic": 0.5}
-
-
-@dataclass(frozen=True)
-class ProblemPair:
-    """Two problems for the same horizon whose arm 2 is the same for the first ``alike`` pulls.
-
-    Attributes
-    ----------
-    kind : str
-        One of ``PAIRS``.
-    a, b : RisingBandit
-        The two sides, as in the paper: A has the capped line and B the full one; for "non-concave" A has the step
-        and B nothing.
-    alike : int
-        Pulls of arm 2 during which the sides differ only in the noise.
-    parameter : float
-        beta, the cap b or gmax, whichever the kind has; 1/2 for "concave".
-    """
-
-    kind: str
-    a: RisingBandit
-    b: RisingBandit
-    alike: int
-    parameter: float
-
-    @property
-    def horizon(self) -> int:
-        """T, for which the pair is made: with another horizon, other arms may be best."""
-        assert self.a.horizon is not None
-        return self.a.horizon
-
-    @property
-    def sides(self) -> tuple[RisingBandit, RisingBandit]:
-        """Both problems."""
-        return self.a, self.b
-
-    def with_noise(self, noise: Noise) -> ProblemPair:
-        """The same pair with another noise: it stays a lower bound, because noise only hides the difference."""
-        return ProblemPair(self.kind, self.a.with_noise(noise), self.b.with_noise(noise), self.alike, self.parameter)
 
 
 def problem_pair(
@@ -134,3 +94,10 @@ def _step_pair(horizon: int, gmax: float, noise: Noise) -> ProblemPair:
         alike,
         gmax,
     )
+
+
+def side_of_pair(name: str) -> RisingBandit:
+    """The named problem "lower-bound-KIND-SIDE-v1"; its parameters are written out, being versioned."""
+    kind, _, side = name.removeprefix("lower-bound-").removesuffix("-v1").rpartition("-")
+    pair = problem_pair(kind, 50_000, beta=_BETA.get(kind), cap=0.25, gmax=1.0)
+    return replace(pair.a if side == "a" else pair.b, name=name)
