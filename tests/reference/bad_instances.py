@@ -8,6 +8,7 @@ worse for the policy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -96,14 +97,17 @@ def relative_to_bound(player: Player) -> Callable[[np.ndarray], float]:
 def excess_over_proved(means: np.ndarray, sigma: float, seed: int) -> float:
     """By how much `PROVED`, as it is registered, exceeds its bound in one run; -1 is no regret at all.
 
-    The bound is that of the good event, which fails in one run of a million at most.
+    The bound is that of the good event, which fails in one run of a million at most. The regret is summed exactly from
+    the pulls: the bound is often attained, and running sums of 100,000 rewards are off by 1e-12 of the sum.
     """
     problem = problem_of(means, sigma)
     bound = predicted_regret(problem, policy=PROVED)
     assert bound.broken == ()
     certain = bound.value - bound.terms["failure"]
-    regret = simulate({"policy": PROVED}, problem, seed=seed, record_at=1, jobs=1).final_regret["policy"][0]
-    return float((regret - 1e-12 * problem.oracle_value()) / max(certain, 1e-9)) - 1.0
+    pulls = simulate({"policy": PROVED}, problem, seed=seed, record_at=1, jobs=1).pulls["policy"][0]
+    earned = math.fsum(mean for row, n in zip(means.tolist(), pulls.tolist(), strict=True) for mean in row[:n])
+    regret = max(map(math.fsum, means.tolist())) - earned
+    return (regret - 1e-12 * problem.oracle_value()) / max(certain, 1e-9) - 1.0
 
 
 def search(

@@ -193,8 +193,9 @@ def policies(
             return
         policy = policy_class(name)
         head = tables.docstring_head(policy)
-        output.add(name=policy.name, objective=policy.objective, description=head)
-        output.say(f"{name} ({policy.__name__})\n\n{head}", **{"class": policy.__name__})
+        output.add(name=policy.name, objective=policy.objective, verified=policy.verified, description=head)
+        verified = f"\n\nHow verified: {policy.verified}." if policy.verified else ""
+        output.say(f"{name} ({policy.__name__})\n\n{head}{verified}", **{"class": policy.__name__})
         settings = tables.parameters_table(policy)
         output.tables([settings] if settings.rows else [], settings=settings.values())
 

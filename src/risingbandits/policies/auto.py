@@ -71,6 +71,7 @@ class Auto(Policy):
 
     name = "auto"
     summary = "the recommended policy for the objective and the number of arms and rounds, told nothing else"
+    verified = "derived here"
     randomised = True
     believes = True
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
 OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
+VERIFIED = ("public implementation", "published definition", "derived here")
 DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
 _FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
@@ -120,6 +121,7 @@ class Policy:
 
     # Tags: what the policy needs and does. They drive the tests and the table in the documentation.
     summary: ClassVar[str] = ""
+    verified: ClassVar[str] = ""  # what decisions were compared with: begins with one of VERIFIED; "" says nothing
     randomised: ClassVar[bool] = False
     draws_on_tell: ClassVar[bool] = False  # handing a generator to compiled code costs 9 us, so only where it is used
     needs_horizon: ClassVar[bool] = False  # with the settings that it has by default

@@ -64,6 +64,7 @@ class Constant(Policy):
 
     name = "constant"
     summary = "always the arm given"
+    verified = "derived here"
     picks = keeps = "the arm that it was given"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
@@ -99,6 +100,7 @@ class OracleConstant(Constant):
 
     name = "oracle"
     summary = "the constant arm with the largest sum of means (knows the truth)"
+    verified = "published definition"
 
     arm: int | None = integer(None, minimum=0)  # type: ignore[assignment]
 
@@ -143,6 +145,7 @@ class RoundRobin(Policy):
 
     name = "round-robin"
     summary = "every arm in turn"
+    verified = "derived here"
     picks = "its turn (round robin)"
     kernels = Kernels(select=select_turn, update=update_turn)
 

@@ -191,6 +191,7 @@ class FewArms(Policy):
 
     name = "few-arms"
     summary = "any policy on some of the arms"
+    verified = "derived here"
     randomised = True
     draws_on_tell = True
 

@@ -19,10 +19,10 @@ def policies_table(names: Sequence[str]) -> TextTable:
     for name in names:
         policy = policy_class(name)
         said, tags = policy.summary or _first_sentence(policy), _tags(policy)
-        rows.append((name, policy.__name__, said, policy.objective, ", ".join(tags)))
-        keys = ("name", "class", "summary", "objective", "tags")
+        rows.append((name, policy.__name__, said, policy.objective, policy.verified, ", ".join(tags)))
+        keys = ("name", "class", "summary", "objective", "verified", "tags")
         records.append(dict(zip(keys, (*rows[-1][:-1], tags), strict=True)))
-    return TextTable(("name", "class", "what it does", "objective", "tags"), rows, records=records)
+    return TextTable(("name", "class", "what it does", "objective", "how verified", "tags"), rows, records=records)
 
 
 def parameters_table(policy: type[Policy]) -> TextTable:

@@ -128,6 +128,7 @@ class CashElimination(Policy):
 
     name = "cash-elimination"
     summary = "drops arms whose best result, extrapolated, stays below another's; knows costs"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("budget",)
     keeps = "best result so far"

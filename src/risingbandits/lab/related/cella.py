@@ -264,6 +264,7 @@ class CellaETC(recent_means.RecentPolicy):
 
     name = "cella-etc"
     summary = "every arm in turn until one surely ends highest (losses fall like a known power)"
+    verified = "published definition"
     needs_horizon = True
     scratch = frozenset({"pool"})
     kernels = Kernels(select=select, update=update_etc, recommend=recommend)
@@ -345,4 +346,5 @@ class RestSure(CellaETC):
 
     name = "rest-sure"
     summary = "drops arms that surely end lower, stops when learning costs more (losses fall like a known power)"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update_rest_sure, recommend=recommend)

@@ -142,6 +142,7 @@ class Corral(Policy):
 
     name = "corral"
     summary = "mirror descent over learners that never gives one up"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
     randomised = True
     needs_horizon = True

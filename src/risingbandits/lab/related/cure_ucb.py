@@ -156,6 +156,7 @@ class CureUCB(noise_estimate.NoisePolicy):
 
     name = "cure-ucb"
     summary = "what each arm may give on average in the rounds that are left (derived)"
+    verified = "derived here"
     kernels = Kernels(select=select, update=red_ucb.update)
     kernels_smooth = Kernels(select=select, update=red_ucb.update_smooth)
     smooth_state = SmoothState

@@ -147,6 +147,7 @@ class CUSUMUCB(Policy):
 
     name = "cusum-ucb"
     summary = "UCB that forgets an arm when a cumulative sum says that it has changed"
+    verified = "published definition"
     randomised = True
     needs_horizon = True
     from_horizon = ("h", "alpha")

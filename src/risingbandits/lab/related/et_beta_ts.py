@@ -45,6 +45,7 @@ class ETBetaThompson(beta_ts.BetaThompson, _forced.ForcedPulls):
 
     name = "et-beta-ts"
     summary = "forced pulls of every arm, then Thompson sampling with Beta posteriors"
+    verified = "published definition"
     kernels = _forced.forced_kernels(beta_ts.BetaThompson.kernels)
 
     forced: int = integer(100, minimum=0)

@@ -50,6 +50,7 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, _forced.ForcedPulls):
 
     name = "et-gaussian-ts"
     summary = "forced pulls of every arm, then Gaussian Thompson sampling"
+    verified = "published definition"
     kernels = _forced.forced_kernels(gaussian_ts.GaussianThompson.kernels)
     kernels_smooth = _forced.forced_kernels(gaussian_ts.GaussianThompson.kernels_smooth)
     smooth_state = SmoothState

@@ -45,6 +45,7 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, _forced.ForcedPull
 
     name = "et-sw-gaussian-ts"
     summary = "forced pulls of every arm, then Gaussian Thompson sampling on the last tau rounds"
+    verified = "published definition"
     kernels = _forced.forced_kernels(sw_gaussian_ts.SWGaussianThompson.kernels)
     kernels_smooth = _forced.forced_kernels(sw_gaussian_ts.SWGaussianThompson.kernels_smooth)
     smooth_state = SmoothState

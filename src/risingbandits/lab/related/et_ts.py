@@ -41,6 +41,7 @@ class ETTS(beta_ts.SWTS, _forced.ForcedPulls):
 
     name = "et-ts"
     summary = "forced pulls of every arm, then SW-TS"
+    verified = "published definition"
     kernels = _forced.forced_kernels(beta_ts.SWTS.kernels)
 
     forced: int = integer(100, minimum=0)

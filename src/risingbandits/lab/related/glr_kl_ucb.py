@@ -249,6 +249,7 @@ class GLRKLUCB(Policy):
 
     name = "glr-kl-ucb"
     summary = "KL-UCB that forgets when a likelihood ratio test finds a change"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("alpha", "delta")
     kernels = Kernels(select=select, update=update)

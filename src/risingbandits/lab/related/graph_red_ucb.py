@@ -152,6 +152,7 @@ class GraphREdUCB(red_ucb.REdUCB):
 
     name = "graph-red-ucb"
     summary = "R-ed-UCB for arms that rise by the pulls of some others, too"
+    verified = "derived here"
     kernels = Kernels(select=red_ucb.select, update=update)
     kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
     kernels_smooth = Kernels(select=red_ucb.select, update=update_smooth)

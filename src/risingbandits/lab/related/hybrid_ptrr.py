@@ -140,6 +140,7 @@ class HybridPTRR(rr.RandomRoundRobin):
 
     name = "hybrid-ptrr"
     summary = "commits to an arm that bounds prove best, else goes on as PTRR (worst case, no noise)"
+    verified = "published definition (guess of m: derived here)"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
     alpha: float = number(1.0, above=0.0)

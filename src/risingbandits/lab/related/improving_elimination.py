@@ -120,6 +120,7 @@ class ImprovingElimination(Policy):
 
     name = "improving-elimination"
     summary = "drops arms that cannot win any more (rewards without noise)"
+    verified = "published definition"
     keeps = "would earn most if every arm stayed as it is"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     needs_horizon = True

@@ -134,6 +134,7 @@ class LinearAE(noise_estimate.NoisePolicy):
 
     name = "linear-ae"
     summary = "drops arms by bounds of their lines, for rewards that rise linearly (R-ed-AE)"
+    verified = "derived here"
     keeps = "best line of the arms in the race"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)

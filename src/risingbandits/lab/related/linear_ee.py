@@ -148,6 +148,7 @@ class LinearEE(Policy):
 
     name = "linear-ee"
     summary = "explores, then commits by lines, for rewards that rise linearly (R-ed-EE)"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     needs_horizon = True
 

@@ -135,6 +135,7 @@ class MUCB(Policy):
 
     name = "m-ucb"
     summary = "UCB that begins anew when two halves of a window of an arm differ"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("b", "gamma")
     kernels = Kernels(select=select, update=update)

@@ -193,6 +193,7 @@ class ModelHalving(_phases.PhasePolicy):
 
     name = "model-halving"
     summary = "drops the worse half of the arms by where a model of their curves ends"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"mean", "work"})
 

@@ -95,6 +95,7 @@ class PTRR(rr.RandomRoundRobin):
 
     name = "ptrr"
     summary = "arms in random order, each while it keeps above a rising bar (worst case, no noise)"
+    verified = "published definition (guess of m: derived here)"
     kernels = Kernels(select=select, update=update)
 
     alpha: float = number(1.0, above=0.0)

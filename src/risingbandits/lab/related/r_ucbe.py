@@ -131,6 +131,7 @@ class RUCBE(noise_estimate.NoisePolicy):
 
     name = "r-ucbe"
     summary = "optimism about the mean after T pulls, to find the best arm"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
     smooth_state = SmoothState

@@ -139,6 +139,7 @@ class RAWUCB(noise_estimate.NoisePolicy):
 
     name = "raw-ucb"
     summary = "the lowest bound over all windows of an arm's last rewards, for arms that fall"
+    verified = "derived here (with m=1: published definition)"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
     smooth_state = SmoothState

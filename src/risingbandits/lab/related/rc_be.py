@@ -154,6 +154,7 @@ class RCBE(noise_estimate.NoisePolicy):
 
     name = "rc-be"
     summary = "elimination in windows that grow, for arms that rise with time (restless)"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
     smooth_state = SmoothState

@@ -146,6 +146,7 @@ class RegretBalancing(Policy):
 
     name = "regret-balancing"
     summary = "learners share rounds by their claimed regret and are dropped if they break the claim"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update, recommend=recommend)
 
     d: float | Sequence[float] = setting(1.0, _check_d)

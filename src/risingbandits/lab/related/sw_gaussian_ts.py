@@ -108,6 +108,7 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
 
     name = "sw-gaussian-ts"
     summary = "Gaussian Thompson sampling on the last tau rounds"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("tau",)
     kernels = Kernels(select=gaussian_ts.select, update=update)

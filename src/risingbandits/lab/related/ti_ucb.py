@@ -186,6 +186,7 @@ class TIUCB(noise_estimate.NoisePolicy):
 
     name = "ti-ucb"
     summary = "a line through each arm's rewards since its last change, one pull ahead"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
     smooth_state = SmoothState

@@ -120,6 +120,7 @@ class TsallisINF(Policy):
 
     name = "tsallis-inf"
     summary = "mirror descent for stochastic and adversarial rewards"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
     randomised = True
 

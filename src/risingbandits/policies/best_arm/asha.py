@@ -145,6 +145,7 @@ class ASHA(recent_means.RecentPolicy):
 
     name = "asha"
     summary = "successive halving without waiting, for many workers"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "targets"})
     in_order = True

@@ -36,6 +36,7 @@ class SequentialHalving(_phases.PhasePolicy):
 
     name = "sequential-halving"
     summary = "drops the worse half of the arms in each phase"
+    verified = "published definition"
 
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.halvings(n_arms, horizon)
@@ -78,6 +79,7 @@ class SuccessiveHalving(_phases.PhasePolicy):
 
     name = "successive-halving"
     summary = "the best third of the arms goes on, with a multiple of the pulls"
+    verified = "derived here"
 
     eta: int = integer(3, minimum=2)
     max_pulls: int | None = integer(None)

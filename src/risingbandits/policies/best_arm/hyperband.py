@@ -163,6 +163,7 @@ class Hyperband(recent_means.RecentPolicy):
 
     name = "hyperband"
     summary = "successive halving from many short trials to few long ones"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recent_means.recommend)
     scratch = frozenset({"pool", "value", "rungs"})
     needs_horizon = True

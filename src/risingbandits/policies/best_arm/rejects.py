@@ -38,6 +38,7 @@ class SuccessiveRejects(_phases.PhasePolicy):
 
     name = "successive-rejects"
     summary = "drops the arm with the smallest mean, one per phase"
+    verified = "published definition"
 
     def schedule(self, n_arms: int, horizon: int) -> _phases.Schedule:
         return _phases.rejects(n_arms, horizon, share=1.0)
@@ -79,6 +80,7 @@ class RSR(_phases.PhasePolicy):
 
     name = "r-sr"
     summary = "successive rejects on the mean of the last rewards"
+    verified = "published definition"
 
     eps: float = number(0.25, above=0.0, maximum=1.0)
 
@@ -135,6 +137,7 @@ class SelectiveRace(_phases.PhasePolicy):
 
     name = "selective-race"
     summary = "opens the arms that it can afford to know, drops one by one"
+    verified = "derived here"
     in_order = True
 
     depth: float = number(10.0, minimum=1.0)

@@ -279,6 +279,7 @@ class ScoutedHalving(recent_means.RecentPolicy):
 
     name = "scouted-halving"
     summary = "a few arms pulled often show how many to open, then halving"
+    verified = "derived here"
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "value"})
     randomised = True

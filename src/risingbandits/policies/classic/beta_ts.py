@@ -68,6 +68,7 @@ class BetaThompson(_thompson.CoinPolicy):
 
     name = "beta-ts"
     summary = "Thompson sampling with Beta posteriors"
+    verified = "published definition"
     kernels = Kernels(select=_thompson.select, update=update)
 
     reward_range: tuple[float, float] = unit_range()
@@ -140,6 +141,7 @@ class SWTS(_thompson.CoinPolicy):
 
     name = "sw-ts"
     summary = "Thompson sampling on the last tau rounds"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("tau",)
     kernels = Kernels(select=_thompson.select, update=update_in_window)

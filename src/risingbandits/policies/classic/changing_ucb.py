@@ -123,6 +123,7 @@ class DUCB(Policy):
 
     name = "d-ucb"
     summary = "UCB with fading rewards"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("discount",)
     kernels = Kernels(select=select_fading, update=update_fading)
@@ -245,6 +246,7 @@ class SWUCB(Policy):
 
     name = "sw-ucb"
     summary = "UCB on the last tau rounds"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("tau",)
     kernels = Kernels(select=select_in_window, update=update_in_window)

@@ -49,6 +49,7 @@ class Exp3(_exp3.Exp3Policy):
 
     name = "exp3"
     summary = "exponential weights against arbitrary rewards"
+    verified = "published definition"
     from_horizon = ("gamma",)
 
     gamma: float | None = number(None, above=0.0, maximum=1.0)
@@ -100,6 +101,7 @@ class Exp3S(_exp3.Exp3Policy):
 
     name = "exp3-s"
     summary = "Exp3 against sequences of arms with few switches"
+    verified = "published definition"
     from_horizon = ("gamma", "alpha")
 
     gamma: float | None = number(None, above=0.0, maximum=1.0)
@@ -151,6 +153,7 @@ class Rexp3(_exp3.Exp3Policy):
 
     name = "rexp3"
     summary = "Exp3 with restarts, tuned to the total change of the means"
+    verified = "published definition"
 
     V: float | None = number(None, above=0.0)
     reward_range: tuple[float, float] = unit_range()

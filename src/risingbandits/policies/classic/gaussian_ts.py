@@ -88,6 +88,7 @@ class GaussianThompson(noise_estimate.NoisePolicy):
 
     name = "gaussian-ts"
     summary = "Thompson sampling with Gaussian posteriors"
+    verified = "published definition"
     randomised = True
     picks = "drew the best sample"
     kernels = Kernels(select=select, update=update)

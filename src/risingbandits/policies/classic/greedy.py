@@ -86,6 +86,7 @@ class EpsilonGreedy(Policy):
 
     name = "epsilon-greedy"
     summary = "the best mean so far, sometimes any arm"
+    verified = "published definition"
     randomised = True
     kernels = Kernels(select=select, update=update)
 
@@ -184,6 +185,7 @@ class WindowGreedy(Policy):
 
     name = "window-greedy"
     summary = "the best mean over each arm's last pulls"
+    verified = "derived here"
     kernels = Kernels(select=select_in_window, update=update_in_window)
     scratch = frozenset({"pool", "flat"})
 
@@ -298,6 +300,7 @@ class ExploreThenCommit(Policy):
 
     name = "explore-then-commit"
     summary = "m pulls of each arm, then the best mean for ever"
+    verified = "published definition"
     needs_horizon = True
     from_horizon = ("m",)
     kernels = Kernels(select=select_exploring, update=update_exploring, recommend=recommend_exploring)

@@ -85,6 +85,7 @@ class KLUCB(Policy):
 
     name = "kl-ucb"
     summary = "upper confidence bound by Bernoulli divergence"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"thresholds"})
 
@@ -191,6 +192,7 @@ class SWKLUCB(Policy):
 
     name = "sw-kl-ucb"
     summary = "KL-UCB on the last tau rounds"
+    verified = "published definition"
     kernels = Kernels(select=select_in_window, update=update_in_window)
 
     c: float = number(3.0, minimum=0.0)

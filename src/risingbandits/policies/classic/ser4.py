@@ -149,6 +149,7 @@ class Ser4(Policy):
 
     name = "ser4"
     summary = "successive elimination with random restarts"
+    verified = "published definition (constants recalled)"
     needs_horizon = True
     from_horizon = ("delta", "eps", "phi")
     kernels = Kernels(select=select, update=update)

@@ -79,6 +79,7 @@ class UCB1(Policy):
 
     name = "ucb1"
     summary = "mean plus sqrt(2 log t / n)"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
 
     reward_range: tuple[float, float] = unit_range()
@@ -129,6 +130,7 @@ class GaussianUCB(noise_estimate.NoisePolicy):
 
     name = "gaussian-ucb"
     summary = "mean plus sigma sqrt(4 log t / n)"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
     kernels_smooth = Kernels(select=select, update=update_smooth)
     smooth_state = SmoothState

@@ -308,6 +308,7 @@ class CommitEnsemble(CommitFamily):
 
     name = "commit-ensemble"
     summary = "commit to the arm that could pay most, judged by a posterior over curve shapes"
+    verified = "derived here"
     arm_type = _ARMS
     kernels = Kernels(select=select, update=update, recommend=recommend)
     scratch = frozenset({"pool", "pairs", "taus", "work"})

@@ -212,6 +212,7 @@ class CommitUCB(CommitFamily):
 
     name = "commit-ucb"
     summary = "commit to the arm that could pay most, if the chance is worth its price"
+    verified = "derived here"
     kinds: ClassVar[dict[str, int]] = {**CommitFamily.kinds, "bernstein": _widths.BERNSTEIN}
     estimates = (noise_estimate.SMOOTH, noise_estimate.ESTIMATE, "auto")
     kernels = Kernels(select=select, update=update, recommend=recommend)

@@ -121,6 +121,7 @@ class OpenArms(CommitUCB):
 
     name = "open-arms"
     summary = "open arms one after another while one more is worth its price (small budgets)"
+    verified = "derived here"
     randomised = True
     batched = False
     kernels = Kernels(select=select, update=update, recommend=recommend)

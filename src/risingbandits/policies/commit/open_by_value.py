@@ -126,6 +126,7 @@ class OpenByValue(Policy):
 
     name = "open-by-value"
     summary = "try the arm, open or new, whose trial gains most over its cost (small budgets)"
+    verified = "derived here"
     randomised = True
     believes = True
     shares = True

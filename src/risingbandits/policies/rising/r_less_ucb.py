@@ -72,6 +72,7 @@ class RLessUCB(red_ucb.REdUCB):
 
     name = "r-less-ucb"
     summary = "R-ed-UCB for arms that rise with time (restless)"
+    verified = "published definition"
     kernels = Kernels(select=red_ucb.select, update=update)
     kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
     is_watched = False  # between two pulls an arm may have risen by any amount

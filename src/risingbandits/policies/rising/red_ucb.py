@@ -271,6 +271,7 @@ class REdUCB(noise_estimate.NoisePolicy):
 
     name = "red-ucb"
     summary = "line through the recent past plus its width (the paper's algorithm)"
+    verified = "published definition"
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
     kernels_smooth = Kernels(select=select, update=update_smooth)
