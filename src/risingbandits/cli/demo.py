@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, missing
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
 from risingbandits._core.progress import progress_bar
 from risingbandits._core.tables import TextTable
 from risingbandits.cli.command_line import given_command
@@ -52,6 +52,9 @@ def demo(
     from risingbandits.simulation import simulate
     from risingbandits.simulation.summary import summary_dict
 
+    check_positive_int("runs", runs)  # before the models are trained
+    if horizon is not None:
+        check_positive_int("horizon", horizon)
     prepare_folder(out)
     with Output(as_json) as output:
         try:
