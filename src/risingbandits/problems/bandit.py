@@ -346,9 +346,7 @@ class RisingBandit:
     def _only(self, arm: int) -> RisingBandit:
         limits = None if self.max_pulls is None else self.max_pulls[arm : arm + 1]
         names = self.arm_names[arm : arm + 1]
-        return RisingBandit(
-            self.curves[arm : arm + 1], self.noise, self.horizon, self.name, self.restless, names, limits
-        )
+        return replace(self, curves=self.curves[arm : arm + 1], arm_names=names, max_pulls=limits)
 
     def _clipped_arms(self, last: int) -> Ints:
         """Arms in closed form that leave [0, 1] by pull ``last``: they are monotone, so their ends tell.

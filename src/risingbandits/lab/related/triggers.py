@@ -321,6 +321,9 @@ class TriggeredBandit(RisingBandit):
             return _trigger_search.best_sums(self.means(np.arange(1, horizon + 1)), self.triggers.matrix)
         return self.cliques_as_arms(horizon).oracle_prefix(np.arange(horizon + 1), horizon)
 
+    def _only(self, arm: int) -> RisingBandit:
+        return RisingBandit(self.curves[arm : arm + 1], self.noise, self.horizon)  # nothing triggers it but itself
+
     def cliques_as_arms(self, horizon: int) -> RisingBandit:
         """The rested problem with an arm for each clique, whose curve is the largest of its arms'."""
         means = self.means(np.arange(1, horizon + 1))
