@@ -15,9 +15,8 @@ import reference_index as reference
 from decisions import check_decisions, check_late_arm
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
-from risingbandits.lab.related import ETTS
+from risingbandits.lab.related import DUCB, ETTS, WindowGreedy
 from risingbandits.policies import (
-    DUCB,
     KLUCB,
     SWKLUCB,
     SWTS,
@@ -28,7 +27,6 @@ from risingbandits.policies import (
     GaussianThompson,
     GaussianUCB,
     RLessUCB,
-    WindowGreedy,
 )
 from risingbandits.policies._kernels import reward_scale
 from risingbandits.policies.classic import _kl, _thompson, _windows

@@ -15,20 +15,21 @@ from reference import play_policy
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.lab.related import (
     PTRR,
+    RSR,
     RUCBE,
     CashElimination,
     CellaETC,
+    Exp3,
+    Exp3S,
     HybridPTRR,
     ImprovingElimination,
     ModelHalving,
     RestSure,
+    SuccessiveRejects,
     TsallisINF,
 )
 from risingbandits.policies import (
     ASHA,
-    RSR,
-    Exp3,
-    Exp3S,
     ExploreThenCommit,
     Hyperband,
     Rexp3,
@@ -36,7 +37,6 @@ from risingbandits.policies import (
     SequentialHalving,
     Ser4,
     SuccessiveHalving,
-    SuccessiveRejects,
 )
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.best_arm.hyperband import brackets

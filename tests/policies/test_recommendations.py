@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import reference_phases as slow
-from risingbandits.lab.related import RUCBE, ImprovingElimination, TsallisINF
-from risingbandits.policies import ASHA, RSR, CommitUCB, Hyperband, SequentialHalving, SuccessiveRejects
+from risingbandits.lab.related import RSR, RUCBE, ImprovingElimination, SuccessiveRejects, TsallisINF
+from risingbandits.policies import ASHA, CommitUCB, Hyperband, SequentialHalving
 from risingbandits.policies.best_arm._phases import PhasePolicy
 
 LEVELS = (0.3, 0.5, 0.4)

@@ -52,15 +52,15 @@ if TYPE_CHECKING:
     from risingbandits.policies.best_arm.asha import ASHA
     from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
     from risingbandits.policies.best_arm.hyperband import Hyperband
-    from risingbandits.policies.best_arm.rejects import RSR, SelectiveRace, SuccessiveRejects
     from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+    from risingbandits.policies.best_arm.selective_race import SelectiveRace
     from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
-    from risingbandits.policies.classic.changing_ucb import DUCB, SWUCB
-    from risingbandits.policies.classic.exp3 import Exp3, Exp3S, Rexp3
     from risingbandits.policies.classic.gaussian_ts import GaussianThompson
-    from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit, WindowGreedy
+    from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit
     from risingbandits.policies.classic.kl_ucb import KLUCB, SWKLUCB
+    from risingbandits.policies.classic.rexp3 import Rexp3
     from risingbandits.policies.classic.ser4 import Ser4
+    from risingbandits.policies.classic.sw_ucb import SWUCB
     from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
     from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
     from risingbandits.policies.commit.commit_ucb import CommitUCB
@@ -73,9 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASHA",
-    "DUCB",
     "KLUCB",
-    "RSR",
     "SWKLUCB",
     "SWTS",
     "SWUCB",
@@ -86,8 +84,6 @@ __all__ = [
     "CommitUCB",
     "Constant",
     "EpsilonGreedy",
-    "Exp3",
-    "Exp3S",
     "Explanation",
     "ExploreThenCommit",
     "FewArms",
@@ -111,8 +107,6 @@ __all__ = [
     "SequentialHalving",
     "Ser4",
     "SuccessiveHalving",
-    "SuccessiveRejects",
-    "WindowGreedy",
     "get_policy",
     "kernel",
     "policy_class",

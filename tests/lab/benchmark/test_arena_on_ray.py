@@ -14,7 +14,8 @@ from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.ray_simulations import RayBlocks
-from risingbandits.policies import RSR, OpenArms
+from risingbandits.lab.related import RSR
+from risingbandits.policies import OpenArms
 from risingbandits.simulation.backends import Threads
 from tasks_of_curves import curve_task
 

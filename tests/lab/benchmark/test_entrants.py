@@ -13,15 +13,8 @@ from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
 from risingbandits.lab.benchmark.stamps import files_below, stamp_of
 from risingbandits.lab.benchmark.suite import replayed_row, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.policies import (
-    RSR,
-    Auto,
-    REdUCB,
-    RoundRobin,
-    SuccessiveHalving,
-    get_policy,
-    registry,
-)
+from risingbandits.lab.related import RSR
+from risingbandits.policies import Auto, REdUCB, RoundRobin, SuccessiveHalving, get_policy, registry
 from tasks_of_curves import curve_task
 
 TINY = Sizes(runs=2, instances=2, orders=2, quick=True)

@@ -23,7 +23,8 @@ from risingbandits.lab.benchmark.suite import (
     suite,
 )
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.policies import RSR, SWTS, REdUCB, RoundRobin, SuccessiveHalving
+from risingbandits.lab.related import RSR
+from risingbandits.policies import SWTS, REdUCB, RoundRobin, SuccessiveHalving
 from risingbandits.problems import NoNoise, RisingBandit
 from risingbandits.simulation.backends import Threads
 from tasks_of_curves import curve_task

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.corral import Corral
     from risingbandits.lab.related.cure_ucb import CureUCB
     from risingbandits.lab.related.cusum_ucb import CUSUMUCB
+    from risingbandits.lab.related.d_ucb import DUCB
     from risingbandits.lab.related.et_beta_ts import ETBetaThompson
     from risingbandits.lab.related.et_gaussian_ts import ETGaussianThompson
     from risingbandits.lab.related.et_sw_gaussian_ts import ETSWGaussianThompson
     from risingbandits.lab.related.et_ts import ETTS
+    from risingbandits.lab.related.exp3 import Exp3, Exp3S
     from risingbandits.lab.related.glr_kl_ucb import GLRKLUCB
     from risingbandits.lab.related.graph_red_ucb import GraphREdUCB
     from risingbandits.lab.related.hybrid_ptrr import HybridPTRR
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.raw_ucb import RAWUCB
     from risingbandits.lab.related.rc_be import RCBE
     from risingbandits.lab.related.regret_balancing import RegretBalancing
+    from risingbandits.lab.related.rejects import RSR, SuccessiveRejects
     from risingbandits.lab.related.sw_gaussian_ts import SWGaussianThompson
     from risingbandits.lab.related.ti_ucb import TIUCB
     from risingbandits.lab.related.tsallis_inf import TsallisINF
+    from risingbandits.lab.related.window_greedy import WindowGreedy
 
 CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
 
@@ -42,12 +46,15 @@ POLICIES: dict[str, ListedPolicy] = {
     "corral": ListedPolicy("risingbandits.lab.related.corral", "Corral", CUMULATIVE),
     "cure-ucb": ListedPolicy("risingbandits.lab.related.cure_ucb", "CureUCB", CUMULATIVE),
     "cusum-ucb": ListedPolicy("risingbandits.lab.related.cusum_ucb", "CUSUMUCB", CUMULATIVE),
+    "d-ucb": ListedPolicy("risingbandits.lab.related.d_ucb", "DUCB", CUMULATIVE),
     "et-beta-ts": ListedPolicy("risingbandits.lab.related.et_beta_ts", "ETBetaThompson", CUMULATIVE),
     "et-gaussian-ts": ListedPolicy("risingbandits.lab.related.et_gaussian_ts", "ETGaussianThompson", CUMULATIVE),
     "et-sw-gaussian-ts": ListedPolicy(
         "risingbandits.lab.related.et_sw_gaussian_ts", "ETSWGaussianThompson", CUMULATIVE
     ),
     "et-ts": ListedPolicy("risingbandits.lab.related.et_ts", "ETTS", CUMULATIVE),
+    "exp3": ListedPolicy("risingbandits.lab.related.exp3", "Exp3", CUMULATIVE),
+    "exp3-s": ListedPolicy("risingbandits.lab.related.exp3", "Exp3S", CUMULATIVE),
     "glr-kl-ucb": ListedPolicy("risingbandits.lab.related.glr_kl_ucb", "GLRKLUCB", CUMULATIVE),
     "graph-red-ucb": ListedPolicy("risingbandits.lab.related.graph_red_ucb", "GraphREdUCB", CUMULATIVE),
     "hybrid-ptrr": ListedPolicy("risingbandits.lab.related.hybrid_ptrr", "HybridPTRR", CUMULATIVE),
@@ -59,24 +66,29 @@ POLICIES: dict[str, ListedPolicy] = {
     "m-ucb": ListedPolicy("risingbandits.lab.related.m_ucb", "MUCB", CUMULATIVE),
     "model-halving": ListedPolicy("risingbandits.lab.related.model_halving", "ModelHalving", BEST_ARM),
     "ptrr": ListedPolicy("risingbandits.lab.related.ptrr", "PTRR", CUMULATIVE),
+    "r-sr": ListedPolicy("risingbandits.lab.related.rejects", "RSR", BEST_ARM),
     "r-ucbe": ListedPolicy("risingbandits.lab.related.r_ucbe", "RUCBE", BEST_ARM),
     "raw-ucb": ListedPolicy("risingbandits.lab.related.raw_ucb", "RAWUCB", CUMULATIVE),
     "rc-be": ListedPolicy("risingbandits.lab.related.rc_be", "RCBE", CUMULATIVE),
     "regret-balancing": ListedPolicy("risingbandits.lab.related.regret_balancing", "RegretBalancing", CUMULATIVE),
     "rest-sure": ListedPolicy("risingbandits.lab.related.cella", "RestSure", BEST_ARM),
+    "successive-rejects": ListedPolicy("risingbandits.lab.related.rejects", "SuccessiveRejects", BEST_ARM),
     "sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.sw_gaussian_ts", "SWGaussianThompson", CUMULATIVE),
     "ti-ucb": ListedPolicy("risingbandits.lab.related.ti_ucb", "TIUCB", CUMULATIVE),
     "tsallis-inf": ListedPolicy("risingbandits.lab.related.tsallis_inf", "TsallisINF", CUMULATIVE),
+    "window-greedy": ListedPolicy("risingbandits.lab.related.window_greedy", "WindowGreedy", CUMULATIVE),
 }
 
 __all__ = [
     "CUSUMUCB",
+    "DUCB",
     "ETTS",
     "GLRKLUCB",
     "MUCB",
     "PTRR",
     "RAWUCB",
     "RCBE",
+    "RSR",
     "RUCBE",
     "TIUCB",
     "CashElimination",
@@ -86,6 +98,8 @@ __all__ = [
     "ETBetaThompson",
     "ETGaussianThompson",
     "ETSWGaussianThompson",
+    "Exp3",
+    "Exp3S",
     "GraphREdUCB",
     "HybridPTRR",
     "ImprovingElimination",
@@ -95,7 +109,9 @@ __all__ = [
     "RegretBalancing",
     "RestSure",
     "SWGaussianThompson",
+    "SuccessiveRejects",
     "TsallisINF",
+    "WindowGreedy",
 ]
 
 _WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}

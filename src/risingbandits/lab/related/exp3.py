@@ -1,4 +1,4 @@
-"""Exp3 and its two variants for rewards that change: weights that grow exponentially with what arms earn."""
+"""Exp3 and Exp3.S: weights that grow exponentially with what arms earn."""
 
 from __future__ import annotations
 
@@ -116,49 +116,3 @@ class Exp3S(_exp3.Exp3Policy):
             spread = n_arms * (self.switches * math.log(n_arms * rounds) + math.e)
             gamma = min(1.0, math.sqrt(spread / ((math.e - 1.0) * rounds)))
         return {"gamma": gamma, "share": math.e * alpha / n_arms}
-
-
-@register
-class Rexp3(_exp3.Exp3Policy):
-    r"""Rexp3: Exp3 restarted after every batch of rounds, tuned to the total change of the means.
-
-    .. math:: \Delta = \Big\lceil (K \log K)^{1/3} (T / V)^{2/3} \Big\rceil, \qquad
-              \gamma = \min\Big(1, \sqrt{\frac{K \log K}{(e - 1) \Delta}}\Big)
-
-    (Besbes, Gur and Zeevi, 2014, Theorem 2). V bounds the total change of the means over the horizon: with rewards in
-    [0, 1] rising arms change by at most 1 each, so V = K is safe.
-
-    One of the paper's six baselines. It assumes that means move with time, so it explores for ever and never gives a
-    slow arm the many pulls in a row that it needs to rise.
-
-    Parameters
-    ----------
-    V : float or None
-        Variation budget, above 0; None: K. The published program of the rising-bandits paper uses 0.001 T.
-    reward_range : (float, float)
-        Rewards between these two are mapped to [0, 1]; others are clipped.
-
-    References
-    ----------
-    O. Besbes, Y. Gur, A. Zeevi. Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards. NeurIPS 2014.
-
-    Examples
-    --------
-    >>> policy = Rexp3().reset(n_arms=3, horizon=10_000, seed=1)
-    >>> policy.ask() in (0, 1, 2)
-    True
-    >>> policy.explain()["probability"].round(3).tolist()
-    [0.333, 0.333, 0.333]
-    """
-
-    name = "rexp3"
-    summary = "Exp3 with restarts, tuned to the total change of the means"
-    verified = "published definition"
-
-    V: float | None = number(None, above=0.0)
-    reward_range: tuple[float, float] = unit_range()
-
-    def tuned(self, n_arms: int, rounds: int) -> dict[str, Any]:
-        variation = float(n_arms if self.V is None else self.V)
-        batch = max(1, math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * (rounds / variation) ** (2 / 3)))
-        return {"gamma": _exp3.exploration(n_arms, batch), "batch": batch}
