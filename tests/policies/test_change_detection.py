@@ -45,6 +45,7 @@ PAIRS: list[tuple[Policy, type[reference.Restarting], dict[str, Any]]] = [
     (MUCB(w=20, b=5.0, gamma=0.1), reference.MUCB, {"w": 20, "b": 5.0, "gamma": 0.1}),
     (MUCB(), reference.MUCB, {}),
     (GLRKLUCB(), reference.GLRKLUCB, {}),
+    (GLRKLUCB(restart="global", changes=3), reference.GLRKLUCB, {"restart": "global", "changes": 3}),
     (GLRKLUCB(restart="global", alpha=0.1), reference.GLRKLUCB, {"restart": "global", "alpha": 0.1}),
     (
         GLRKLUCB(every=10, step=5, c=0.0, delta=0.5),
@@ -153,9 +154,10 @@ def test_settings_from_the_horizon_are_those_of_the_papers() -> None:
     assert monitored.b == pytest.approx(math.sqrt(100 * math.log(6 * 40_000**2)))
     gamma = math.sqrt(2 * 3 * (2 * monitored.b + 3 * math.sqrt(200)) / 80_000)
     assert monitored.every == math.floor(3 / gamma)
-    ratio = GLRKLUCB().new_state(3, 40_000, 10)
-    assert ratio.forced == math.floor(3 / math.sqrt(3 * math.log(40_000) / 40_000))
-    assert ratio.log_factor == pytest.approx(math.log(3 * 200))
+    for restart, events in (("local", 2 * 3), ("global", 2)):
+        ratio = GLRKLUCB(restart=restart, changes=2).new_state(3, 40_000, 10)
+        assert ratio.forced == math.floor(3 / (0.1 * math.sqrt(events * math.log(40_000) / 40_000)))
+        assert ratio.log_factor == pytest.approx(math.log(3 * math.sqrt(events) * 200))
 
 
 def test_the_reasons_name_exploration_and_restarts() -> None:
@@ -192,6 +194,7 @@ def test_the_reasons_name_exploration_and_restarts() -> None:
         GLRKLUCB(every=0),
         GLRKLUCB(step=1.5),  # type: ignore[arg-type]
         GLRKLUCB(c=-1.0),
+        GLRKLUCB(changes=0),
     ],
     ids=repr,
 )

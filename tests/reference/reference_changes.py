@@ -118,11 +118,15 @@ class GLRKLUCB(Restarting):
     every = step = 1
     alpha: float | None = None
     delta: float | None = None
+    changes = 1
+
+    def events(self) -> int:
+        """K U where a change restarts one arm, U where it restarts all."""
+        return self.changes * (1 if self.restarts_all() else self.n_arms)
 
     def ask(self, rng: Any) -> int:
-        rounds = self.horizon
-        alpha = min(1.0, math.sqrt(self.n_arms * math.log(rounds) / rounds)) if self.alpha is None else self.alpha
-        forced = self.forced(self.t, alpha)
+        share = min(1.0, 0.1 * math.sqrt(self.events() * math.log(self.horizon) / self.horizon))
+        forced = self.forced(self.t, share if self.alpha is None else self.alpha)
         if forced is not None:
             return forced
         logs = np.log([self.t - since for since in self.since])
@@ -133,7 +137,7 @@ class GLRKLUCB(Restarting):
         n = len(own)
         if n % self.every:
             return False
-        delta = 1 / math.sqrt(self.horizon) if self.delta is None else self.delta
+        delta = 1 / math.sqrt(self.events() * self.horizon) if self.delta is None else self.delta
         return statistic(own, self.step) >= math.log(3 * n**1.5 / delta)
 
     def restarts_all(self) -> bool:

@@ -136,7 +136,8 @@ class DUCB(Clipped):
 class UCB1(Clipped):
     def index(self) -> Floats:
         counts, means = self.counts_and_means()
-        return np.where(counts == 0, np.inf, means + np.sqrt(2 * math.log(self.t) / np.maximum(counts, 1)))
+        plays = max(counts.sum(), 1)
+        return np.where(counts == 0, np.inf, means + np.sqrt(2 * math.log(plays) / np.maximum(counts, 1)))
 
 
 class GaussianUCB(Reference):

@@ -16,7 +16,7 @@ from risingbandits.policies.settings import setting, tie_rule, unit_range
 
 
 class State(NamedTuple):
-    """What policies with an index mean + scale sqrt(log t / n) know."""
+    """What policies with an index mean + scale sqrt(log of the time / n) know."""
 
     scale: float  # sqrt(2), or 2 sigma
     low: float
@@ -30,6 +30,13 @@ class State(NamedTuple):
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     width = state.scale * math.sqrt(math.log(float(t)))
+    return argmax.highest_line(state.mean, state.root, width, available, rng)
+
+
+@kernel
+def select_by_plays(state: State, t: int, available: Mask, rng: Rng) -> int:
+    """The same with the logarithm of the plays made so far, which are t - 1 when round t is decided."""
+    width = state.scale * math.sqrt(math.log(max(float(t - 1), 1.0)))
     return argmax.highest_line(state.mean, state.root, width, available, rng)
 
 
@@ -49,10 +56,11 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
 
 @register
 class UCB1(Policy):
-    """UCB1: mean plus sqrt(2 log t / N_i) (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
+    """UCB1: mean plus sqrt(2 log n / N_i), n the plays made so far (Auer, Cesa-Bianchi and Fischer, 2002, Figure 1).
 
-    Every arm is pulled once before. Use it as the simplest confidence bound, for rewards in [0, 1] whose means do not
-    change. Its width is valid for any such reward and far too wide for noise of 0.1: see `GaussianUCB`.
+    Every arm is pulled once before. In round t, n is t - 1. Use it as the simplest confidence bound, for rewards in [0,
+    1] whose means do not change. Its width is valid for any such reward and far too wide for noise of 0.1: see
+    `GaussianUCB`.
 
     Parameters
     ----------
@@ -78,9 +86,9 @@ class UCB1(Policy):
     """
 
     name = "ucb1"
-    summary = "mean plus sqrt(2 log t / n)"
+    summary = "mean plus sqrt(2 log(plays so far) / n)"
     verified = "published definition"
-    kernels = Kernels(select=select, update=update)
+    kernels = Kernels(select=select_by_plays, update=update)
 
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
@@ -90,7 +98,7 @@ class UCB1(Policy):
         return State(scale=math.sqrt(2.0), low=low, width=width, **running_means.new_fields(n_arms))
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        return running_means.parts(state, state.scale * math.sqrt(math.log(t)))
+        return running_means.parts(state, state.scale * math.sqrt(math.log(max(t - 1, 1))))
 
 
 @register
