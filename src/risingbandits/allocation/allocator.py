@@ -334,8 +334,10 @@ class Allocator:
 
     def explain(self) -> AllocationTable:
         """A table for people: each arm's level, trend, width, value, pulls, cost and status, and why it is next."""
+        from risingbandits.allocation.status.status import allocation_table
+
         with self._session.lock:
-            return self.ledger.explain()
+            return allocation_table(self.ledger)
 
     # -- what changes -------------------------------------------------------------------------------------------
 

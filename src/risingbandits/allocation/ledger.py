@@ -29,7 +29,7 @@ from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Policy
 
 if TYPE_CHECKING:
-    from risingbandits.allocation.status.arm_table import AllocationTable
+    pass
 
 
 class Ledger:
@@ -421,12 +421,6 @@ class Ledger:
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm as told, in the order of its pulls, those of earlier runs first."""
         return self.arm(name).rewards.tolist()
-
-    def explain(self) -> AllocationTable:
-        """A table for people, as `Allocator.explain` gives it."""
-        from risingbandits.allocation.status.status import allocation_table
-
-        return allocation_table(self)
 
     def arm(self, name: str) -> ArmState:
         """An arm by its name."""

@@ -59,7 +59,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check whether measured curves rise and flatten, how early they reveal the best arm, and what that means."""
-    from risingbandits.reports.theory import check_table, verdicts_table
+    from risingbandits.reports.tables import check_table, verdicts_table
     from risingbandits.theory.measured import check_curve
     from risingbandits.theory.questions import check_curves
 

@@ -1,16 +1,21 @@
-"""Tables about policies and problems."""
+"""Tables about policies, problems and checks of measured curves."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.tables import TextTable
 from risingbandits.policies import Policy, policy_class
 from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
+
+if TYPE_CHECKING:
+    from risingbandits.theory.measured import CurveReport, ShapeTest
+    from risingbandits.theory.questions import Verdict
 
 
 def policies_table(names: Sequence[str]) -> TextTable:
@@ -110,3 +115,32 @@ def docstring_head(policy: type[Policy]) -> str:
         where = f"How it works, with formulas: help({policy.__name__}) in Python, or its page in the documentation."
         text = "\n\n".join([*whole, where])
     return text.replace("``", "")
+
+
+def check_table(reports: Sequence[CurveReport]) -> TextTable:
+    """One row for each measured curve and shape."""
+    rows, records = [], []
+    for report in reports:
+        sd = f"{report.noise:.3g}{' (estimated)' if report.noise_estimated else ''}"
+        for test in (report.rising, report.concave):
+            p_value = "-" if math.isnan(test.p_value) else f"{test.p_value:.3f}"
+            verdict = f"not {test.shape}" if test.violated else "yes"
+            rows.append((report.name, test.shape, verdict, p_value, _where(test), f"{test.distance:.3g}", sd))
+            record = {"arm": report.name, "shape": test.shape, "holds": not test.violated, "p": test.p_value}
+            record |= {"first": test.first, "last": test.last, "amount": test.amount, "distance": test.distance}
+            records.append(record | {"noise": report.noise, "noise_estimated": report.noise_estimated})
+    header = ("arm", "shape", "holds", "p", "worst violation", "rms distance of the fit", "noise sd")
+    return TextTable(header, rows, frozenset({3, 5}), records=records)
+
+
+def verdicts_table(verdicts: Sequence[Verdict]) -> TextTable:
+    """One row for each question about all curves."""
+    records = [dict(zip(("question", "answer", "meaning"), verdict, strict=True)) for verdict in verdicts]
+    return TextTable(("question", "answer", "what it means"), list(verdicts), records=records)
+
+
+def _where(test: ShapeTest) -> str:
+    if test.first == 0:
+        return "none"
+    word = "falls" if test.shape == "rising" else "sags"
+    return f"{word} by {test.amount:.3g} between pulls {test.first:,} and {test.last:,}"

@@ -14,7 +14,7 @@ from risingbandits._core.types import Floats
 from risingbandits.reports.figure_data import MUTED, Dots, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Figure, Page, Section, Table, Text
-from risingbandits.reports.theory import check_table, verdicts_table
+from risingbandits.reports.tables import check_table, verdicts_table
 from risingbandits.theory.measured import CurveReport, noise_level
 from risingbandits.theory.questions import Verdict, early_ranks, ends_of, whole_curves
 

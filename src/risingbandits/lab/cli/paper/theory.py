@@ -40,8 +40,8 @@ def theory(
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether the promise is of any use."""
     from risingbandits.cli.arguments import parse_noise
+    from risingbandits.lab.paper import theory_tables as tables
     from risingbandits.problems import RisingBandit, get_problem
-    from risingbandits.reports import theory as tables
     from risingbandits.theory.complexity import horizon_of
 
     path = Path(problem)

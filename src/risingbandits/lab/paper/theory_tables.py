@@ -1,9 +1,8 @@
-"""Tables about theory: complexity and bounds of a problem, checks of measured curves."""
+"""Tables about theory: complexity of a problem, and bounds and rates of the regret on it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from risingbandits._core.tables import TextTable
 from risingbandits.problems import RisingBandit
 from risingbandits.theory.commit_bound import best_z, commit_bound
 from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
-from risingbandits.theory.measured import CurveReport, ShapeTest
-from risingbandits.theory.questions import Verdict
 from risingbandits.theory.rates import regret_rate
 from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
 
@@ -123,32 +120,3 @@ def rates_table(problem: RisingBandit, horizon: int) -> TextTable:
     header = ("setting", "largest increment", "regret of order", "exponent of T")
     title = f"Rates, from the increments around pull T/K = {pulls:,}"
     return TextTable(header, rows, frozenset({3}), title, records)
-
-
-def check_table(reports: Sequence[CurveReport]) -> TextTable:
-    """One row for each measured curve and shape."""
-    rows, records = [], []
-    for report in reports:
-        sd = f"{report.noise:.3g}{' (estimated)' if report.noise_estimated else ''}"
-        for test in (report.rising, report.concave):
-            p_value = "-" if math.isnan(test.p_value) else f"{test.p_value:.3f}"
-            verdict = f"not {test.shape}" if test.violated else "yes"
-            rows.append((report.name, test.shape, verdict, p_value, _where(test), f"{test.distance:.3g}", sd))
-            record = {"arm": report.name, "shape": test.shape, "holds": not test.violated, "p": test.p_value}
-            record |= {"first": test.first, "last": test.last, "amount": test.amount, "distance": test.distance}
-            records.append(record | {"noise": report.noise, "noise_estimated": report.noise_estimated})
-    header = ("arm", "shape", "holds", "p", "worst violation", "rms distance of the fit", "noise sd")
-    return TextTable(header, rows, frozenset({3, 5}), records=records)
-
-
-def verdicts_table(verdicts: Sequence[Verdict]) -> TextTable:
-    """One row for each question about all curves."""
-    records = [dict(zip(("question", "answer", "meaning"), verdict, strict=True)) for verdict in verdicts]
-    return TextTable(("question", "answer", "what it means"), list(verdicts), records=records)
-
-
-def _where(test: ShapeTest) -> str:
-    if test.first == 0:
-        return "none"
-    word = "falls" if test.shape == "rising" else "sags"
-    return f"{word} by {test.amount:.3g} between pulls {test.first:,} and {test.last:,}"
