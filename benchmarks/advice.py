@@ -23,7 +23,8 @@ import numpy as np
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.simulation.advice import figures_of, lost_by_a_random_arm, policy_for
+from risingbandits.policies import Objective
+from risingbandits.simulation.advice import policy_for
 from risingbandits.simulation.replay import Replay, replay
 
 _NEAR = 0.1
@@ -37,8 +38,9 @@ def played(task: CurveTask, objective: str, orders: int) -> Replay:
 
 def losses(outcome: Replay, objective: str) -> Floats:
     """What each policy loses, as a share of what a random arm loses."""
-    random = lost_by_a_random_arm(outcome, objective) or 1.0
-    return np.array([values.mean() / random for values in figures_of(outcome, objective).values()])
+    wanted = Objective.get(objective)
+    random = wanted.random_regret(outcome) or 1.0
+    return np.array([wanted.replay_regret(outcome, label).mean() / random for label in outcome.reward])
 
 
 def some(tasks: list[CurveTask], most: int) -> list[CurveTask]:

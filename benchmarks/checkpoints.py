@@ -23,7 +23,7 @@ from risingbandits.allocation import Allocator
 from risingbandits.allocation.arms.economy import who_gives_up_first
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import objective_names
 
 RULES = ("keep", "oldest", "foresight")
 SHARES = (8, 4, 2)  # arms for each checkpoint
@@ -104,7 +104,7 @@ def measure(tasks: list[tuple[str, CurveTask]], objective: str, per_arm: int, sa
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--objective", choices=OBJECTIVES, action="append", help="default: both")
+    parser.add_argument("--objective", choices=objective_names(), action="append", help="default: both")
     parser.add_argument("--budget", type=int, action="append", help=f"pulls for each arm, default: {BUDGETS}")
     parser.add_argument("--tasks", type=int, default=3, help="tasks of each family, evenly taken")
     given = parser.parse_args()
@@ -113,7 +113,7 @@ def main() -> None:
     print("pulls made again for each that counts")
     print(f"| objective | pulls per arm | arms with checkpoints | {' | '.join(RULES)} |")
     print("| --- " * (3 + len(RULES)) + "|")
-    for objective in given.objective or OBJECTIVES:
+    for objective in given.objective or objective_names():
         for per_arm in given.budget or BUDGETS:
             measure(tasks, objective, per_arm, lambda line: print(line, flush=True))
 

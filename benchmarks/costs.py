@@ -22,7 +22,7 @@ import numpy.typing as npt
 from risingbandits.allocation import Allocator, Budget
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import objective_names
 
 BUDGETS = (2, 5, 10, 20)  # mean pulls for each arm
 SPREAD = 10.0  # of drawn costs: from 1 to this, evenly in their logarithms
@@ -181,14 +181,14 @@ def measure(tasks: list[CurveTask], objective: str, costs: str, per_arm: int, or
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=10, help="orders of the arms, and drawn costs, for each task")
-    parser.add_argument("--objective", choices=OBJECTIVES, action="append", help="default: both")
+    parser.add_argument("--objective", choices=objective_names(), action="append", help="default: both")
     parser.add_argument("--costs", choices=COSTS, action="append", help="default: both")
     parser.add_argument("--budget", type=int, action="append", help=f"mean pulls for each arm, default: {BUDGETS}")
     parser.add_argument("--every", type=int, default=1, help="play only every so many-th task")
     given = parser.parse_args()
     families, _ = load_tasks(os.environ.get("RISINGBANDITS_DATA"))
     print("objective costs family pulls/arm tasks " + ", ".join(ENTRANTS) + "; gain of comparing and its error")
-    for objective in given.objective or OBJECTIVES:
+    for objective in given.objective or objective_names():
         for costs in given.costs or COSTS:
             for per_arm in given.budget or BUDGETS:
                 parts: list[dict[str, Floats]] = []

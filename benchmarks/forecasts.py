@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.policies import Auto
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import Auto, objective_names
 from risingbandits.policies.commit import forecast as model
 
 __all__ = ["Case", "cases", "main", "moments"]
@@ -55,7 +54,7 @@ def moments(task: CurveTask, seed: int) -> Iterator[tuple[str, list[Floats], int
         if n < length:
             yield f"1/{share}", list(task.observed[:, :n]), length, task.observed
     rounds = n_arms * min(PULLS, length // 2)
-    for objective in OBJECTIVES:
+    for objective in objective_names():
         policy = Auto(objective=objective).reset(n_arms, rounds, seed=[seed, 0, 0])
         told: list[list[float]] = [[] for _ in range(n_arms)]
         for t in range(1, rounds + 1):

@@ -27,9 +27,9 @@ from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, Noise, ra
 SEED = 7_001
 SIGMA = 0.1
 BAD = 4_000  # of the regret: runs above it went wrong on the paper's problems
-AUTO: dict[str, Policy] = {"auto, told nothing": Auto()}
-SIGMA_TOLD: dict[str, Policy] = {"auto, told sigma": Auto(sigma=SIGMA)}
-HALF: dict[str, Policy] = {"auto, told half of sigma": Auto(sigma=SIGMA / 2)}
+AUTO: dict[str, Policy] = {"auto, told nothing": Auto("cumulative")}
+SIGMA_TOLD: dict[str, Policy] = {"auto, told sigma": Auto("cumulative", sigma=SIGMA)}
+HALF: dict[str, Policy] = {"auto, told half of sigma": Auto("cumulative", sigma=SIGMA / 2)}
 TOLD: dict[str, Policy] = {"commit-ucb, told sigma": CommitUCB(sigma=SIGMA)}
 BESIDE_KL: dict[str, Policy] = {**AUTO, "kl-ucb": KLUCB()}
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from risingbandits.allocation import Allocator, NoArmFree, Pull
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import objective_names
 
 WORKERS = (1, 2, 4)
 RULES = ("joint", "fill")
@@ -91,14 +91,14 @@ def loss(task: CurveTask, objective: str, pulls: int, workers: int, played: Play
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--objective", choices=OBJECTIVES, action="append", help="default: both")
+    parser.add_argument("--objective", choices=objective_names(), action="append", help="default: both")
     parser.add_argument("--budget", type=int, action="append", help=f"pulls for each arm, default: {BUDGETS}")
     parser.add_argument("--tasks", type=int, default=5, help="tasks of each family, evenly taken")
     parser.add_argument("--orders", type=int, default=4, help="orders of the arms for each task")
     given = parser.parse_args()
     families, _ = load_tasks(os.environ.get("RISINGBANDITS_DATA"))
     print("objective pulls/arm workers rule durations: loss, error, against one worker; earned against one; arms tried")
-    for objective in given.objective or OBJECTIVES:
+    for objective in given.objective or objective_names():
         for per_arm in given.budget or BUDGETS:
             measure(families, objective, per_arm, given.tasks, given.orders)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
     from risingbandits.allocation.recordings import load_curves
-    from risingbandits.policies import Policy, get_policy, policy_names, recommended_policy
+    from risingbandits.policies import Objective, Policy, get_policy, policy_names
     from risingbandits.problems import RisingBandit, get_problem, problem_names
     from risingbandits.simulation import Result, simulate
     from risingbandits.simulation.advice import advise
@@ -54,6 +54,7 @@ __all__ = [
     "Allocator",
     "Budget",
     "NoArmFree",
+    "Objective",
     "Policy",
     "Pull",
     "Result",
@@ -71,7 +72,6 @@ __all__ = [
     "policy_names",
     "problem_names",
     "problems",
-    "recommended_policy",
     "recorded",
     "replay",
     "reports",
@@ -97,7 +97,7 @@ _MODULES = {
     "_core.errors": ("RisingBanditsError",),
     "allocation": ("Allocator", "Budget", "NoArmFree", "Pull"),
     "allocation.recordings": ("load_curves",),
-    "policies": ("Policy", "get_policy", "policy_names", "recommended_policy"),
+    "policies": ("Objective", "Policy", "get_policy", "policy_names"),
     "problems": ("RisingBandit", "get_problem", "problem_names"),
     "simulation": ("Result", "simulate"),
     "simulation.advice": ("advise",),

@@ -23,7 +23,7 @@ from risingbandits.allocation.status.status import standing
 from risingbandits.allocation.stores.inspection import inspect_store
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import CommitUCB, EpsilonGreedy, Policy, RoundRobin, ScoutedHalving, policy_class
-from risingbandits.policies.recommended import recommended_policy
+from risingbandits.policies.objectives import Objective
 
 ARMS = [f"arm{i}" for i in range(5)]
 
@@ -88,7 +88,7 @@ def test_48_pulls_extended_to_96_are_decided_like_by_a_policy_told_that_history(
     assert len(second) == 48
 
     places = [*ARMS, *(new or [])]
-    plays = recommended_policy(objective).replace(sigma="auto") if policy is None else policy
+    plays = Objective.get(objective).policy() if policy is None else policy
     reference = told_again(plays, places, 96 + sum(warm.values()), first, warm, seed=[3, 0, 1])
     count = {arm: first.count(arm) + warm.get(arm, 0) for arm in places}
     expected = []

@@ -168,7 +168,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         (f"budget = 3\nbudgt = 4\n{ARM}", "budgt is not a known key, did you mean 'budget'?"),
         (
             f'budget = 3\nobjective = "best"\n{ARM}',
-            "objective must be one of cumulative, best-arm; got 'best', did you mean 'best-arm'?",
+            "objective must be one of best-arm, cumulative; got 'best', did you mean 'best-arm'?",
         ),
         (f"budget = 3\njobs = 0\n{ARM}", "jobs must be an integer >= 1, got 0."),
         (f"budget = 3\nlease = 0\n{ARM}", "lease must be a finite number > 0, got 0."),

@@ -117,7 +117,7 @@ def test_simulate_plays_auto_for_its_objective(
 ) -> None:
     options = ("--objective", "best-arm", "--policies", written, "--out", str(tmp_path))
     assert outcome(capsys, *SMALL, *options)[0] == 0
-    shown = "Auto()" if played == "cumulative" else f"Auto(objective='{played}')"
+    shown = "Auto()" if played == "best-arm" else f"Auto(objective='{played}')"
     assert Result.load(tmp_path).settings[written] == shown
 
 

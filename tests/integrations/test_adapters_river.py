@@ -62,7 +62,7 @@ def plain_selection(models: list[Any], policy: Any, samples: list[Any]) -> list[
 @pytest.mark.parametrize("policy", [None, "epsilon-greedy", "red-ucb"])
 def test_classifier_equals_the_plain_loop(policy: str | None, predictions_before_learning: int) -> None:
     model = RisingClassifier(two_models(), policy=policy, seed=5)
-    reference_policy = Auto() if policy is None else policy_class(policy)()
+    reference_policy = Auto("cumulative") if policy is None else policy_class(policy)()
     if policy == "red-ucb":  # by its name alone it finds out the noise
         reference_policy = reference_policy.replace(sigma="estimate")
     reference_models = two_models()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Policy, RisingBandit, RisingBanditsError, get_problem, recommended_policy, simulate
+from risingbandits import Allocator, Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import Auto
 from risingbandits.policies.auto import FEW, take_over
 from risingbandits.problems import Bernoulli, Gaussian, Tabulated, random_problem
@@ -38,9 +38,10 @@ def test_a_run_is_that_of_the_chosen_policy(objective: str, horizon: int) -> Non
 
 
 def test_pulls_are_few_below_a_number_of_rounds_for_each_arm() -> None:
-    few, many = Auto().chosen(3, 3 * FEW - 1), Auto().chosen(3, 3 * FEW)
-    assert type(few) is type(Auto().chosen(3, None, take_over(3) - 1))
-    assert type(many) is type(Auto().chosen(3, None, take_over(3)))
+    auto = Auto("cumulative")
+    few, many = auto.chosen(3, 3 * FEW - 1), auto.chosen(3, 3 * FEW)
+    assert type(few) is type(auto.chosen(3, None, take_over(3) - 1))
+    assert type(many) is type(auto.chosen(3, None, take_over(3)))
     assert type(few) is not type(many)
 
 
@@ -65,9 +66,9 @@ def play(policy: Policy, rounds: int) -> list[int]:
 def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen() -> None:
     """By hand: the first policy for 50 rounds an arm, then the second, told the same rewards arm by arm."""
     n_arms, rounds = 3, take_over(3)
-    first = Auto().chosen(n_arms, None).reset(n_arms, seed=5)
+    first = Auto("cumulative").chosen(n_arms, None).reset(n_arms, seed=5)
     before = play(first, rounds)
-    second = Auto().chosen(n_arms, None, rounds).reset(n_arms)
+    second = Auto("cumulative").chosen(n_arms, None, rounds).reset(n_arms)
     assert type(second) is not type(first)
     for arm in first._state.order:
         total = 0.0
@@ -77,7 +78,7 @@ def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen
             total = after
     after_switch = play(second, 200)
     assert len(set(after_switch)) > 1
-    auto = Auto().reset(n_arms, seed=5)
+    auto = Auto("cumulative").reset(n_arms, seed=5)
     assert play(auto, rounds + 200) == before + after_switch
     assert auto.pulls.sum() == rounds + 200
     assert auto.recommend() == second.recommend() == 1
@@ -86,7 +87,7 @@ def test_without_a_known_end_the_second_policy_takes_over_with_all_that_was_seen
 
 @pytest.mark.parametrize("rounds", [take_over(3) - 1, take_over(3), take_over(3) + 50])
 def test_copies_go_on_alike_around_the_take_over(rounds: int, tmp_path: Path) -> None:
-    policy = Auto().reset(3, seed=5)
+    policy = Auto("cumulative").reset(3, seed=5)
     play(policy, rounds)
     copies = [policy.clone(), Policy.load(policy.save(tmp_path / "run.npz")), pickle.loads(pickle.dumps(policy))]
     expected = play(policy, 60)
@@ -118,11 +119,6 @@ def test_the_explanation_names_the_policy_that_plays() -> None:
     assert "level" in explanation.columns
 
 
-def test_recommended_is_auto_for_either_objective() -> None:
-    assert recommended_policy("cumulative", 10, 100).get_params() == Auto().get_params()
-    assert recommended_policy("best-arm", 10).get_params() == Auto("best-arm").get_params()
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [({"objective": "most"}, "objective"), ({"order": "any"}, "order"), ({"sigma": "half"}, "sigma")],
@@ -148,7 +144,7 @@ def test_who_plays_is_not_said_of_what_cannot_be_played(policy: Auto, arguments:
 
 def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen() -> None:
     rng = np.random.default_rng(1)
-    policy = Auto(sigma=1e-3).reset(2, seed=1)
+    policy = Auto("cumulative", sigma=1e-3).reset(2, seed=1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(600):
@@ -159,7 +155,7 @@ def test_a_sigma_that_is_contradicted_is_said_once_by_the_policy_that_was_chosen
 def test_a_sigma_that_is_contradicted_is_said_where_pulls_are_few() -> None:
     problem = RisingBandit([Tabulated([0.4]), Tabulated([0.6])], noise=Gaussian(0.2), horizon=300)
     with pytest.warns(UserWarning, match=r"auto: sigma=0.02 is contradicted by .* \(in 4 of 4 runs\)"):
-        simulate(Auto(sigma=0.02), problem, runs=4)
+        simulate(Auto("cumulative", sigma=0.02), problem, runs=4)
 
 
 def test_auto_by_name_plays_for_the_objective_of_the_allocation() -> None:

@@ -58,7 +58,7 @@ def test_every_case_comes_up() -> None:
 def test_one_worker_is_told_nothing_new() -> None:
     runs = []
     for told in (False, True):
-        policy = Auto().reset(8, 100, seed=3)
+        policy = Auto("cumulative").reset(8, 100, seed=3)
         arms = []
         for n in range(100):
             if told:

@@ -17,7 +17,7 @@ RECOMMENDED: dict[str, Policy] = {
     "open": OpenArms(),
     "ensemble": CommitEnsemble(),
 }
-AUTO: dict[str, Policy] = {"auto": Auto()}  # told nothing; the others know how noisy rewards are
+AUTO: dict[str, Policy] = {"auto": Auto("cumulative")}  # told nothing; the others know how noisy rewards are
 
 
 def lost(problem: RisingBandit, policies: dict[str, Policy], runs: int = 1) -> dict[str, float]:

@@ -10,7 +10,7 @@ import pytest
 
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits.policies import CommitUCB, FewArms, GaussianUCB
-from risingbandits.policies.recommended import few_of
+from risingbandits.policies.few_arms import few_of
 from risingbandits.problems import NoNoise
 from risingbandits.testing import check_policy
 

@@ -134,10 +134,10 @@ def test_beliefs_are_numbers_for_all_arms(means: list[float], deviations: list[f
 
 
 def test_auto_believes_and_other_policies_say_that_they_cannot() -> None:
-    for believer, horizon in ((OpenByValue(order="given"), 100), (Auto(order="given"), 100)):
+    for believer, horizon in ((OpenByValue(order="given"), 100), (Auto("cumulative", order="given"), 100)):
         believer.reset(10, horizon).believe(np.linspace(2.0, -2.0, 10), np.full(10, 0.3))
         assert len(set(play(believer, lambda arm, n: 0.5 * n / (n + 5), 100))) == 2
-    Auto().reset(2, 1_000).believe([1.0, 0.0], [1.0, 1.0])  # played by a policy that has no use for it
+    Auto("cumulative").reset(2, 1_000).believe([1.0, 0.0], [1.0, 1.0])  # played by a policy that has no use for it
     with pytest.raises(RisingBanditsError, match="takes no beliefs"):
         UCB1().reset(2, 10).believe([0.0, 0.0], [1.0, 1.0])
 

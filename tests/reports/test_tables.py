@@ -39,11 +39,15 @@ def test_summary_by_hand() -> None:
     # mean 2,000; sd 1,000; t(0.975, 2) = 4.303, so the half-width is 4.303 * 1,000 / sqrt(3) = 2,484
     table = summary_table(made_up([1_000.0, 2_000.0, 3_000.0]))
     assert table.title == "made up, 1,000 rounds, 3 runs, seed 7"
-    assert table.rows == [("a|b", "2,000 ± 2,484", "1,000", "4.0 %", "arm 1 (best): 90.0 %")]
+    assert table.rows == [
+        ("a|b", "2,000 ± 2,484", "1,000", "4.0 %", "0.0000 ± 0.0000", "0.0 %", "arm 1 (best): 90.0 %")
+    ]
 
 
 def test_summary_of_one_run_and_of_rounding_errors() -> None:
-    assert summary_table(made_up([-1e-10])).rows == [("a|b", "0", "-", "0.0 %", "arm 1 (best): 90.0 %")]
+    assert summary_table(made_up([-1e-10])).rows == [
+        ("a|b", "0", "-", "0.0 %", "0.0000", "0.0 %", "arm 1 (best): 90.0 %")
+    ]
 
 
 def test_summary_has_the_least_regret_first() -> None:

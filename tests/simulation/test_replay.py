@@ -193,7 +193,7 @@ def outcome_of_two() -> Replay:
 
 def test_tables(outcome_of_two: Replay) -> None:
     table = outcome_table(outcome_of_two)
-    regrets = [float(row[4].split()[0]) for row in table.rows]
+    regrets = [float(row[7].split()[0]) for row in table.rows]
     assert regrets == sorted(regrets)
     assert {row[0] for row in table.rows} == {"round-robin", "ucb1"}
     assert all("±" in row[3] for row in table.rows)
@@ -245,7 +245,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, objective: 
         (["--range", "0"], "range must be two numbers such as 0,1, got '0'."),
         (
             ["--objective", "best"],
-            "objective must be one of cumulative, best-arm; got 'best', did you mean 'best-arm'?",
+            "objective must be one of best-arm, cumulative; got 'best', did you mean 'best-arm'?",
         ),
         (["--policies", "no-such"], "got 'no-such'"),
         (["--out", "no/such/folder.csv"], ""),

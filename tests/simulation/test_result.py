@@ -35,6 +35,7 @@ def made(regret: dict[str, list[float]], recommended: dict[str, list[int]] | Non
         arm_names=("arm 1", "arm 2"),
         arm_sums=np.array([9.0, 4.0]),
         noise="NoNoise()",
+        objective="cumulative",
     )
 
 
@@ -107,7 +108,7 @@ def test_csv_of_policies_runs_and_rounds(played: Result, tmp_path: Path) -> None
     assert played.to_csv(tmp_path / "result.csv") is None
     assert (tmp_path / "result.csv").read_text() == played.to_csv()
     single = next(csv.DictReader(io.StringIO(made({"one": [1.0]}).to_csv() or "")))
-    assert (single["half_width"], single["sd"]) == ("", "")
+    assert (single["regret_half_width"], single["sd"]) == ("", "")
     with pytest.raises(RisingBanditsError, match="rows must be one of"):
         played.to_csv(rows="arms")
 
@@ -116,12 +117,12 @@ def test_latex_has_as_many_cells_everywhere_and_no_special_letter(tmp_path: Path
     result = made({STRANGE: [1.0, 2.0], "other": [3.0, 5.0]})
     text = result.to_latex() or ""
     lines = text.splitlines()
-    assert lines[0] == r"\begin{tabular}{lrrrr}"
+    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
     assert [line for line in lines if not line.endswith(r" \\")] == [
-        *(r"\begin{tabular}{lrrrr}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+        *(r"\begin{tabular}{lrrrrrr}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
     ]
     body = [line.removesuffix(r" \\") for line in lines if line.endswith(r" \\")]
-    assert [len(re.findall(r"(?<!\\)&", line)) for line in body] == [4, 4, 4]
+    assert [len(re.findall(r"(?<!\\)&", line)) for line in body] == [6, 6, 6]
     known = r"\\(?:[&%$#_{}]|text\w+\{\}|char34\{\})|\$\\pm\$|\$J\^\*\$|(?<= )&(?= )"
     left = "".join(re.sub(known, "", line) for line in body)
     assert set('&%$#_{}~^\\<>|"') & set(left) == set()

@@ -112,7 +112,7 @@ def test_no_recommended_policy_loses_far_more_than_its_rivals(label: str, seed: 
 )
 def test_what_the_default_may_lose_commit_ucb_does_not(seed: int, horizon: int, most: float) -> None:
     """Auto gives up slow climbers, early where pulls are few: the page "Which policy" says so."""
-    worst = search(relative_to_rivals(product_player(Auto()), rivals()), seed, horizon, begin=40, steps=120)
+    worst = search(relative_to_rivals(product_player(Auto("cumulative")), rivals()), seed, horizon, begin=40, steps=120)
     assert BAR < worst.score < most
     assert relative_to_rivals(product_player(CommitUCB()), rivals())(worst.means) < 0.05
 

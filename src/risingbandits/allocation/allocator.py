@@ -36,7 +36,7 @@ from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session, ask_patiently
 from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
 
 if TYPE_CHECKING:
     from risingbandits.allocation.status.arm_table import AllocationTable
@@ -57,9 +57,9 @@ class Allocator:
         Names are enough for `ask` and `tell`; with functions or `Arm` objects, `run` can pull them.
     budget : int or Budget
         Number of pulls, or ``Budget(cost=...)`` or ``Budget(seconds=...)``.
-    objective : {"best-arm", "cumulative"} or None
-        Find the arm that is best in the end, or earn as much as possible on the way. None: what the given policy is
-        made for, otherwise "best-arm".
+    objective : {"best-arm", "cumulative"}, Objective or None
+        Name the arm that is best at the end, or maximise the sum of the rewards on the way. None: what the given
+        policy is made for, otherwise best-arm identification.
     policy : str, Policy or None
         None: the default for the objective. A name may have settings, "commit-ucb(sigma=0.1)".
     store : path, "postgresql://...", Store or None
@@ -123,7 +123,7 @@ class Allocator:
         arms: Arms,
         budget: int | Budget,
         *,
-        objective: str | None = None,
+        objective: str | Objective | None = None,
         policy: str | Policy | None = None,
         store: str | Path | Store | None = None,
         direction: str = "maximize",
@@ -442,7 +442,7 @@ class Allocator:
     def load(self, arm: str, which: str | None = None) -> Any:
         """The object of an arm as its best or its last pull left it, whichever process made that pull.
 
-        ``which`` is "best" or "last". By default it is the best one if the objective is "best-arm", as far as that
+        ``which`` is "best" or "last". By default it is the best one unless the objective sums rewards, as far as that
         pull has left a checkpoint, otherwise the last one; of equal rewards the latest is the best. An arm has one
         object, which changes with the next call. `run` restores the last state of the recommended arm. Other
         arms that an earlier process has pulled are loaded only here: trained learners may need more memory than new
@@ -460,7 +460,7 @@ class Allocator:
             self.checkpointed[arm] = Checkpointed.of(arm, self._arms[arm], self)
         last = Name(len(state.rewards), state.last_pull)
         n = best_pull(state, self.settings.direction)
-        wants_best = which == "best" or (which is None and self.settings.objective == "best-arm")
+        wants_best = which == "best" or (which is None and not Objective.get(self.settings.objective).sums_rewards)
         own = self.checkpointed[arm]
         if wants_best and n not in (0, last.n):
             best = state.best if state.best is not None and state.best.n == n else None

@@ -8,18 +8,18 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits.allocation.budget import Budget
 from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
 from risingbandits.policies.auto import Auto
-from risingbandits.policies.recommended import recommended_policy
+from risingbandits.policies.objectives import DEFAULT, Objective
 
 
-def default_policy(objective: str, reward_range: tuple[float, float] | None, sigma: Any) -> Policy:
+def default_policy(objective: Objective, reward_range: tuple[float, float] | None, sigma: Any) -> Policy:
     """The policy of an allocator that was given none.
 
-    What `recommended_policy` says; but to earn with rewards of unknown range, R-ed-UCB, which needs neither their scale
-    nor a ceiling.
+    That of the objective; but for sums of rewards of unknown range R-ed-UCB, which needs neither their scale nor a
+    ceiling.
     """
-    if objective == "cumulative" and reward_range is None:
+    if objective.sums_rewards and reward_range is None:
         return REdUCB(sigma=sigma)
-    return recommended_policy(objective).replace(sigma=sigma)
+    return objective.policy(sigma=sigma)
 
 
 def choose_costs(
@@ -29,8 +29,8 @@ def choose_costs(
     missing = ""
     if budget.pulls is not None:
         missing = f"a budget in cost or seconds, got {budget}"
-    elif objective == "cumulative" and reward_range is None:
-        missing = "reward_range, because what a pull earns is counted from its lower end, got None"
+    elif Objective.get(objective).sums_rewards and reward_range is None:
+        missing = "reward_range, because the reward of a pull is counted from its lower end, got None"
     if costs == "compare" and missing:
         raise RisingBanditsError(f'costs="compare" needs {missing}.')
     if costs is not None:
@@ -39,9 +39,9 @@ def choose_costs(
 
 
 def implied_objective(policy: str | Policy | None) -> str:
-    """The objective if the user names at most a policy: what that is made for, otherwise the arm to keep."""
-    if policy is None or policy == "auto":
-        return "best-arm"
+    """The objective if the user names at most a policy: what that is made for, otherwise the default."""
+    if policy is None:
+        return DEFAULT.name
     return (policy_class(policy) if isinstance(policy, str) else policy).objective
 
 
@@ -55,7 +55,7 @@ def check_sigma(name: str, value: Any) -> float | str:
 def choose_policy(
     policy: str | Policy | None,
     *,
-    objective: str,
+    objective: str | Objective,
     reward_range: tuple[float, float] | None,
     sigma: Any,
     ordered: bool = False,
@@ -66,9 +66,10 @@ def choose_policy(
     length of the range. If arms are ``ordered`` by what is known about them, a policy that is not given as an object
     opens them in that order.
     """
+    objective = Objective.get(objective)
     if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
-    if reward_range is None and sigma == "auto" and (policy is None and objective == "cumulative"):
+    if reward_range is None and sigma == "auto" and (policy is None and objective.sums_rewards):
         raise RisingBanditsError('sigma must be a number or "smooth" if reward_range is None, got "auto".')
     if isinstance(policy, str) and "(" in policy:  # written with its settings, it is as good as an object
         policy = get_policy(policy)
@@ -81,7 +82,7 @@ def choose_policy(
     else:
         chosen = _with_sigma(policy_class(policy)(), sigma, in_range=reward_range is not None)
         if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation
-            chosen = chosen.replace(objective=objective)
+            chosen = chosen.replace(objective=objective.name)
     if ordered and not isinstance(policy, Policy) and "order" in chosen.get_params():
         chosen = chosen.replace(order="given")
     _check_range(chosen, reward_range, named=isinstance(policy, str))

@@ -26,7 +26,7 @@ from risingbandits.allocation.growth import extend_ledger
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
 
 if TYPE_CHECKING:
     pass
@@ -60,7 +60,8 @@ class Ledger:
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        self.rounds = CostRounds(settings.objective == "cumulative") if settings.costs == "compare" else None
+        sums = Objective.get(settings.objective).sums_rewards
+        self.rounds = CostRounds(sums) if settings.costs == "compare" else None
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:

@@ -36,8 +36,8 @@ from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.auto import Auto
-from risingbandits.policies.base import DIRECTIONS, OBJECTIVES
-from risingbandits.policies.recommended import few_of
+from risingbandits.policies.base import DIRECTIONS
+from risingbandits.policies.objectives import Objective
 
 Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 ORDERS = ("given", "random")
@@ -133,6 +133,8 @@ def number_of_arms(max_arms: int | str | None, arms: int, budget: Budget) -> int
         return max_arms
     if budget.pulls is None:
         raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {budget}.')
+    from risingbandits.policies.few_arms import few_of
+
     return few_of(arms, budget.pulls)
 
 
@@ -206,8 +208,9 @@ class Settings:
     arms: tuple[str, ...] = setting(MISSING, _arm_names, extends=True)
     budget: Budget = setting(MISSING, as_budget, extends=True)
     policy: Policy = setting(None, _policy, extends=True)
-    # By default that of the policy, otherwise the arm to keep: training models is mostly about choosing one.
-    objective: str = setting(None, _or_none(partial(check_choice, allowed=OBJECTIVES)))
+    objective: str = setting(
+        None, _or_none(lambda where, value: Objective.get(value, where).name)
+    )  # None: by the policy
     direction: str = one_of(*DIRECTIONS)
     reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range), extends=True)
     sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
@@ -248,7 +251,7 @@ class Settings:
         ``lazy`` arms are made when first pulled; ``learns`` allows a model of settings if that pays.
 
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
-        Auto(objective='best-arm')
+        Auto()
         """
         values = _checked(given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])

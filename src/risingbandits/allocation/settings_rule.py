@@ -23,6 +23,7 @@ from risingbandits.allocation.slots import LEVEL_SHARE, RANDOM_EVERY, Binding, S
 from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+from risingbandits.policies.objectives import Objective
 
 MANY = 500  # arms with settings, from which on a model of them was shown to pay
 _LEAST_ARMS = 8  # that a model is made of
@@ -40,7 +41,7 @@ def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str,
     >>> pays(Auto(), "best-arm", {f"arm {i}": {"lr": i / 500} for i in range(500)})
     True
     """
-    if objective != "best-arm" or len(arm_settings) < MANY or not isinstance(policy, Auto | ScoutedHalving):
+    if Objective.get(objective).sums_rewards or not isinstance(policy, Auto | ScoutedHalving):
         return False
     known = [tuple(sorted(settings.items())) for settings in arm_settings.values() if settings]
     return len(known) >= MANY and len(set(known)) > 1

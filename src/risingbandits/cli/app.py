@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.plugins import load, plugins
 from risingbandits._core.progress import each_said_once, progress_bar
 from risingbandits._version import __version__
@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
     from risingbandits.reports.study import Study
 
-# What `simulate` compares where nothing is said.
-_COMPARED = {
-    "cumulative": "commit-ucb,red-ucb,round-robin",
-    "best-arm": "selective-race,r-sr,successive-halving,hyperband",
-}
 
 app = typer.Typer(
     name="risingbandits",
@@ -124,7 +119,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     backend: Backend = "local",
     address: Address = None,
-    objective: Objective = "cumulative",
+    objective: Objective = None,
     after_end: Annotated[
         str,
         typer.Option(help="At the end of its curve, an arm stays as it is (hold) or can no longer be pulled (stop)."),
@@ -139,6 +134,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Play policies on a problem; print a table and, with --out, write results, figures and a report."""
+    from risingbandits import policies as known
     from risingbandits.cli.arguments import parse_pair, parse_record_at
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.markdown_report import prepare_folder
@@ -146,9 +142,9 @@ def simulate(
     from risingbandits.simulation import simulate as play
     from risingbandits.simulation.summary import summary_dict, summary_table
 
-    check_choice("objective", objective, _COMPARED)
-    policies = _COMPARED[objective] if policies is None else policies
-    chosen = parse_policies(policies, objective)
+    wanted = known.Objective.get(objective)
+    policies = ",".join(wanted.compared) if policies is None else policies
+    chosen = parse_policies(policies, wanted.name)
     rounds = parse_record_at(record_at)
     pair = None if compare is None else parse_pair(compare, chosen)
     if pair is not None and runs < 2:
@@ -160,13 +156,15 @@ def simulate(
     if out is not None:
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
-        result = play(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end)
+        result = play(
+            *(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end), objective=wanted
+        )
     command = given_command(context, policies=policies, horizon=result.horizon)
     with Output(as_json) as output:
-        page = _keep([Study(played, result)], out, command, objective)
-        output.tables([summary_table(result, objective)], **summary_dict(result, objective))
+        page = _keep([Study(played, result)], out, command)
+        output.tables([summary_table(result)], **summary_dict(result))
         if pair is not None:
-            found = result.compare(*pair, objective=objective)
+            found = result.compare(*pair)
             output.say(f"{found}\n", comparison=found.to_dict())
         kept = "Add --out DIR to keep results and figures." if page is None else f"Report, figures and results: {page}"
         output.say(kept, written=page)
@@ -260,13 +258,13 @@ def _problem(name: str | None, curves: Path | None, noise: str | None, *told: An
     return problem if noise is None else problem.with_noise(parse_noise(noise))
 
 
-def _keep(studies: Sequence[Study], out: Path | None, command: str, objective: str = "cumulative") -> Path | None:
+def _keep(studies: Sequence[Study], out: Path | None, command: str) -> Path | None:
     """Files in ``out``, if it is given; the page that shows them."""
     if out is None:
         return None
     from risingbandits.reports.markdown_report import write_report
 
-    return write_report(studies, out, command, objective)
+    return write_report(studies, out, command)
 
 
 for module in (demo, curve_commands, run_plan, worker, store_commands, report_commands, prior_commands):

@@ -14,8 +14,8 @@ Complete = Callable[[str], list[str]]
 def one_of(*words: str) -> Complete:
     """One of some words.
 
-    >>> one_of("cumulative", "best-arm")("b")
-    ['best-arm']
+    >>> one_of("local", "ray")("r")
+    ['ray']
     """
 
     def complete(incomplete: str) -> list[str]:
@@ -33,6 +33,17 @@ def policy(incomplete: str) -> list[str]:
     from risingbandits.policies import policy_names
 
     return [name for name in policy_names() if name.startswith(incomplete)]
+
+
+def objective(incomplete: str) -> list[str]:
+    """The name of an objective.
+
+    >>> objective("b")
+    ['best-arm']
+    """
+    from risingbandits.policies import objective_names
+
+    return [name for name in objective_names() if name.startswith(incomplete)]
 
 
 def policies(incomplete: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.cli import completion
 from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
@@ -105,7 +105,7 @@ def replay(
         float | None, typer.Option(help="Budget in hours, converted to pulls of mean duration; needs logs with times.")
     ] = None,
     price: Annotated[float | None, typer.Option(help="Price of an hour, to show savings in money.")] = None,
-    objective: Objective = "best-arm",
+    objective: Objective = None,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -132,19 +132,19 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Show what each policy would have spent, earned and kept on recorded learning curves, and which one to use."""
+    from risingbandits import policies as known
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports import replay_tables as tables
     from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay as play
-    from risingbandits.simulation.replay_inputs import COMPARED
 
-    check_choice("objective", objective, COMPARED)
+    wanted = known.Objective.get(objective)
     found = curves_from([curves], metric, direction, step)
     outcome = play(
         found,
-        None if policies is None else parse_policies(policies, objective),
+        None if policies is None else parse_policies(policies, wanted.name),
         _budget(found, budget, hours),
-        objective=objective,
+        objective=wanted,
         orders=orders,
         seed=seed,
         reward_range=range_of(found, reward_range),
@@ -154,9 +154,9 @@ def replay(
     )
     with Output(as_json) as output:
         best = outcome.best_arm
-        output.add(objective=objective, budget=outcome.budget, orders=outcome.orders, sigma=outcome.sigma)
+        output.add(objective=wanted.name, budget=outcome.budget, orders=outcome.orders, sigma=outcome.sigma)
         output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
-        output.table(tables.outcome_table(outcome, objective), "policies")
+        output.table(tables.outcome_table(outcome), "policies")
         output.table(tables.spending_table(outcome), "arms")
         advice = advise(outcome, price=price)
         output.say(str(advice), advice=asdict(advice))

@@ -45,7 +45,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train six models with one budget, then play the paper's two problems; a minute."""
-    from risingbandits.policies import get_policy
     from risingbandits.problems import get_problem
     from risingbandits.reports.markdown_report import prepare_folder, write_report
     from risingbandits.reports.study import Study
@@ -65,8 +64,8 @@ def demo(
         for name in _PROBLEMS:
             problem = get_problem(name)
             with progress_bar(name, runs * len(_POLICIES)) as advance:
-                policies = [get_policy(policy) for policy in _POLICIES]
-                studies.append(Study(problem, simulate(policies, problem, horizon, runs, jobs=jobs, progress=advance)))
+                options: dict[str, Any] = {"jobs": jobs, "progress": advance, "objective": "cumulative"}
+                studies.append(Study(problem, simulate(_POLICIES, problem, horizon, runs, **options)))
         results = [study.result for study in studies]
         page = write_report(studies, out, given_command(context))
         output.say(f"{_REGRET}\n")
@@ -184,7 +183,8 @@ def _regrets(results: list[Result]) -> TextTable:
             found.setdefault(str(row["policy"]), []).append(row)
     order = sorted(found, key=lambda policy: sum(row["percent"] for row in found[policy]))
     rows = [
-        (policy, *(f"{row['regret']:,.0f} ± {row['half_width']:,.0f}" for row in found[policy])) for policy in order
+        (policy, *(f"{row['regret']:,.0f} ± {row['regret_half_width']:,.0f}" for row in found[policy]))
+        for policy in order
     ]
     header = ("policy", *(f"{result.problem}, {result.horizon:,} rounds" for result in results))
     return TextTable(header, rows, frozenset(range(1, len(header))))

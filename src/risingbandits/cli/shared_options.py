@@ -16,10 +16,11 @@ Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; default: one per core. The result does not depend on it.")]
 Objective = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="cumulative: earn while learning; best-arm: find the arm to keep.",
-        autocompletion=completion.one_of("cumulative", "best-arm"),
+        help="best-arm (default): name the arm that is best at the end; cumulative: maximise the sum of the rewards on "
+        "the way.",
+        autocompletion=completion.objective,
     ),
 ]
 Backend = Annotated[

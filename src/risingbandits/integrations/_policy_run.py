@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.defaults import choose_policy
-from risingbandits.policies import Policy
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import Objective, Policy
+from risingbandits.policies.objectives import DEFAULT
 
 
 def begin(
@@ -15,14 +15,13 @@ def begin(
     n_arms: int,
     horizon: int | None = None,
     seed: Any = None,
-    objective: str = "cumulative",
+    objective: str | Objective = DEFAULT.name,
 ) -> Policy:
     """A run of a policy with the given settings, for rewards in [0, 1]; policies as for `Allocator`.
 
     >>> begin(None, n_arms=3), begin("round-robin", n_arms=3)
     (Auto(), RoundRobin())
     """
-    check_choice("objective", objective, OBJECTIVES)
     if not (policy is None or isinstance(policy, str | Policy)):
         raise RisingBanditsError(f"policy must be a name, a policy or None, got {shown(policy)}.")
     chosen = choose_policy(policy, objective=objective, reward_range=(0.0, 1.0), sigma="auto")
@@ -46,7 +45,7 @@ class PolicyRun:
         n_arms: int,
         horizon: int | None = None,
         seed: Any = None,
-        objective: str = "cumulative",
+        objective: str | Objective = DEFAULT.name,
     ) -> None:
         self.policy = begin(policy, n_arms, horizon, seed, objective)
         self._arm: int | None = None

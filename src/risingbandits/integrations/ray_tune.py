@@ -17,6 +17,7 @@ from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.stores.base import open_store
+from risingbandits.policies.objectives import DEFAULT
 
 import_ray("RisingScheduler", "tune")
 try:
@@ -87,7 +88,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         if self.budget.cost is not None and cost is None:
             raise RisingBanditsError("cost must name the result that says what an iteration has cost, got None.")
         self.cost = cost
-        self.settings: dict[str, Any] = {"objective": "best-arm", "reward_range": None, **settings}
+        self.settings: dict[str, Any] = {"objective": DEFAULT.name, "reward_range": None, **settings}
         sound = {name: value for name, value in self.settings.items() if name not in _BY_TRIAL}
         Allocator(["trial"], self.budget, **sound)  # complains now rather than in the middle of `Tuner.fit`
         self._metric, self._mode = metric, None if mode is None else check_choice("mode", mode, ("max", "min"))

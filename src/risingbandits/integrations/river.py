@@ -69,7 +69,7 @@ class _Rising:
 
     def _started(self) -> PolicyRun:
         if self._run is None:
-            self._run = PolicyRun(self.policy, len(self.models), self.horizon, self.seed)
+            self._run = PolicyRun(self.policy, len(self.models), self.horizon, self.seed, "cumulative")
         return self._run
 
     @property

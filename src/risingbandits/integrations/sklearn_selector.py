@@ -11,6 +11,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, missing, shown
 from risingbandits.integrations._batches import BatchOrder, RunningVariance, batch_score
 from risingbandits.integrations._policy_run import PolicyRun
+from risingbandits.policies.objectives import DEFAULT, Objective
 
 try:
     from sklearn.base import MetaEstimatorMixin, clone, is_classifier
@@ -73,7 +74,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         Rows of a batch; default 32.
     policy : str, Policy or None
         A policy or its name, also with settings: "commit-ucb(sigma=0.1)"; None is `Auto` for the objective.
-    objective : {"best-arm", "cumulative"}
+    objective : {"best-arm", "cumulative"} or Objective
         What counts: the estimator that is kept, or the predictions on the way.
     validation_fraction : float
         Share of the rows that `fit` holds out: candidates are then scored on these, and learn from the others. Default
@@ -116,7 +117,7 @@ class RisingSelector(MetaEstimatorMixin, _BaseComposition):  # type: ignore[misc
         budget: int | None = None,
         batch_size: int = 32,
         policy: Any = None,
-        objective: str = "best-arm",
+        objective: str | Objective = DEFAULT.name,
         validation_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:

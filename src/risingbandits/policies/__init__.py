@@ -44,6 +44,7 @@ from risingbandits._core.plugins import ListedPolicy, ListedProblem, Plugin, loa
 from risingbandits.policies._table import POLICIES
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Explanation
+from risingbandits.policies.objectives import Objective, objective_names, register_objective
 from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from risingbandits.policies.commit.open_arms import OpenArms
     from risingbandits.policies.commit.open_by_value import OpenByValue
     from risingbandits.policies.few_arms import FewArms
-    from risingbandits.policies.recommended import recommended_policy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
     from risingbandits.policies.rising.red_ucb import REdUCB
 
@@ -93,6 +93,7 @@ __all__ = [
     "Kernels",
     "ListedPolicy",
     "ListedProblem",
+    "Objective",
     "OpenArms",
     "OpenByValue",
     "OracleConstant",
@@ -109,14 +110,14 @@ __all__ = [
     "SuccessiveHalving",
     "get_policy",
     "kernel",
+    "objective_names",
     "policy_class",
     "policy_names",
-    "recommended_policy",
     "register",
+    "register_objective",
 ]
 
 _WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
-_WHERE["recommended_policy"] = "risingbandits.policies.recommended"
 
 
 if not TYPE_CHECKING:  # or every name would be known to a type checker

@@ -1,7 +1,7 @@
 """Auto: the default policy, for when nothing is known but the objective.
 
 No rule is good everywhere. With few pulls there is no time to look at all arms; with many it costs little to see
-whether a slow one overtakes; and finding the arm to keep differs from earning on the way. The objective and the numbers
+whether a slow one overtakes; and best-arm identification differs from cumulative reward. The objective and the numbers
 of arms and rounds decide which of these a run is about.
 """
 
@@ -15,12 +15,13 @@ from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
-from risingbandits.policies.base import OBJECTIVES, Kernels, Policy
+from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit import commit_ensemble, open_by_value
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
 from risingbandits.policies.explanation import Moment
+from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import one_of, setting
 
@@ -39,26 +40,26 @@ class Auto(Policy):
 
     A run is played by the policy that `chosen` names:
 
-    - to find the arm to keep, by `ScoutedHalving`, which opens as many arms as early levels can tell apart;
-    - to earn with fewer than 200 rounds per arm, by `OpenByValue`, which opens arms one after another;
-    - to earn with more rounds, by `CommitEnsemble`, which looks at every arm and waits for late bloomers.
+    - if the recommended arm counts, by `ScoutedHalving`, which starts as many arms as early levels can tell apart;
+    - if the sum of the rewards counts, with fewer than 200 rounds per arm by `OpenByValue`, which starts arms one after
+      another, with more by `CommitEnsemble`, which looks at every arm and waits for slow starters.
 
     If the horizon is not known, `CommitEnsemble` takes over from `OpenByValue` after 50 rounds per arm, with everything
     seen so far. Noise is estimated from the rewards. The same seed gives the same decisions.
 
     Parameters
     ----------
-    objective : {"cumulative", "best-arm"}
-        Earn while learning, or find the arm to keep.
+    objective : {"best-arm", "cumulative"}
+        The name of an `Objective`.
     order : {"random", "given"}
-        The order in which arms are opened if there are too few pulls for all: "given" if the most promising ones come
+        The order in which arms are started if there are too few pulls for all: "given" if the most promising ones come
         first.
     sigma : float, "auto", "estimate" or "smooth"
         Scale of the noise, if known; any of the strings means an estimate.
 
     Examples
     --------
-    >>> Auto().chosen(n_arms=50, horizon=500)
+    >>> Auto("cumulative").chosen(n_arms=50, horizon=500)
     OpenByValue()
     >>> policy = Auto().reset(n_arms=2, horizon=1_000, seed=1)
     >>> for _ in range(1_000):
@@ -70,26 +71,31 @@ class Auto(Policy):
     """
 
     name = "auto"
-    summary = "the recommended policy for the objective and the number of arms and rounds, told nothing else"
+    summary = "the default for the objective and the number of arms and rounds, parameter-free"
     verified = "derived here"
     randomised = True
     believes = True
 
-    objective: str = one_of(*OBJECTIVES)  # type: ignore[misc]  # a tag of other policies, a setting of this one
+    objective: str = setting(  # type: ignore[misc]  # a tag of other policies, a parameter of this one
+        DEFAULT.name, lambda name, value: check_choice(name, value, objective_names())
+    )
     order: str = one_of(*sweeps.ORDERS)
     sigma: float | str = setting("auto", check_sigma)
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of this size or, if the horizon is not known, one that has had ``rounds``."""
-        check_choice("objective", self.objective, OBJECTIVES)
         check_positive_int("n_arms", n_arms)
         if horizon is not None:
             check_positive_int("horizon", horizon)
-        if self.objective == "best-arm":
+        if not self._sums_rewards:
             return ScoutedHalving(order=self.order)
         if (_LOOK_AHEAD * rounds if horizon is None else horizon) < FEW * n_arms:
             return OpenByValue(order=self.order, sigma=self._sigma())
         return CommitEnsemble(sigma=self._sigma())
+
+    @property
+    def _sums_rewards(self) -> bool:
+        return Objective.get(self.objective).sums_rewards
 
     def _sigma(self) -> float | str:
         return "auto" if isinstance(self.sigma, str) else self.sigma
@@ -105,7 +111,7 @@ class Auto(Policy):
     def tell(self, arm: int, reward: float) -> None:
         """Report the reward of one pull of ``arm``, whether it was asked for or not."""
         super().tell(arm, reward)
-        if self.horizon is None and self.rounds == take_over(self.n_arms) and self.objective == "cumulative":
+        if self.horizon is None and self.rounds == take_over(self.n_arms) and self._sums_rewards:
             self._hand_over()
 
     def _hand_over(self) -> None:
@@ -123,7 +129,7 @@ class Auto(Policy):
 
     def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:
         self.reset(n_arms, horizon)
-        if horizon is None and self.objective == "cumulative" and rounds >= take_over(n_arms):
+        if horizon is None and self._sums_rewards and rounds >= take_over(n_arms):
             state = self.chosen(n_arms, horizon, rounds).new_state(n_arms, horizon, self._capacity)
             self._begin(n_arms, horizon, state, self._capacity, [rounds, *[0] * (n_arms - 1)], self._rng)
         return self

@@ -30,7 +30,6 @@ from risingbandits.policies.settings import check_settings
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-OBJECTIVES = ("cumulative", "best-arm")  # earn while learning, or find the arm to keep
 VERIFIED = ("public implementation", "published definition", "derived here")
 DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
@@ -131,7 +130,7 @@ class Policy:
     in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
     believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
     shares: bool = False  # decides for several workers if told their number
-    objective: ClassVar[str] = "cumulative"
+    objective: ClassVar[str] = "cumulative"  # the name of the one that it is made for
     picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
     keeps: ClassVar[str] = ""  # why one is recommended, if that is always the same
 

@@ -6,6 +6,7 @@ sized for the few arms, and says which arms these are.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import namedtuple
 from collections.abc import Mapping
@@ -21,7 +22,6 @@ from risingbandits.policies import reasons
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
-from risingbandits.policies.recommended import few_of
 from risingbandits.policies.registry import get_policy, policy_class, register
 from risingbandits.policies.settings import one_of, setting
 
@@ -34,6 +34,20 @@ if TYPE_CHECKING:
 _FIELDS = ("members", "inner_number", "inner_available", "inner_pulls", "counters")
 # Counters: arms that are surely among the few, whether the others were drawn, pulls of arms that are not.
 _SURE, _DRAWN, _OUTSIDE = 0, 1, 2
+_ENOUGH = 20  # rounds for each arm above which all are started
+
+
+def few_of(n_arms: int, horizon: int | None) -> int:
+    """How many arms to start by default: all if there are more than 20 rounds per arm, otherwise sqrt(T) / 3.
+
+    All without a horizon.
+
+    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30), few_of(50, None)
+    (8, 50, 2, 50)
+    """
+    if horizon is None or horizon > _ENOUGH * n_arms:
+        return n_arms
+    return min(n_arms, math.ceil(math.sqrt(horizon) / 3))
 
 
 # -- kernels; `_kernels` binds the three names to those of the inner policy --------------------------------------------

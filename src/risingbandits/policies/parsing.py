@@ -23,12 +23,12 @@ _NO_STRINGS = {"true", "false", "none", "null", "nan", "inf"}  # bare words that
 def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]:
     """Policies from names with optional settings, separated by commas; their labels are what was written.
 
-    Those with an unset objective setting play for the given one.
+    Those with an objective among their parameters play for the given one if they are written without.
 
     >>> parse_policies("red-ucb(eps=0.1, ties='random'), round-robin")
     {"red-ucb(eps=0.1, ties='random')": REdUCB(eps=0.1, ties='random'), 'round-robin': RoundRobin()}
-    >>> parse_policies("auto", objective="best-arm")
-    {'auto': Auto(objective='best-arm')}
+    >>> parse_policies("auto", objective="cumulative")
+    {'auto': Auto(objective='cumulative')}
     """
     parts = split_policies(text)
     for part in parts:
@@ -37,13 +37,13 @@ def parse_policies(text: str, objective: str | None = None) -> dict[str, Policy]
     return {part: _policy(part, objective) for part in parts}
 
 
-def parse_policy(text: str) -> Policy:
+def parse_policy(text: str, objective: str | None = None) -> Policy:
     """One policy from its name with optional settings.
 
     >>> parse_policy("commit-ucb(sigma=0.1)")
     CommitUCB(sigma=0.1)
     """
-    policies = list(parse_policies(text).values())
+    policies = list(parse_policies(text, objective).values())
     if len(policies) != 1:
         raise RisingBanditsError(f"policy must be one policy, got {shown(text, _LONGEST)}.")
     return policies[0]

@@ -11,7 +11,8 @@ from typing import Any, TypeVar, dataclass_transform
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.plugins import ListedPolicy, plugins
 from risingbandits.policies._table import POLICIES
-from risingbandits.policies.base import OBJECTIVES, Policy
+from risingbandits.policies.base import Policy
+from risingbandits.policies.objectives import Objective
 
 P = TypeVar("P", bound=type[Policy])
 
@@ -34,19 +35,18 @@ def register(policy: P) -> P:
     return policy
 
 
-def policy_names(objective: str | None = None) -> list[str]:
-    """The names of all registered policies, or of those with an objective ("cumulative" or "best-arm"), sorted.
+def policy_names(objective: str | Objective | None = None) -> list[str]:
+    """The names of all registered policies, or of those that are made for an objective, sorted.
 
     Examples
     --------
     >>> "r-sr" in policy_names("best-arm"), "r-sr" in policy_names("cumulative")
     (True, False)
     """
-    if objective is not None:
-        check_choice("objective", objective, OBJECTIVES)
+    wanted = None if objective is None else Objective.get(objective).name
     known = {name: listed.objective for name, listed in _listed().items()}
     known |= {name: policy.objective for name, policy in _CLASSES.items()}
-    return sorted(name for name, own in known.items() if objective in (None, own))
+    return sorted(name for name, own in known.items() if wanted in (None, own))
 
 
 def get_policy(name: str, **params: Any) -> Policy:

@@ -8,17 +8,10 @@ from pathlib import Path
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import write_whole
 from risingbandits._version import __version__
+from risingbandits.policies.objectives import Objective, shown_objectives
 from risingbandits.reports import matplotlib_figures
 from risingbandits.reports.study import Study
 from risingbandits.simulation.summary import summary_table
-
-_HOW_TO_READ = {
-    "cumulative": "Policy regret is how much more the best constant arm would have earned than the policy, in units of "
-    "reward; J* is all that this arm earns. The interval is a 95 % confidence interval of the mean (Student t).",
-    "best-arm": "Simple regret is how much less the recommended arm gives in the end than the best one, with a 95 % "
-    "confidence interval of the mean (Student t); beside it the share of the runs that do not recommend a best arm, "
-    "with its 95 % interval (Wilson).",
-}
 
 
 def prepare_folder(folder: Path) -> Path:
@@ -32,22 +25,21 @@ def prepare_folder(folder: Path) -> Path:
     return folder
 
 
-def write_report(studies: Sequence[Study], folder: str | Path, command: str, objective: str = "cumulative") -> Path:
+def write_report(studies: Sequence[Study], folder: str | Path, command: str) -> Path:
     """Write results, ``study.json`` for `risingbandits report`, figures and ``report.md``; return the page's path.
 
     With one study its files are in ``folder``; with several, each has a folder of its own below. Equal studies give
     equal bytes.
 
     The folder is created if needed, and files of an earlier report with the same names are replaced. ``command`` says
-    how to get the same report again, for the reader; ``objective`` what the tables show: regret ("cumulative"), or
-    simple regret and wrong recommendations ("best-arm").
+    how to get the same report again, for the reader.
     """
     folder = prepare_folder(Path(folder))
     parts = [
         "# risingbandits report\n",
         f"Version {__version__}. Made by:\n",
         f"```\n{command}\n```\n",
-        _HOW_TO_READ[objective] + "\n",
+        " ".join(dict.fromkeys(each.meaning for study in studies for each in _shown(study))) + "\n",
     ]
     for study in studies:
         below = "" if len(studies) == 1 else f"{study.result.problem}/"
@@ -60,15 +52,19 @@ def write_report(studies: Sequence[Study], folder: str | Path, command: str, obj
         }
         for stem, ax in drawn.items():
             matplotlib_figures.save_figure(ax, target, stem)
-        parts += _section(study, below, objective)
+        parts += _section(study, below)
     page = folder / "report.md"
     write_whole(page, "\n".join(parts).encode())
     return page
 
 
-def _section(study: Study, below: str, objective: str) -> list[str]:
+def _shown(study: Study) -> list[Objective]:
+    return shown_objectives(Objective.get(study.result.objective))
+
+
+def _section(study: Study, below: str) -> list[str]:
     problem, result = study
-    table = summary_table(result, objective)
+    table = summary_table(result)
     settings = "".join(f"- {label}: `{policy}`\n" for label, policy in result.settings.items())
     return [
         f"## {table.title}\n",

@@ -10,14 +10,15 @@ from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.policies.explanation import counted
+from risingbandits.policies.objectives import Objective
 from risingbandits.simulation.replay import Replay
 
 
-def outcome_table(outcome: Replay, objective: str = "cumulative") -> TextTable:
+def outcome_table(outcome: Replay) -> TextTable:
     """One row for each policy, the best one for the objective first; with several orders means and 95 % intervals."""
-    figure = outcome.regret if objective == "cumulative" else outcome.recommendation_regret
+    objective = Objective.get(outcome.objective)
     rows, records = [], []
-    for label in sorted(outcome.reward, key=lambda label: float(figure(label).mean())):
+    for label in sorted(outcome.reward, key=lambda label: float(objective.replay_regret(outcome, label).mean())):
         pulls = outcome.pulls[label]
         arm, times = _most_recommended(outcome, label)
         record = {

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies.explanation import counted
+from risingbandits.policies.objectives import Objective
 from risingbandits.simulation.replay import Replay
 
-OBJECTIVES = ("best-arm", "cumulative")
 NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
 _PREFERRED = "auto"  # among policies that do equally well: the default of an allocation
@@ -97,7 +97,7 @@ class Advice:
 
 def advise(
     outcome: Replay,
-    objective: str | None = None,
+    objective: str | Objective | None = None,
     *,
     hours: Mapping[str, npt.ArrayLike] | None = None,
     step: float | None = None,
@@ -108,7 +108,7 @@ def advise(
     Parameters
     ----------
     outcome : Replay
-    objective : {"best-arm", "cumulative"}, optional
+    objective : {"best-arm", "cumulative"} or Objective, optional
         What policies are compared by; that of the replay by default.
     hours : dict of name -> values, optional
         Hours that each arm had taken when each of its values was recorded; by default those of loaded curves.
@@ -129,7 +129,7 @@ def advise(
     the arm that it would keep is as good as the best one, to within 1 % of the range of the values.
     This is about these curves alone: other tasks may differ by more than the orders do.
     """
-    objective = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
+    wanted = Objective.get(outcome.objective if objective is None else objective)
     hours = outcome.hours if hours is None else hours
     step = outcome.step if step is None else step
     price = None if price is None else check_finite("price", price, minimum=0.0)
@@ -137,17 +137,17 @@ def advise(
         raise RisingBanditsError(f"price needs hours, which curves without times do not have, got {shown(price)}.")
     bill = _Bill(outcome, hours, step, price)
     whole = bill.of(outcome.lengths)
-    if reason := _too_little(outcome, objective):
+    if reason := _too_little(outcome, wanted):
         nothing = f"Cannot say which policy to use: {reason}"
         return Advice(None, None, np.nan, np.nan, (), None, whole, np.nan, (nothing,))
-    figures = figures_of(outcome, objective)
-    policy, equals = _chosen(figures, lost_by_a_random_arm(outcome, objective))
+    figures = {label: wanted.replay_regret(outcome, label) for label in outcome.reward}
+    policy, equals = _chosen(figures, wanted.random_regret(outcome))
     short = figures[policy]
-    cost, finishing = bill.of_policy(policy, objective)
-    # Nothing is saved by keeping an arm that is not as good.
-    misses = objective == "best-arm" and not (short <= NEAR * outcome.unit).any()
+    cost, finishing = bill.of_policy(policy, wanted)
+    # Nothing is saved by recommending an arm that is not as good.
+    misses = not (wanted.sums_rewards or (short <= NEAR * outcome.unit).any())
     said = [
-        _what_to_use(outcome, policy, figures, objective),
+        _what_to_use(outcome, policy, figures, wanted),
         *([f"As far as {_orders(outcome)} tell, {_listed(equals)} as well."] if equals else []),
         *([] if misses else [_saving(outcome, policy, cost, finishing, whole)]),
     ]
@@ -157,7 +157,7 @@ def advise(
             f"few, at least {_LEAST_ORDERS} are needed."
         )
     decided = np.nan
-    if objective == "best-arm":
+    if not wanted.sums_rewards:
         decided, sentence = _when(outcome, policy)
         said.append(sentence)
     said.append("This is about these curves alone: other tasks may differ by more than the orders do.")
@@ -168,7 +168,7 @@ def advise(
     )
 
 
-def policy_for(outcomes: Sequence[Replay], objective: str | None = None) -> tuple[str, tuple[str, ...]]:
+def policy_for(outcomes: Sequence[Replay], objective: str | Objective | None = None) -> tuple[str, tuple[str, ...]]:
     """The policy to use for tasks like those of several replays, and which others cannot be told apart from it.
 
     A task counts with the mean of its orders, as a share of what a random arm loses, so that all tasks have the same
@@ -183,28 +183,15 @@ def policy_for(outcomes: Sequence[Replay], objective: str | None = None) -> tupl
         raise RisingBanditsError(f"outcomes must be replays of the same policies, got {shown(list(outcomes))}.")
     means: dict[str, list[float]] = {label: [] for label in outcomes[0].reward}
     for outcome in outcomes:
-        wanted = check_choice("objective", outcome.objective if objective is None else objective, OBJECTIVES)
-        random = lost_by_a_random_arm(outcome, wanted)
-        for label, values in figures_of(outcome, wanted).items():
-            means[label].append(float(values.mean()) / random if random else 0.0)
+        wanted = Objective.get(outcome.objective if objective is None else objective)
+        random = wanted.random_regret(outcome)
+        for label in outcome.reward:
+            means[label].append(float(wanted.replay_regret(outcome, label).mean()) / random if random else 0.0)
     policy, equals = _chosen({label: np.array(own) for label, own in means.items()}, 1.0)
     return policy, tuple(equals)
 
 
-def figures_of(outcome: Replay, objective: str) -> dict[str, Floats]:
-    figure = outcome.recommendation_regret if objective == "best-arm" else outcome.regret
-    return {label: figure(label) for label in outcome.reward}
-
-
-def lost_by_a_random_arm(outcome: Replay, objective: str) -> float:
-    if objective == "best-arm":
-        worth = outcome.final
-        return float(np.abs(worth - worth[outcome.best_arm]).mean())
-    worth = np.array([curve[: outcome.budget].mean() for curve in outcome.stage.curves])
-    return float(worth.max() - worth.mean()) * outcome.unit
-
-
-def _too_little(outcome: Replay, objective: str) -> str:
+def _too_little(outcome: Replay, objective: Objective) -> str:
     """Why nothing can be said, if so."""
     if len(outcome.arms) < _LEAST_ARMS:
         few = "1 arm is" if len(outcome.arms) == 1 else f"{len(outcome.arms)} arms are"
@@ -217,7 +204,7 @@ def _too_little(outcome: Replay, objective: str) -> str:
             f"{outcome.budget:,} pulls train every arm to the end, so nothing had to be chosen; "
             f"{outcome.lengths.sum():,} pulls are all that was recorded. Give a smaller budget."
         )
-    if objective == "best-arm" and lost_by_a_random_arm(outcome, objective) <= _ROUNDING * outcome.unit:
+    if not objective.sums_rewards and objective.random_regret(outcome) <= _ROUNDING * outcome.unit:
         return f"all arms are worth the same in the end, {outcome.final[0]:.4g}, so that any policy keeps a best one."
     return ""
 
@@ -239,9 +226,9 @@ def _chosen(figures: Mapping[str, Floats], random: float) -> tuple[str, list[str
     return policy, [label for label in equals if label != policy]
 
 
-def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], objective: str) -> str:
+def _what_to_use(outcome: Replay, policy: str, figures: Mapping[str, Floats], objective: Objective) -> str:
     orders, short = f"{_orders(outcome)} of the arms", figures[policy]
-    if objective == "cumulative":
+    if objective.sums_rewards:
         way = "more" if short.mean() < 0 else "less"
         return (
             f"Use {policy}: over {orders} it earns {outcome.reward[policy].mean():.4g} per pull while it learns, "
@@ -360,10 +347,10 @@ class _Bill:
             None if hours is None or self.price is None else hours * self.price,
         )
 
-    def of_policy(self, label: str, objective: str) -> tuple[Cost, float]:
+    def of_policy(self, label: str, objective: Objective) -> tuple[Cost, float]:
         """Of a policy, and the pulls in it that train the arm that it keeps to the end, where that is the aim."""
         pulls = self.outcome.pulls[label]
-        if objective != "best-arm":
+        if objective.sums_rewards:
             return self.of(pulls), 0.0
         finished = pulls.copy()
         rows, kept = np.arange(len(pulls)), self.outcome.recommended[label]

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice
+from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.stats import half_width
-from risingbandits._core.types import Floats
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies.objectives import Objective
 
 if TYPE_CHECKING:
     from risingbandits.simulation.result import Result
-
-_MEASURES = {"cumulative": "regret", "best-arm": "simple regret"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Comparison:
     a, b : str
         The labels.
     measure : str
-        What is compared at the horizon: "regret", or "simple regret" of the recommended arm.
+        What is compared at the horizon, the measure of the objective: "regret", or "simple regret".
     difference : float
         Mean over the runs of what ``a`` has minus what ``b`` has: below 0 ``a`` is better.
     low, high : float
@@ -60,26 +57,27 @@ class Comparison:
         return {**vars(self), "decided": self.decided}
 
     def __str__(self) -> str:
-        ends = f"{_number(self.low)} to {_number(self.high)}"
+        ends = f"{four_digits(self.low)} to {four_digits(self.high)}"
         verdict = "" if self.decided else " The interval contains 0: these runs cannot tell them apart."
         return (
-            f"{self.a} has {_number(abs(self.difference))} {'less' if self.difference < 0 else 'more'} {self.measure} "
-            f"than {self.b}: difference {_number(self.difference)}, {100 * self.level:.4g} % interval {ends} "
-            f"(paired Student t, {self.runs} runs); less in {self.less}, equal in {self.equal}.{verdict}"
+            f"{self.a} has {four_digits(abs(self.difference))} {'less' if self.difference < 0 else 'more'} "
+            f"{self.measure} than {self.b}: difference {four_digits(self.difference)}, {100 * self.level:.4g} % "
+            f"interval {ends} (paired Student t, {self.runs} runs); less in {self.less}, equal in {self.equal}."
+            f"{verdict}"
         )
 
 
 def compare(
-    result: Result, a: str, b: str, level: float = 0.95, objective: str = "cumulative", other: Result | None = None
+    result: Result, a: str, b: str, level: float, objective: Objective, other: Result | None = None
 ) -> Comparison:
     """See `Result.compare`."""
-    check_choice("objective", objective, OBJECTIVES)
     if not (isinstance(level, float) and 0.0 < level < 1.0):
         raise RisingBanditsError(f"level must lie between 0 and 1, got {level!r}.")
     if other is None and a == b:
         raise RisingBanditsError(f"a and b must be two policies, got {a!r} twice.")
-    first = _values(result, a, objective)
-    second = _values(result if other is None else other, b, objective)
+    result.mean(a), (other or result).mean(b)  # check the labels
+    first = objective.regret(result, a)
+    second = objective.regret(other or result, b)
     why = _unpaired(result, other) if other is not None else ""
     if not why and len(first) != len(second):
         why = f"{a} has {len(first)} runs and {b} {len(second)}"
@@ -91,12 +89,7 @@ def compare(
     differences[np.abs(differences) <= 1e-9 * np.maximum(np.abs(first), np.abs(second))] = 0.0  # rounding of sums
     mean, half = float(differences.mean()), float(half_width(differences, level))
     less, equal = int((differences < 0.0).sum()), int((differences == 0.0).sum())
-    return Comparison(a, b, _MEASURES[objective], mean, mean - half, mean + half, level, len(first), less, equal)
-
-
-def _values(result: Result, label: str, objective: str) -> Floats:
-    simple = result.simple_regret(label)  # checks the label
-    return simple if objective == "best-arm" else result.final_regret[label]
+    return Comparison(a, b, objective.measure, mean, mean - half, mean + half, level, len(first), less, equal)
 
 
 def _unpaired(one: Result, other: Result) -> str:
@@ -109,7 +102,7 @@ def _unpaired(one: Result, other: Result) -> str:
     return ""
 
 
-def _number(value: float) -> str:
+def four_digits(value: float) -> str:
     """Four significant digits, and no minus before zero."""
     text = f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0.0 else text

@@ -25,10 +25,10 @@ from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.parsing import parse_policies
+from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
-from risingbandits.simulation.replay_inputs import COMPARED, LoadedCurves, given_curves
+from risingbandits.simulation.replay_inputs import LoadedCurves, given_curves
 from risingbandits.simulation.run import Policies, labelled_policies
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Replay:
     stage : Stage
         What it was played on, to play one order again.
     objective : str
-        What the policies played for, "best-arm" or "cumulative".
+        The name of what the policies played for.
     hours : dict of name -> values
         Since the start of the run, for each value, if the loaded curves have times.
     step : float or None
@@ -121,7 +121,7 @@ class Replay:
     lengths: Ints
     unit: float
     stage: Stage
-    objective: str = "best-arm"
+    objective: str = DEFAULT.name
     hours: Mapping[str, Floats] = field(default_factory=dict)
     step: float | None = None
     low: float = 0.0
@@ -190,7 +190,7 @@ def replay(
     policies: Policies | None = None,
     budget: int | None = None,
     *,
-    objective: str = "best-arm",
+    objective: str | Objective = DEFAULT.name,
     orders: int = 1,
     seed: int = 0,
     direction: str | None = None,
@@ -210,8 +210,8 @@ def replay(
         of this package and common alternatives.
     budget : int, optional
         Pulls; a replay ends earlier if no arm has a value left. By default a quarter of all values.
-    objective : {"best-arm", "cumulative"}
-        What policies are compared by, and what the default policies play for.
+    objective : {"best-arm", "cumulative"} or Objective
+        What policies are compared by, and what those given by name play for if that is one of their parameters.
     orders : int
         Orders of the arms: the first one as given, all others random.
     seed : int
@@ -238,13 +238,13 @@ def replay(
     ('slow', 0.5)
     """
     names, scaled, direction, low, high, hours, step = given_curves(curves, direction, reward_range)
-    check_choice("objective", objective, COMPARED)
+    objective = Objective.get(objective)
     budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
     seed = check_positive_int("seed", seed, minimum=0)
     most = len(names) if max_arms is None else check_positive_int("max_arms", max_arms)
     check_choice("after_end", after_end, AFTER_END)
-    chosen = parse_policies(COMPARED[objective], objective) if policies is None else labelled_policies(policies)
+    chosen = labelled_policies(objective.replayed if policies is None else policies, objective)
     unit = high - low
 
     def recorded(value: Any) -> Any:
@@ -286,7 +286,7 @@ def replay(
         lengths=lengths,
         unit=unit,
         stage=stage,
-        objective=objective,
+        objective=objective.name,
         hours=hours,
         step=step,
         low=low,

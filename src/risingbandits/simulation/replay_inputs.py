@@ -1,4 +1,4 @@
-"""What a replay is given: curves as a dict or as loaded from logs, and the defaults."""
+"""What a replay is given: curves as a dict or as loaded from logs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_range, shown
 from risingbandits._core.types import Floats
 from risingbandits.policies.base import DIRECTIONS
-
-# Compared by default: the recommended one, others of this package, and common alternatives.
-COMPARED = {
-    "cumulative": "auto,open-arms,commit-ucb,gaussian-ucb,successive-halving,hyperband,round-robin",
-    "best-arm": "auto,selective-race,r-sr,successive-halving,hyperband,asha,round-robin",
-}
 
 
 class LoadedCurves(Protocol):

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, missing
+from risingbandits._core.errors import RisingBanditsError, missing
 from risingbandits._core.files import readable, write_whole
 from risingbandits._core.stats import half_width, share_interval
 from risingbandits._core.types import Floats, Ints
 from risingbandits._version import __version__
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies.objectives import DEFAULT, Objective, shown_objectives
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,11 +72,13 @@ class Result:
     arm_names : tuple of str
         "arm 1", "arm 2", ... where the problem has no others.
     arm_sums : (K,) array
-        What each arm alone would earn, the sum of mu_i(n) over n = 1..T: the best arm has the highest.
+        What each arm alone would bring, the sum of mu_i(n) over n = 1..T: the best arm has the highest.
     noise : str
         The repr of the problem's noise.
     reward : dict of (runs, C) arrays, optional
         Sum of the rewards so far; None if only means count, as with curves and noise.
+    objective : str
+        What tables and comparisons are about, if nothing else is said.
 
     Results are equal if all of this is. What `load` reads equals what was saved.
     """
@@ -95,6 +97,7 @@ class Result:
     arm_sums: Floats
     noise: str
     reward: dict[str, Floats] | None = None
+    objective: str = DEFAULT.name
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
@@ -150,9 +153,10 @@ class Result:
         wrong = float((self.simple_regret(label) > 0.0).mean())
         return Rate(wrong, *share_interval(wrong, self.runs, level))
 
-    def summary(self, objective: str = "cumulative") -> list[dict[str, Any]]:
-        """One row per policy, the best first: least final regret, or for "best-arm" least mean simple regret.
+    def summary(self, objective: str | Objective | None = None) -> list[dict[str, Any]]:
+        """One row per policy with its regrets, the best for the objective, or for that of the result, first.
 
+        ``error_value``, ``error_low`` and ``error_high`` are the share of wrong recommendations and its interval.
         The arm pulled most in all runs together has its name in ``most_pulled_arm``, its share of the rounds in
         ``most_pulled_share``, and in ``most_pulled_is_best`` whether no arm alone earns more.
         ``top_arm_share`` is the mean over the runs of the share of each run's own most pulled arm: it is larger where
@@ -165,22 +169,22 @@ class Result:
         >>> row["most_pulled_arm"], row["most_pulled_is_best"], round(row["most_pulled_share"], 2)
         ('arm 1', True, 0.95)
         """
-        if check_choice("objective", objective, OBJECTIVES) == "best-arm":
-            return self._best_arm_summary()
+        wanted = self._objective(objective)
         rows = []
         for label, final in self.final_regret.items():
-            rows.append(
-                {
-                    "policy": label,
-                    "regret": float(final.mean()),
-                    "half_width": float(self.half_width(label)[-1]),
-                    "sd": float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
-                    "percent": 100 * float(final.mean()) / float(self.oracle[-1]) if self.oracle[-1] else float("nan"),
-                    "top_arm_share": float((self.pulls[label].max(axis=1) / self.horizon).mean()),
-                    **self._most_pulled(label),
-                }
-            )
-        return sorted(rows, key=lambda row: float(row["regret"]))
+            row: dict[str, Any] = {"policy": label}
+            for each in shown_objectives(wanted):
+                lost = each.regret(self, label)
+                row |= {each.key: float(lost.mean()), f"{each.key}_half_width": float(half_width(lost))}
+            row["sd"] = float(final.std(ddof=1)) if len(final) > 1 else float("nan")
+            row["percent"] = 100 * row["regret"] / float(self.oracle[-1]) if self.oracle[-1] else float("nan")
+            row |= {f"error_{name}": value for name, value in self.error_rate(label)._asdict().items()}
+            row["top_arm_share"] = float((self.pulls[label].max(axis=1) / self.horizon).mean())
+            rows.append(row | self._most_pulled(label))
+        return sorted(rows, key=lambda row: (row[wanted.key], row["regret"]))
+
+    def _objective(self, given: str | Objective | None) -> Objective:
+        return Objective.get(self.objective if given is None else given)
 
     def _most_pulled(self, label: str) -> dict[str, Any]:
         shares = self.pulls[label].mean(axis=0) / self.horizon
@@ -190,18 +194,15 @@ class Result:
         names = {"most_pulled_arm": self.arm_names[arm], "most_pulled_is_best": best}
         return {**names, "most_pulled_share": float(shares[arm])}
 
-    def _best_arm_summary(self) -> list[dict[str, Any]]:
-        rows = []
-        for label in self.policies:
-            lost = self.simple_regret(label)
-            row = {"policy": label, "simple_regret": float(lost.mean()), "half_width": float(half_width(lost))}
-            rows.append(row | {f"error_{name}": value for name, value in self.error_rate(label)._asdict().items()})
-        return sorted(rows, key=lambda row: float(row["simple_regret"]))
-
     def compare(
-        self, a: str, b: str, level: float = 0.95, objective: str = "cumulative", other: Result | None = None
+        self,
+        a: str,
+        b: str,
+        level: float = 0.95,
+        objective: str | Objective | None = None,
+        other: Result | None = None,
     ) -> Comparison:
-        """The paired difference between two policies: final regret, or simple regret, of ``a`` minus that of ``b``.
+        """The paired difference between two policies: the regret of ``a`` minus that of ``b``, by the objective.
 
         Run i of every policy draws its noise from the same generator, seeded with (seed, i): with Gaussian noise round
         t has the same noise, whatever arm is pulled. The difference is taken run by run, and its Student-t interval is
@@ -216,8 +217,8 @@ class Result:
             Labels.
         level : float
             Confidence of the interval.
-        objective : {"cumulative", "best-arm"}
-            Which regret.
+        objective : {"best-arm", "cumulative"} or Objective, optional
+            Which regret; by default that of the result's objective.
         other : Result, optional
             Where ``b`` is from, if not from here: it must have the same problem, horizon, runs and seed.
 
@@ -225,13 +226,13 @@ class Result:
         --------
         >>> from risingbandits import simulate
         >>> result = simulate(["kl-ucb", "round-robin"], "paper-2arms", horizon=2000, runs=5)
-        >>> found = result.compare("kl-ucb", "round-robin")
+        >>> found = result.compare("kl-ucb", "round-robin", objective="cumulative")
         >>> found.decided, found.low < found.difference < found.high < 0
         (True, True)
         """
         from risingbandits.simulation.comparison import compare
 
-        return compare(self, a, b, level, objective, other)
+        return compare(self, a, b, level, self._objective(objective), other)
 
     def _of(self, label: str) -> Floats:
         if label not in self.regret:
@@ -262,6 +263,7 @@ class Result:
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
+            "objective": self.objective,
             "noise": self.noise,
             "arms": list(self.arm_names),
             "policies": [{"label": label, "policy": self.settings[label]} for label in self.policies],
@@ -302,11 +304,12 @@ class Result:
                 arm_names=tuple(header["arms"]),
                 arm_sums=arrays["arm_sums"],
                 noise=header["noise"],
+                objective=header["objective"],
                 **by_label,
             )
 
     def to_csv(
-        self, path: str | Path | None = None, rows: str = "policies", objective: str = "cumulative"
+        self, path: str | Path | None = None, rows: str = "policies", objective: str | Objective | None = None
     ) -> str | None:
         """The outcome as CSV: written to ``path``, or returned without one. Numbers are not rounded.
 
@@ -317,8 +320,8 @@ class Result:
         rows : {"policies", "runs", "rounds"}
             What a row is: a policy, as in `summary`; a run with its regret, simple regret, recommended arm and pulls
             of each arm, arms counted from 1; or a recorded round of a run, as in `to_dataframe`.
-        objective : {"cumulative", "best-arm"}
-            Which summary.
+        objective : {"best-arm", "cumulative"} or Objective, optional
+            What policies are ordered by; by default the result's objective.
 
         Examples
         --------
@@ -336,7 +339,7 @@ class Result:
     def to_latex(
         self,
         path: str | Path | None = None,
-        objective: str = "cumulative",
+        objective: str | Objective | None = None,
         caption: str | None = None,
         label: str | None = None,
         columns: Sequence[str] | None = None,
@@ -351,7 +354,7 @@ class Result:
 
         return self._written(path, latex_table(self._table(objective).only(columns), caption, label))
 
-    def _table(self, objective: str = "cumulative") -> TextTable:
+    def _table(self, objective: str | Objective | None = None) -> TextTable:
         from risingbandits.simulation.summary import summary_table
 
         return summary_table(self, objective)

@@ -14,7 +14,9 @@ from risingbandits._core.compile_wait import announced
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import Advance, progress_bar
 from risingbandits._core.types import Floats, Ints
-from risingbandits.policies import Policy, get_policy
+from risingbandits.policies import Policy
+from risingbandits.policies.objectives import DEFAULT, Objective
+from risingbandits.policies.parsing import parse_policy
 from risingbandits.problems import RisingBandit, get_problem
 from risingbandits.simulation.backends import Backend, backend_for
 from risingbandits.simulation.engine import AFTER_END, Run, Runner, SimulatedArms
@@ -39,6 +41,7 @@ def simulate(
     address: str | None = None,
     after_end: str = "hold",
     arms: Callable[[RisingBandit, int], SimulatedArms] | None = None,
+    objective: str | Objective = DEFAULT.name,
 ) -> Result:
     """Play every policy ``runs`` times on ``problem`` and measure its regret.
 
@@ -77,6 +80,9 @@ def simulate(
     arms : callable, optional
         What is pulled instead of the problem's own arms: `SimulatedArms` from the problem and the horizon, created in
         each thread. Regret is then against the problem's curves, and the result has the rewards as well.
+    objective : {"best-arm", "cumulative"} or Objective
+        What policies that are given by name play for if that is one of their parameters, as it is of "auto", and what
+        tables of the result are ordered by.
 
     Examples
     --------
@@ -91,7 +97,9 @@ def simulate(
     runs = check_positive_int("runs", runs)
     seed = check_positive_int("seed", seed, minimum=0)
     rounds = record_rounds(record_at, horizon)
-    labelled = {label: policy.for_problem(problem, horizon) for label, policy in labelled_policies(policies).items()}
+    objective = Objective.get(objective)
+    given = labelled_policies(policies, objective)
+    labelled = {label: policy.for_problem(problem, horizon) for label, policy in given.items()}
     for policy in labelled.values():
         policy.validate()
     stops = check_choice("after_end", after_end, AFTER_END) == "stop"
@@ -126,6 +134,7 @@ def simulate(
         arm_sums=problem.mean_sums(horizon),
         noise=repr(problem.noise),
         reward=_rewards(outcome),
+        objective=objective.name,
     )
 
 
@@ -166,7 +175,7 @@ def _final_means(problem: RisingBandit, horizon: int, lengths: Ints | None) -> F
     return problem.means(last)[np.arange(problem.n_arms), places]
 
 
-def labelled_policies(policies: Policies) -> dict[str, Policy]:
+def labelled_policies(policies: Policies, objective: Objective = DEFAULT) -> dict[str, Policy]:
     """Any accepted way of naming policies as a dict of label -> policy.
 
     A string is its own label, as on the command line, whatever it is compared with. Objects are called by their names
@@ -179,9 +188,9 @@ def labelled_policies(policies: Policies) -> dict[str, Policy]:
     if isinstance(policies, str | Policy):
         policies = [policies]
     if isinstance(policies, Mapping):
-        given = [(str(label), str(label), _as_policy(policy)) for label, policy in policies.items()]
+        given = [(str(label), str(label), _as_policy(policy, objective)) for label, policy in policies.items()]
     else:
-        given = [_labels(policy) for policy in policies]
+        given = [_labels(policy, objective) for policy in policies]
     if not given:
         raise RisingBanditsError("policies must name at least one policy, got none.")
     labels = [label for label, _, _ in given]
@@ -194,18 +203,18 @@ def labelled_policies(policies: Policies) -> dict[str, Policy]:
     return named
 
 
-def _labels(given: Any) -> tuple[str, str, Policy]:
+def _labels(given: Any, objective: Objective) -> tuple[str, str, Policy]:
     """What a policy is called, and what it is called where another is called so, too."""
-    policy = _as_policy(given)
+    policy = _as_policy(given, objective)
     if isinstance(given, str):
         label = given.strip() if "(" in given else policy.name
         return label, label, policy
     return policy.name, repr(policy), policy
 
 
-def _as_policy(policy: Any) -> Policy:
+def _as_policy(policy: Any, objective: Objective) -> Policy:
     if isinstance(policy, str):
-        return get_policy(policy)
+        return parse_policy(policy, objective.name)
     if isinstance(policy, Policy):
         return policy
     raise RisingBanditsError(f"policies takes Policy objects and registered names, got {policy!r}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import check_choice
 from risingbandits._core.tables import TextTable
+from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE, Objective, shown_objectives
 
 if TYPE_CHECKING:
     from risingbandits.simulation.result import Result
@@ -17,59 +18,52 @@ if TYPE_CHECKING:
 CSV_ROWS = ("policies", "runs", "rounds")
 
 
-def summary_table(result: Result, objective: str = "cumulative") -> TextTable:
-    """The outcome of a simulation, the best first.
+def summary_table(result: Result, objective: str | Objective | None = None) -> TextTable:
+    """The outcome of a simulation, the best for the objective first.
 
     Columns: final regret, mean and half the width of its 95 % confidence interval; standard deviation between runs;
-    the regret as a share of J*, the most that could be earned; the arm pulled most in all runs together, whether it is
-    the best one to earn with, and its share of the rounds.
-    For the objective "best-arm": simple regret, how much less the recommended arm gives in the end than the best one,
-    and the share of the runs that do not recommend a best arm, with its 95 % interval (Wilson).
+    the regret as a share of J*, the most that was possible; simple regret, how much lower the recommended arm is at
+    the end than the best one; the share of the runs that do not recommend a best arm; the measure of another objective,
+    if that was asked for; the arm pulled most in all runs together, whether it is the best one for cumulative reward,
+    and its share of the rounds.
     """
+    wanted = Objective.get(result.objective if objective is None else objective)
     runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
     title = f"{result.problem}, {result.horizon:,} rounds, {runs}, seed {result.seed}"
-    if objective == "best-arm":
-        return _best_arm_table(result, title)
-    header = ("policy", "final regret ± 95 %", "sd of a run", "of J*", "most pulled arm")
+    others = shown_objectives(wanted)[2:]
+    header = (
+        *("policy", "final regret ± 95 %", "sd of a run", "of J*", "simple regret ± 95 %", "wrong arm"),
+        *(f"{other.measure} ± 95 %" for other in others),
+        "most pulled arm",
+    )
     decimals = 0 if result.oracle[-1] >= 10_000 else 1 if result.oracle[-1] >= 100 else 3
     rows = [
         (
             str(row["policy"]),
-            _with_half(row["regret"], row["half_width"], decimals),
+            _with_half(row, CUMULATIVE, decimals),
             _fixed(row["sd"], decimals),
             f"{_fixed(row['percent'], 1)} %",
+            _with_half(row, BEST_ARM, 4),
+            f"{100 * row['error_value']:.1f} %",
+            *(_with_half(row, other, 4) for other in others),
             _most_pulled(row),
         )
-        for row in result.summary()
+        for row in result.summary(wanted)
     ]
-    return TextTable(header, rows, frozenset({1, 2, 3, 4}), title, result.summary())
+    return TextTable(header, rows, frozenset(range(1, len(header))), title, result.summary(wanted))
 
 
-def summary_dict(result: Result, objective: str = "cumulative") -> dict[str, Any]:
+def summary_dict(result: Result) -> dict[str, Any]:
     """The same as plain values for JSON: what was simulated, and a row for each policy, the best first."""
     return {
         "problem": result.problem,
         "horizon": result.horizon,
         "runs": result.runs,
         "seed": result.seed,
-        "objective": objective,
+        "objective": result.objective,
         "best_reward": float(result.oracle[-1]),
-        "policies": result.summary(objective),
+        "policies": result.summary(),
     }
-
-
-def _best_arm_table(result: Result, title: str) -> TextTable:
-    header = ("policy", "simple regret ± 95 %", "wrong arm", "95 % interval")
-    rows = [
-        (
-            str(row["policy"]),
-            _with_half(row["simple_regret"], row["half_width"], 4),
-            f"{100 * row['error_value']:.1f} %",
-            f"{100 * row['error_low']:.1f} to {100 * row['error_high']:.1f} %",
-        )
-        for row in result.summary("best-arm")
-    ]
-    return TextTable(header, rows, frozenset({1, 2, 3}), title, result.summary("best-arm"))
 
 
 def _most_pulled(row: Mapping[str, Any]) -> str:
@@ -77,7 +71,8 @@ def _most_pulled(row: Mapping[str, Any]) -> str:
     return f"{row['most_pulled_arm']} ({best}): {100 * row['most_pulled_share']:.1f} %"
 
 
-def _with_half(value: float, half: float, decimals: int) -> str:
+def _with_half(row: Mapping[str, Any], objective: Objective, decimals: int) -> str:
+    value, half = row[objective.key], row[f"{objective.key}_half_width"]
     return _fixed(value, decimals) + ("" if math.isnan(half) else f" ± {_fixed(half, decimals)}")
 
 
@@ -86,7 +81,7 @@ def _fixed(value: float, decimals: int) -> str:
     return "-" if math.isnan(value) else f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
-def result_csv(result: Result, rows: str, objective: str) -> str:
+def result_csv(result: Result, rows: str, objective: str | Objective | None) -> str:
     """A row for each policy, run, or recorded round of a run; numbers not rounded."""
     check_choice("rows", rows, CSV_ROWS)
     text = io.StringIO()

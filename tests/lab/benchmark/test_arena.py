@@ -183,7 +183,7 @@ def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told") == 0
     page = (tmp_path / "arena.html").read_text()
-    assert "Earn while learning" in page
+    assert "Cumulative reward" in page
     for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-synthetic-told", "cumulative-rows-1"):
         assert f'id="{key}"' in page
     assert page.count("as a table</summary>") == 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from risingbandits._core.types import Floats
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -211,5 +211,5 @@ def cost_rule(settings: Settings) -> str:
         return "a budget in pulls ignores them"
     if settings.costs == "ignore":
         return f"policy {settings.policy.name} ignores them"
-    does = "earn for their cost" if settings.objective == "cumulative" else "reach at equal cost"
+    does = "earn for their cost" if Objective.get(settings.objective).sums_rewards else "reach at equal cost"
     return f"arms are compared by what they {does}"

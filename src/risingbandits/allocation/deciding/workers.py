@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from risingbandits.allocation.arm_state import ArmState
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -91,7 +91,7 @@ class JointChoice:
 
 def new_joint_choice(settings: Settings) -> JointChoice | None:
     """If the settings require it; to find the arm to keep, policies name the next arm of a comparison themselves."""
-    return JointChoice() if settings.parallel == "joint" and settings.objective == "cumulative" else None
+    return JointChoice() if settings.parallel == "joint" and Objective.get(settings.objective).sums_rewards else None
 
 
 def share_of_rounds(ledger: Ledger, places: tuple[int, ...]) -> int:

@@ -14,11 +14,10 @@ from risingbandits._version import __version__
 from risingbandits.lab.benchmark.cells import Cell, Cells
 from risingbandits.lab.benchmark.entrants import Entrant, Tuned, default_entrants, given_entrants
 from risingbandits.lab.benchmark.outcome import Outcome, tune
-from risingbandits.lab.benchmark.rows import Row
+from risingbandits.lab.benchmark.rows import OBJECTIVES, Row
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.policies import Policy
-from risingbandits.policies.base import OBJECTIVES
 from risingbandits.simulation.backends import Backend, backend_for
 
 Bar = Callable[[int], AbstractContextManager[Callable[[str, int], None]]]

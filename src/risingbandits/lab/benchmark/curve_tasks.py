@@ -7,6 +7,7 @@ cannot be pulled beyond its end, and only budgets that do not see every curve to
 from __future__ import annotations
 
 import hashlib
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits._core.types import Floats, Ints
+from risingbandits.policies import Objective
 from risingbandits.simulation.replay import noise_of_curves
 
 BUDGETS = (2, 5, 10, 20, 50)  # pulls for each arm
@@ -83,8 +85,9 @@ class CurveTask:
         return found.hexdigest()
 
     def budgets(self, objective: str, per_arm: Sequence[int] = BUDGETS) -> tuple[int, ...]:
-        """Numbers of pulls that it is played with; for the arm to keep fewer than all curves have."""
-        return tuple(pulls * self.n_arms for pulls in per_arm if objective == "cumulative" or pulls < self.length)
+        """Numbers of pulls that it is played with; fewer than all curves have, unless rewards are summed."""
+        longest = math.inf if Objective.get(objective).sums_rewards else self.length
+        return tuple(pulls * self.n_arms for pulls in per_arm if pulls < longest)
 
     def order(self, number: int) -> Ints:
         """The arms in an order of their own for every number; 0 is the order they have."""

@@ -18,12 +18,12 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.rows import Problem, Row
-from risingbandits.policies import Policy, get_policy, policy_class, policy_names, recommended_policy, register
+from risingbandits.policies import Objective, Policy, get_policy, policy_class, policy_names, register
 from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.parsing import parse_policies
 
 RECOMMENDED = "recommended"
-"""The entrant that is `recommended_policy` for the objective, the arms and the rounds of each problem."""
+"""The entrant that is the default policy of the objective."""
 
 ORACLE = "oracle"  # a yardstick: it is always told, and has no rank
 
@@ -52,16 +52,16 @@ class Entrant:
     told: bool = False
 
     def plays(self, row: Row) -> bool:
-        """Policies that look for the arm to keep play for the sum of the rewards only on real curves."""
-        if self.policy is None or row.objective == "best-arm" or row.kind in ("real", "made"):
+        """Policies for best-arm identification play for the sum of the rewards only on real curves."""
+        if self.policy is None or row.kind in ("real", "made") or not Objective.get(row.objective).sums_rewards:
             return True
-        return self.policy.objective == "cumulative"
+        return Objective.get(self.policy.objective).sums_rewards
 
     def policy_for(self, row: Row, problem: Problem) -> Policy | None:
         """The policy as it plays a problem of the row; None if the row is not for it."""
         policy = self.policy
         if policy is None:
-            policy = recommended_policy(row.objective, problem.n_arms, problem.horizon)
+            policy = Objective.get(row.objective).policy()
         if row.change is not None:
             changed = row.change(policy, problem.told())
             if changed is None:
@@ -74,7 +74,7 @@ class Entrant:
     @property
     def settings(self) -> str:
         """The policy with its settings, for readers."""
-        return "recommended_policy(objective, n_arms, horizon)" if self.policy is None else repr(self.policy)
+        return "Objective.get(objective).policy()" if self.policy is None else repr(self.policy)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def parse_tuned(text: str) -> Tuned:
 def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
     """The default entrants for rows of a kind."""
     text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
-    if objective == "cumulative" and kind in ("synthetic", "misjudged") and not quick:
+    if Objective.get(objective).sums_rewards and kind in ("synthetic", "misjudged") and not quick:
         text = f"{text}, {_LONG_RUNS}"
     return parse_entrants(text)
 

@@ -16,6 +16,7 @@ from risingbandits._core.files import for_json, write_whole
 from risingbandits.lab.benchmark import tables
 from risingbandits.lab.benchmark.outcome import Outcome, task_values
 from risingbandits.lab.benchmark.scores import Board, Figure, Stats
+from risingbandits.policies import Objective
 
 Boards = Mapping[str, tuple[Board, Board | None]]
 """By objective, the figures told nothing and told."""
@@ -54,7 +55,7 @@ def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
     parts = ["# Arena\n", f"`{command}` ({given}).\n", f"{tables.HOW_TO_READ}\n"]
     parts += [f"{sentence}\n" for sentence in notes(outcome, boards)]
     for objective, (board, told) in boards.items():
-        parts += [f"## {tables.title(objective)}\n", tables.overall_table(board, told).markdown()]
+        parts += [f"## {Objective.get(objective).title}\n", tables.overall_table(board, told).markdown()]
         for kinds, name in PARTS:
             for each, suffix in ((board, ""), (told, ", told")):
                 table = None if each is None else tables.regimes_table(each, kinds, f"{name}{suffix}")

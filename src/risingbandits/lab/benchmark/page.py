@@ -14,16 +14,17 @@ from risingbandits.lab.benchmark import tables
 from risingbandits.lab.benchmark.files import PARTS, Boards, notes
 from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.scores import Board, Figure
+from risingbandits.policies import Objective
 from risingbandits.reports.figure_data import Dots, policy_places
 from risingbandits.reports.pages.layout import Block, Code, Facts, Page, Section, Table, Text
 from risingbandits.reports.pages.plotly_figures import dots_figure
 
 _SHOWN = 7  # policies in a picture of rows, one colour each
-_UNITS = {
-    "cumulative": "regret as a share of what a random arm loses",
-    "best-arm": "what the recommended arm lacks, as a share of what a random one lacks",
-}
 _MEASURED = "0 is always the best arm, 1 a random one. Lines are 95 % intervals over tasks and orders."
+
+
+def _unit(board: Board) -> str:
+    return f"{Objective.get(board.objective).measure} as a share of that of a random arm"
 
 
 def write_page(outcome: Outcome, boards: Boards, path: Path, command: str) -> None:
@@ -54,7 +55,7 @@ def _lead(board: Board) -> str:
     (label, first), *others = ranked
     clear = all(first.high < other.low for _, other in others)
     margin = "its interval lies below all others" if clear else f"but {others[0][0]} may be as good"
-    return f"{tables.title(board.objective)}: {label} loses least on real curves, {first.mean:.2f}; {margin}."
+    return f"{Objective.get(board.objective).title}: {label} loses least on real curves, {first.mean:.2f}; {margin}."
 
 
 def _section(board: Board, told: Board | None) -> Section:
@@ -73,7 +74,7 @@ def _section(board: Board, told: Board | None) -> Section:
     for number, regime in enumerate(tables.regimes_in_detail(board), 1):
         detail = _untitled(tables.rows_table(board, regime), f"Rows of {regime}")
         blocks.append(Table(f"{key}-rows-{number}", detail))
-    return Section(key, tables.title(key), blocks)
+    return Section(key, Objective.get(key).title, blocks)
 
 
 def _untitled(table: TextTable, title: str) -> TextTable:
@@ -96,7 +97,7 @@ def _means(board: Board, told: Board | None) -> list[Block]:
         frozenset({1, 2}),
         "Mean over families",
     )
-    title, unit = "Mean over the families of real curves, least first", _UNITS[board.objective]
+    title, unit = "Mean over the families of real curves, least first", _unit(board)
     return [dots_figure(f"{board.objective}-means", title, _MEASURED, names, rows, unit, table)]
 
 
@@ -112,7 +113,7 @@ def _rows(board: Board, kind: str, table: TextTable) -> Block:
         )
         rows = [_ratios(board, label, place, regimes) for label, place in places.items()]
     else:
-        unit, caption = _UNITS[board.objective], _MEASURED
+        unit, caption = _unit(board), _MEASURED
         figures = board.figures
         rows = [_dots(label, n, [figures[regime].get(label) for regime in regimes]) for label, n in places.items()]
     if len(played) > _SHOWN:

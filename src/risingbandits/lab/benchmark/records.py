@@ -22,9 +22,9 @@ from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.lab.benchmark.files import Boards, board_summary
 from risingbandits.lab.benchmark.outcome import Outcome
+from risingbandits.lab.benchmark.rows import OBJECTIVES
 from risingbandits.lab.benchmark.tables import number
-from risingbandits.lab.benchmark.tables import title as objective_title
-from risingbandits.policies.base import OBJECTIVES
+from risingbandits.policies import Objective
 
 FORMAT = 1
 _KEYS = ("format", "command", "date", "versions", "parameters", "policies", "chosen", "measures", "objectives")
@@ -146,7 +146,7 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
         }
         for line, name, record in lines
     ]
-    return TextTable(header, rows, frozenset({1, 2, 3, 5}), objective_title(objective), found)
+    return TextTable(header, rows, frozenset({1, 2, 3, 5}), Objective.get(objective).title, found)
 
 
 def families_tables(record: Mapping[str, Any]) -> list[TextTable]:
@@ -161,7 +161,7 @@ def families_tables(record: Mapping[str, Any]) -> list[TextTable]:
                 for regime in regimes
             ]
             header = ("row", *(line["policy"] for line in lines))
-            title = f"{objective_title(objective)}, {told}"
+            title = f"{Objective.get(objective).title}, {told}"
             found.append(TextTable(header, rows, frozenset(range(1, len(header))), title))
     return found
 

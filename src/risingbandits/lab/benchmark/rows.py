@@ -18,10 +18,12 @@ import numpy as np
 
 from risingbandits._core.types import Floats, Ints
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.policies import Policy
+from risingbandits.policies import Objective, Policy
+from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import Runner
 
+OBJECTIVES = (CUMULATIVE.name, BEST_ARM.name)
 KINDS = ("real", "made", "synthetic", "misjudged")
 MEASURES = ("share", "percent")  # of what a random arm loses; of J*, what the best constant arm earns
 
@@ -54,6 +56,11 @@ class Problem(ABC):
     horizon: int
     runs: int
     objective: str
+
+    @property
+    def sums_rewards(self) -> bool:
+        """Whether its objective does."""
+        return Objective.get(self.objective).sums_rewards
 
     @property
     @abstractmethod
@@ -100,17 +107,15 @@ class ReplayedProblem(Problem):
         return self._instance().with_noise(Gaussian(self.curves.sigma))
 
     def _instance(self) -> RisingBandit:
-        seen = self.curves.observed[:, :-1] if self.objective == "best-arm" else self.curves.observed
+        seen = self.curves.observed if self.sums_rewards else self.curves.observed[:, :-1]
         return RisingBandit.from_array(seen, NoNoise(), self.horizon)
 
     def player(self, policy: Policy) -> Callable[[int], Played]:
-        after_end = "stop" if self.objective == "best-arm" else "hold"
+        sums, after_end = self.sums_rewards, "hold" if self.sums_rewards else "stop"
         runner = Runner(policy.replace(), self._instance(), self.horizon, np.array([self.horizon]), after_end=after_end)
         listed = runner.arms.state
         curves = self.curves
-        worth = (
-            curves.finals if self.objective == "best-arm" else _sums(curves.truth, np.full(self.n_arms, self.horizon))
-        )
+        worth = _sums(curves.truth, np.full(self.n_arms, self.horizon)) if sums else curves.finals
         best, random = float(worth.max()), float(worth.max() - worth.mean())
 
         def play(number: int) -> Played:
@@ -122,11 +127,8 @@ class ReplayedProblem(Problem):
                 }
             )
             run = runner.play(np.random.SeedSequence(self.seed, spawn_key=(number,)))
-            if self.objective == "best-arm":
-                lost = best - float(worth[order[run.recommended]])
-            else:
-                lost = best - float(_sums(curves.truth[order], run.pulls).sum())
-            return Played(curves.name, curves.source, "", number, self.horizon, lost, random, best)
+            gained = _sums(curves.truth[order], run.pulls).sum() if sums else worth[order[run.recommended]]
+            return Played(curves.name, curves.source, "", number, self.horizon, best - float(gained), random, best)
 
         return play
 
@@ -151,7 +153,7 @@ class SimulatedProblem(Problem):
     seed: int
     source: str = ""
     side: str = ""
-    objective: str = "cumulative"
+    objective: str = CUMULATIVE.name
 
     def told(self) -> RisingBandit:
         return _built(self)
@@ -180,18 +182,15 @@ class SimulatedProblem(Problem):
     def player(self, policy: Policy) -> Callable[[int], Played]:
         instance, horizon = self.told(), self.horizon
         runner = Runner(policy.replace(), instance, horizon, np.array([horizon]))
-        if self.objective == "best-arm":
-            worth = instance.means(horizon)
-            best = float(worth.max())
-        else:
-            worth = instance.mean_sums(horizon)
-            best = float(instance.oracle_prefix(np.array([horizon]), horizon)[-1])
+        sums = self.sums_rewards
+        worth = instance.mean_sums(horizon) if sums else instance.means(horizon)
+        best = float(instance.oracle_prefix(np.array([horizon]), horizon)[-1] if sums else worth.max())
         random = float(worth.max() - worth.mean())
 
         def play(number: int) -> Played:
             run = runner.play(np.random.SeedSequence(self.seed, spawn_key=(number,)))
-            kept = float(worth[run.recommended]) if self.objective == "best-arm" else float(run.gained[-1])
-            return Played(self.task, self.source, self.side, number, horizon, best - kept, random, best)
+            gained = float(run.gained[-1] if sums else worth[run.recommended])
+            return Played(self.task, self.source, self.side, number, horizon, best - gained, random, best)
 
         return play
 

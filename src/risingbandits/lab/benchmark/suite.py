@@ -15,10 +15,9 @@ from risingbandits._core.types import Ints
 from risingbandits.lab.benchmark import synthetic
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask
 from risingbandits.lab.benchmark.first_families import first_families
-from risingbandits.lab.benchmark.rows import KINDS, Problem, ReplayedProblem, Row, seed_of
+from risingbandits.lab.benchmark.rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
 from risingbandits.lab.benchmark.second_families import second_families
 from risingbandits.lab.benchmark.synthetic import Sizes
-from risingbandits.policies.base import OBJECTIVES
 
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
 _MANY_ARMS, _MANY_BUDGETS = 200, BUDGETS[:3]  # from this many arms on, fewer pulls for each

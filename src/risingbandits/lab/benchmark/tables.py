@@ -9,9 +9,9 @@ from typing import Any
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.scores import BASELINE, LARGE, Board, Figure, Stats
+from risingbandits.policies import Objective
 
 _COLUMNS = 9  # policies side by side
-_OBJECTIVES = {"cumulative": "Earn while learning (cumulative)", "best-arm": "Find the arm to keep (best-arm)"}
 
 HOW_TO_READ = f"""\
 Lower is better. On real curves, 0 is always the best arm and 1 a random one. Cumulative: regret against the best
@@ -26,11 +26,6 @@ say how certain a figure is for these families, not for others. Rank: mean over 
 ratio: the row in which the policy is furthest from the best policy of that row, as a ratio of their figures (0.05, or
 0.5 % of J*, is the least that counts). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the
 best arm earns."""
-
-
-def title(objective: str) -> str:
-    """A heading for an objective."""
-    return _OBJECTIVES[objective]
 
 
 def overall_table(board: Board, told: Board | None = None) -> TextTable:
@@ -57,7 +52,7 @@ def overall_table(board: Board, told: Board | None = None) -> TextTable:
     kept = [at for at in range(len(header)) if any(row[at] != "-" for row in rows)]  # no column without a figure
     numeric = frozenset(place for place, at in enumerate(kept) if header[at] not in ("policy", "in"))
     shown = [tuple(row[at] for at in kept) for row in rows]
-    return TextTable(tuple(header[at] for at in kept), shown, numeric, title(board.objective))
+    return TextTable(tuple(header[at] for at in kept), shown, numeric, Objective.get(board.objective).title)
 
 
 def regimes_table(board: Board, kinds: tuple[str, ...], name: str, intervals: bool = True) -> TextTable:

@@ -76,8 +76,8 @@ def arena(
     from risingbandits.lab.benchmark import files, records, tables
     from risingbandits.lab.benchmark.contest import Contest
     from risingbandits.lab.benchmark.entrants import parse_entrants, parse_tuned
+    from risingbandits.lab.benchmark.rows import OBJECTIVES
     from risingbandits.lab.benchmark.synthetic import Sizes
-    from risingbandits.policies.base import OBJECTIVES
 
     sizes = [
         usual if given is None else given

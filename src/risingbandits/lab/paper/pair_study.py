@@ -18,7 +18,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper import drawing
 from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.lab.paper.tables_on_disk import with_numbers
-from risingbandits.policies import policy_class, policy_names
+from risingbandits.policies import policy_names
 from risingbandits.problems import Noise
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.simulation import Result, simulate
@@ -75,7 +75,7 @@ def learning_policies() -> list[str]:
     >>> "red-ucb" in learning_policies(), "oracle" in learning_policies()
     (True, False)
     """
-    return [name for name in policy_names() if name != "oracle" and policy_class(name).objective == "cumulative"]
+    return sorted({"auto", *policy_names("cumulative")} - {"oracle"})
 
 
 def play_pairs(
@@ -106,8 +106,7 @@ def play_pairs(
     for kind in kinds:
         pair = problem_pair(kind, horizon, noise=noise)
         a, b = (
-            simulate(chosen, side, runs=runs, seed=seed, jobs=jobs, record_at=1, progress=progress)
-            for side in pair.sides
+            simulate(chosen, side, None, runs, seed, jobs, 1, progress, objective="cumulative") for side in pair.sides
         )
         studies.append(PairStudy(pair, lower_bound(pair, q), (a, b)))
     return studies

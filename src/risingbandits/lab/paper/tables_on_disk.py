@@ -80,8 +80,8 @@ def write_regret(folder: Path, name: str, results: Mapping[str, Result], curves:
             ]
             means = result.pulls[label].mean(axis=0)
             pulls += [(panel, label, arm + 1, _number(float(n))) for arm, n in enumerate(means)]
-        for row in result.summary():
-            values = (row[key] for key in ("regret", "half_width", "sd", "percent"))
+        for row in result.summary("cumulative"):
+            values = (row[key] for key in ("regret", "regret_half_width", "sd", "percent"))
             final.append((panel, row["policy"], result.runs, *map(_number, values)))
     write_rows(folder / f"{name}-regret.csv", ("panel", "policy", "round", "mean", "half_width"), regret)
     header = ("panel", "policy", "runs", "regret", "half_width", "sd", "percent_of_best")

@@ -188,7 +188,7 @@ def _recorded(outcome: Replay, arms: Sequence[int], metric: str) -> Figure:
 def _tables(outcome: Replay) -> list[Block]:
     spent = replay_tables.spending_table(outcome)
     cut = f"{_MOST_ROWS:,} of {len(spent.rows):,} arms are listed." if len(spent.rows) > _MOST_ROWS else ""
-    first = replay_tables.outcome_table(outcome, outcome.objective)
+    first = replay_tables.outcome_table(outcome)
     return [Table("outcome", first), Table("spent", spent._replace(rows=spent.rows[:_MOST_ROWS]), note=cut)]
 
 

@@ -10,18 +10,17 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
+from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE, Objective
 from risingbandits.reports.figure_data import MUTED, curve_lines, lines_table, pull_shares, regret_lines
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.study import SavedStudy, StudyNotes
+from risingbandits.simulation.comparison import four_digits
 from risingbandits.simulation.summary import summary_table
 
 _RESULT, _SUMMARY = "result.json", "summary.json"
 _DEEPEST = 3
-_HOW_TO_READ = (
-    "Policy regret is how much more the best constant arm would have earned than the policy, in units of reward: 0 is "
-    "perfect. J* is all that this arm earns. Intervals and bands are 95 % confidence intervals of the mean (Student t)."
-)
+_HOW_TO_READ = f"{CUMULATIVE.meaning} {BEST_ARM.meaning}"
 
 
 def folder_page(folder: Path) -> Page:
@@ -92,15 +91,15 @@ def _page(studies: Sequence[SavedStudy], command: str | None, tables: Sequence[T
 def _verdict(study: SavedStudy) -> str:
     """The winner, in a sentence that claims no more than the intervals allow."""
     result = study.result
-    ranked = result.summary()
-    first = ranked[0]
-    if len(ranked) == 1:
-        return f"{study.title}: {first['policy']} lost {first['regret']:,.1f} of {result.oracle[-1]:,.0f} (J*)."
-    second = ranked[1]
-    clear = first["regret"] + first["half_width"] < second["regret"] - second["half_width"]
-    margin = "and its interval lies below all others" if clear else f"but {second['policy']} may be as good"
-    regret = f"{first['regret']:,.1f} after {result.horizon:,} rounds"
-    return f"{study.title}: {first['policy']} has the least regret, {regret}, {margin}."
+    objective = Objective.get(result.objective)
+    key, half = objective.key, f"{objective.key}_half_width"
+    first, *others = result.summary()
+    regret = f"{four_digits(first[key])} after {result.horizon:,} rounds"
+    if not others:
+        return f"{study.title}: {first['policy']} has a {objective.measure} of {regret}."
+    clear = first[key] + first[half] < others[0][key] - others[0][half]
+    margin = "and its interval lies below all others" if clear else f"but {others[0]['policy']} may be as good"
+    return f"{study.title}: {first['policy']} has the least {objective.measure}, {regret}, {margin}."
 
 
 def _section(study: SavedStudy, key: str, titled: bool) -> Section:
