@@ -16,8 +16,7 @@ import numpy as np
 from risingbandits import simulate
 from risingbandits._core.files import write_whole
 from risingbandits.reports.figure_data import policy_places
-from risingbandits.reports.line_labels import label_lines
-from risingbandits.reports.matplotlib_figures import save_figure
+from risingbandits.reports.matplotlib_figures import label_lines, save_figure
 from risingbandits.reports.style import look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from risingbandits import simulate
 from risingbandits.problems import get_problem
-from risingbandits.reports.html_report import write_html
+from risingbandits.reports.pages import write_html
 from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study
 

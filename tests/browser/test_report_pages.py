@@ -12,7 +12,7 @@ import pytest
 from chromium import Watched
 from risingbandits import RisingBandit, get_policy, simulate
 from risingbandits.policies import RoundRobin
-from risingbandits.reports.html_report import write_html
+from risingbandits.reports.pages import write_html
 from risingbandits.reports.study import Study
 from sample_stores import WICKED, make_store
 

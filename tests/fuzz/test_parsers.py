@@ -20,10 +20,10 @@ import readable_files as files
 from risingbandits import Allocator, Policy, Result, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.prior.csv_tasks import csv_tasks
-from risingbandits.allocation.prior.entries import parse_entry
+from risingbandits.allocation.prior.shelves import parse_entry
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import unpack
-from risingbandits.cli.arguments import parse_noise, parse_record_at
+from risingbandits.cli.shared_options import parse_noise, parse_record_at
 from risingbandits.cli.worker import parse_duration
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.policies.parsing import parse_policies

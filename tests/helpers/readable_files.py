@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from risingbandits import Allocator, simulate
-from risingbandits.allocation.prior.entries import write_entry
+from risingbandits.allocation.prior.shelves import write_entry
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.snapshot import pack
 from risingbandits.policies import EpsilonGreedy

@@ -22,13 +22,12 @@ from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.status.status import allocation_table, arms_table
 from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
-from risingbandits.reports import store_follower as following
-from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.html_report import page_of, write_html
+from risingbandits.reports import allocation_log as following
+from risingbandits.reports.allocation_log import AllocationLog, Follower
 from risingbandits.reports.live import terminal
+from risingbandits.reports.pages import page_of, write_html
 from risingbandits.reports.pages.layout import Answer, Answers, Bar, Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
-from risingbandits.reports.store_follower import Follower
 from sample_stores import WICKED, make_store
 
 

@@ -22,9 +22,8 @@ from risingbandits._core import tables
 from risingbandits.cli import run
 from risingbandits.lab.related.triggers import with_triggers
 from risingbandits.policies import RoundRobin
-from risingbandits.reports.html_report import write_html
 from risingbandits.reports.matplotlib_figures import plot_curves, plot_pulls, plot_regret
-from risingbandits.reports.pages import layout
+from risingbandits.reports.pages import layout, write_html
 from risingbandits.reports.pages.layout import plotly_script
 from risingbandits.reports.study import Study, StudyNotes
 from risingbandits.reports.style import look

@@ -30,11 +30,10 @@ from risingbandits.cli import (
     store_commands,
     worker,
 )
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -135,10 +134,9 @@ def simulate(
 ) -> None:
     """Play policies on a problem; print a table and, with --out, write results, figures and a report."""
     from risingbandits import policies as known
-    from risingbandits.cli.arguments import parse_pair, parse_record_at
+    from risingbandits.cli.shared_options import parse_pair, parse_record_at
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.reports.markdown_report import prepare_folder
-    from risingbandits.reports.study import Study
+    from risingbandits.reports.study import Study, prepare_folder
     from risingbandits.simulation import simulate as play
     from risingbandits.simulation.summary import summary_dict, summary_table
 
@@ -246,7 +244,7 @@ def _fail(sentence: str) -> int:
 
 
 def _problem(name: str | None, curves: Path | None, noise: str | None, *told: Any) -> RisingBandit:
-    from risingbandits.cli.arguments import parse_noise
+    from risingbandits.cli.shared_options import parse_noise
     from risingbandits.problems import get_problem
 
     if name is not None and curves is not None:
@@ -262,7 +260,7 @@ def _keep(studies: Sequence[Study], out: Path | None, command: str) -> Path | No
     """Files in ``out``, if it is given; the page that shows them."""
     if out is None:
         return None
-    from risingbandits.reports.markdown_report import write_report
+    from risingbandits.reports.study import write_report
 
     return write_report(studies, out, command)
 

@@ -10,10 +10,9 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.cli import completion
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, curves_from, range_of, say_notes
-from risingbandits.cli.shared_options import Objective
+from risingbandits.cli.shared_options import Objective, given_command
 
 if TYPE_CHECKING:
     from risingbandits.recorded import Curves

@@ -12,9 +12,8 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
 from risingbandits._core.progress import progress_bar
 from risingbandits._core.tables import TextTable
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Jobs, Runs
+from risingbandits.cli.shared_options import Jobs, Runs, given_command
 
 if TYPE_CHECKING:
     from risingbandits.simulation import Result
@@ -46,8 +45,7 @@ def demo(
 ) -> None:
     """Train six models with one budget, then play the paper's two problems; a minute."""
     from risingbandits.problems import get_problem
-    from risingbandits.reports.markdown_report import prepare_folder, write_report
-    from risingbandits.reports.study import Study
+    from risingbandits.reports.study import Study, prepare_folder, write_report
     from risingbandits.simulation import simulate
     from risingbandits.simulation.summary import summary_dict
 
@@ -112,7 +110,7 @@ def _train(policy: str, store: Path | None = None) -> _Trained:
 
 
 def _show_models(out: Path, output: Output) -> None:
-    from risingbandits.reports.html_report import write_html
+    from risingbandits.reports.pages import write_html
 
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "models.db"

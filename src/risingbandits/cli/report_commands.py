@@ -45,7 +45,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained page with the pictures and tables of a study or an allocation."""
-    from risingbandits.reports.html_report import write_html
+    from risingbandits.reports.pages import write_html
 
     typer.echo(f"Report: {write_html(source, out)}")
 

@@ -7,7 +7,6 @@ import pytest
 
 from reference_process import slow_prediction, slow_surprise
 from risingbandits.allocation.prior.beliefs import STRANGER
-from risingbandits.allocation.prior.by_settings import Row, SettingsModel
 from risingbandits.allocation.prior.features import WORD, Features
 from risingbandits.allocation.prior.gaussian_process import (
     GaussianProcess,
@@ -16,6 +15,7 @@ from risingbandits.allocation.prior.gaussian_process import (
     squared_distances,
     surprise,
 )
+from risingbandits.allocation.prior.reading import Row, SettingsModel
 from risingbandits.allocation.prior.tasks import Value
 
 RNG = np.random.default_rng(3)

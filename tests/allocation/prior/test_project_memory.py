@@ -11,9 +11,8 @@ import pytest
 
 from programs import program
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation.prior.entries import read_entry
 from risingbandits.allocation.prior.memory import forget, remember, shelf_at, tasks_in
-from risingbandits.allocation.prior.shelves import ENDING
+from risingbandits.allocation.prior.shelves import ENDING, read_entry
 from risingbandits.allocation.prior.sources import read_sources
 from risingbandits.allocation.prior.store_tasks import store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask

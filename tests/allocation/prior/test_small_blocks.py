@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risingbandits.allocation.prior.small_blocks import inverse_factor, product
+from risingbandits.allocation.prior.gaussian_process import inverse_factor, product
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (64, 64, 64), (65, 3, 130), (7, 129, 1), (0, 4, 5), (5, 0, 2)])

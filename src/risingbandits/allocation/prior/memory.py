@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, hide_password, shown
-from risingbandits.allocation.prior.entries import write_entry
-from risingbandits.allocation.prior.shelves import FolderShelf, Shelf
+from risingbandits.allocation.prior.shelves import FolderShelf, Shelf, write_entry
 from risingbandits.allocation.prior.store_tasks import ledger_task
 from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask
 from risingbandits.allocation.stores.base import is_server

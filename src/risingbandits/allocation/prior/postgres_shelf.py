@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.allocation.prior.entries import parse_entry
+from risingbandits.allocation.prior.shelves import parse_entry
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import StoreUnreachable
 from risingbandits.allocation.stores.postgres import complaint, connect, load_psycopg, split_address

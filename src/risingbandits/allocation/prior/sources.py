@@ -13,9 +13,8 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits.allocation.prior.csv_tasks import csv_tasks
-from risingbandits.allocation.prior.entries import read_entry
 from risingbandits.allocation.prior.memory import shelf_at, tasks_in
-from risingbandits.allocation.prior.shelves import ENDING, Shelf
+from risingbandits.allocation.prior.shelves import ENDING, Shelf, read_entry
 from risingbandits.allocation.prior.store_tasks import store_exists, store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import Store, is_server

@@ -11,9 +11,8 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import completion
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.lab.benchmark.files import Boards

@@ -10,7 +10,7 @@ from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper import drawing
 from risingbandits.lab.paper.tables_on_disk import with_numbers
 from risingbandits.problems import RisingBandit
-from risingbandits.reports.line_labels import label_lines
+from risingbandits.reports.matplotlib_figures import label_lines
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.theory import best_z, commit_bound, stochastic_bound, trivial_bound
 

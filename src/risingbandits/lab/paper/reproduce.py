@@ -14,7 +14,7 @@ from risingbandits._version import __version__
 from risingbandits.lab.paper import claims, lower_bound_study, rates_study
 from risingbandits.lab.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
 from risingbandits.lab.paper.tables_on_disk import read_rows
-from risingbandits.reports.markdown_report import prepare_folder
+from risingbandits.reports.study import prepare_folder
 from risingbandits.simulation.backends import Backend, backend_for
 
 __all__ = ["EXPERIMENTS", "QUICK", "Size", "claims_table", "redraw", "reproduce"]

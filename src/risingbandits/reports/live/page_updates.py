@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risingbandits._core.tables import user_text as name
+from risingbandits.reports.allocation_log import Follower
 from risingbandits.reports.pages.layout import Figure, Page, table_html
 from risingbandits.reports.pages.store_page import allocation_page
-from risingbandits.reports.store_follower import Follower
 
 _POLL = 0.2
 _WHOLE = 1.0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from risingbandits.allocation.status.progress import ended
 from risingbandits.allocation.status.status import allocation_table, standing
-from risingbandits.reports.allocation_log import AllocationLog
-from risingbandits.reports.store_follower import Follower
+from risingbandits.reports.allocation_log import AllocationLog, Follower
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -10,9 +10,8 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli import completion
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.lab.paper.imdb import Learner, Rows
@@ -130,7 +129,7 @@ def run(
     from risingbandits.lab.paper.imdb import study as experiment
     from risingbandits.lab.paper.imdb import tables as shown
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.reports.markdown_report import write_report
+    from risingbandits.reports.study import write_report
     from risingbandits.simulation.backends import backend_for
 
     numbers = _numbers(arms)
@@ -194,8 +193,8 @@ def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Pa
     from risingbandits.lab.paper.imdb.averages import measure_curves
     from risingbandits.lab.paper.imdb.tables import learners_csv
     from risingbandits.lab.paper.kept import KEPT
-    from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
+    from risingbandits.reports.study import prepare_folder
 
     prepare_folder(out)
     with progress_bar("curves", runs * len(setting.learners)) as advance:

@@ -9,9 +9,8 @@ import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli import completion
-from risingbandits.cli.command_line import given_command
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed
+from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\

@@ -39,7 +39,7 @@ def theory(
     as_json: Json = False,
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether the promise is of any use."""
-    from risingbandits.cli.arguments import parse_noise
+    from risingbandits.cli.shared_options import parse_noise
     from risingbandits.lab.paper import theory_tables as tables
     from risingbandits.problems import RisingBandit, get_problem
     from risingbandits.theory.complexity import horizon_of
@@ -62,8 +62,8 @@ def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path
     from risingbandits._core.files import write_whole
     from risingbandits.lab.paper import bounds_study
     from risingbandits.lab.paper.tables_on_disk import write_rows
-    from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import save_figure
+    from risingbandits.reports.study import prepare_folder
 
     chosen: list[int] = list(bounds_study.HORIZONS)
     if horizons is not None:
@@ -106,13 +106,13 @@ def lower_bounds(
 ) -> None:
     """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
     from risingbandits._core.files import write_whole
-    from risingbandits.cli.arguments import parse_noise
+    from risingbandits.cli.shared_options import parse_noise
     from risingbandits.lab.paper import pair_study as pairs_played
     from risingbandits.lab.paper.pairs import PAIRS
     from risingbandits.lab.paper.tables_on_disk import write_rows
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.reports.markdown_report import prepare_folder
     from risingbandits.reports.matplotlib_figures import save_figure
+    from risingbandits.reports.study import prepare_folder
 
     chosen = parse_policies(",".join(pairs_played.learning_policies()) if policies is None else policies)
     kinds = list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
