@@ -17,7 +17,6 @@ from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.pull import NoArmFree, Pull
-from risingbandits.allocation.status.arm_table import AllocationTable
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from risingbandits.allocation.cluster.ray_arms import RayArms
     from risingbandits.allocation.prior.reading import read_prior
     from risingbandits.allocation.prior.tasks import EarlierTask
+    from risingbandits.allocation.status.arm_table import AllocationTable
     from risingbandits.allocation.stores.reader import StoreReader, open_reader
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "AllocationTable": "risingbandits.allocation.status.arm_table",
     "ProcessArms": "risingbandits.allocation.cluster.process_arms",
     "RayArms": "risingbandits.allocation.cluster.ray_arms",
     "read_prior": "risingbandits.allocation.prior.reading",

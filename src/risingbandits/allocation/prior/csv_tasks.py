@@ -13,7 +13,6 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.prior.tasks import EarlierTask, Value
-from risingbandits.recorded.curves import direction_of_values
 
 COLUMNS = ("task", "arm", "step", "value")
 _LONG = 2  # a file with at least this many of the columns is in long form
@@ -60,6 +59,8 @@ def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") 
 def _suggested(tasks: Iterable[Mapping[str, Iterable[float]]]) -> tuple[str | None, str]:
     """Whether high or low is good by where the curves of a file go, up to where training diverged."""
     curves = [np.array(list(takewhile(isfinite, curve))) for arms in tasks for curve in arms.values()]
+    from risingbandits.recorded.curves import direction_of_values
+
     trained = [curve for curve in curves if len(curve)]
     return direction_of_values(trained) if trained else (None, "")
 

@@ -7,19 +7,19 @@ import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits.allocation.prior.csv_tasks import csv_tasks
 from risingbandits.allocation.prior.memory import shelf_at, tasks_in
 from risingbandits.allocation.prior.shelves import ENDING, Shelf, read_entry
 from risingbandits.allocation.prior.store_tasks import store_exists, store_identity, store_task
 from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import Store, is_server
-from risingbandits.recorded.curves import Curves, curves_of
-from risingbandits.recorded.reading import is_log, is_store, read_runs
+
+if TYPE_CHECKING:
+    from risingbandits.recorded.curves import Curves
 
 _ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
 
@@ -132,6 +132,8 @@ class _Ways(NamedTuple):
 
 def _tasks(source: Any, ways: _Ways, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
+    from risingbandits.recorded.curves import Curves  # here and below: with all readers of logs, which few runs need
+
     if isinstance(source, Shelf):
         return True, list(source.entries())
     if isinstance(source, Curves):
@@ -169,6 +171,9 @@ def _tasks_of_path(path: Path, ways: _Ways, metric: str | None, what: str) -> tu
         return False, [read_entry(path)]
     if not path.exists():
         raise RisingBanditsError(f"{path} does not exist.")
+    from risingbandits.allocation.prior.csv_tasks import csv_tasks
+    from risingbandits.recorded.reading import is_log, is_store
+
     if path.suffix.lower() == ".csv" and not is_log(path):
         return False, csv_tasks(path, ways.given)
     return False, [store_task(path) if is_store(path) else _recorded(path, ways.logs, metric)]
@@ -176,8 +181,9 @@ def _tasks_of_path(path: Path, ways: _Ways, metric: str | None, what: str) -> tu
 
 def _recorded(path: Path, direction: str | None, metric: str | None) -> EarlierTask:
     """The runs in logs as one task. The logs say whether high or low is good, unless a direction is given."""
-    curves = curves_of(read_runs(path), metric, direction)
-    return recorded_task(path.stem, curves)
+    from risingbandits.recorded import curves_of, read_runs
+
+    return recorded_task(path.stem, curves_of(read_runs(path), metric, direction))
 
 
 def recorded_task(name: str, curves: Curves) -> EarlierTask:
