@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,9 +26,6 @@ from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
 from risingbandits.policies import Objective, Policy
-
-if TYPE_CHECKING:
-    pass
 
 
 class Ledger:
