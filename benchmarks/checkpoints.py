@@ -52,7 +52,7 @@ def played(task: CurveTask, objective: str, pulls: int, seed: int) -> list[Step]
             ledger = allocator.ledger
             tried = [arm.name for arm in ledger.arms if arm.rewards]
             order = {name: place for place, name in enumerate(who_gives_up_first(ledger, tried))}
-            steps.append(Step(pull.arm, pull.n, order, ledger.recommend()))
+            steps.append(Step(pull.arm, pull.n, order, allocator.recommend()))
     return steps
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingbandits import Allocator, NoArmFree
+from risingbandits import Allocator, NoArmFree, RisingBanditsError
 from risingbandits.allocation.pull import Pull
 
 
@@ -43,17 +43,62 @@ def test_a_pull_that_succeeds_ends_the_row_of_failures() -> None:
     assert allocator.spent == 3
 
 
-def test_an_arm_that_was_retired_is_not_recommended() -> None:
+def test_every_arm_with_a_reward_can_be_recommended_unless_nothing_is_left_of_it() -> None:
     levels = {"a": 0.2, "b": 0.9, "c": 0.6}
     allocator = Allocator(list(levels), 30, policy="successive-rejects")
+    with pytest.raises(RisingBanditsError, match=r"^no arm can be recommended: no pull has counted yet\.$"):
+        allocator.recommend()
+    assert allocator.explain().recommended is None
     for _ in range(6):
         pull = asked(allocator)
         allocator.tell(pull, levels[pull.arm])
     found = [allocator.recommend()]
-    for arm in ("b", "c"):
-        allocator.retire(arm)
-        found.append(allocator.recommend())
-    assert found == ["b", "c", "a"]
+    allocator.retire("b")
+    found.append(allocator.recommend())
+    allocator.mask("a")
+    allocator.retire("b")
+    failed = asked(allocator)
+    allocator.fail(failed, "diverged", retry=False, lost=True)
+    found.append(allocator.recommend())
+    assert (failed.arm, found) == ("c", ["b", "b", "b"])
+
+
+def test_the_object_of_an_arm_that_failed_is_not_recommended() -> None:
+    """It cannot be saved, and what the failed pull has made of it is not known."""
+
+    class Fails:
+        def pull(self, pull: Pull) -> float:
+            if pull.n == 3:
+                raise ZeroDivisionError
+            return 0.9
+
+    allocator = Allocator({"fails": Fails(), "works": lambda pull: 0.5}, 12, policy="round-robin")
+    allocator.run(progress=False)
+    assert allocator.explain()["fails"].why.startswith("lost what it had learnt, failed once: ZeroDivisionError")
+    assert allocator.recommend() == "works"
+
+
+def test_states_of_an_arm() -> None:
+    allocator = Allocator(list("abcde"), 30, policy="round-robin", max_pulls={"a": 1}, order="given")
+    for arm in "abc":
+        pull = asked(allocator)
+        assert pull.arm == arm
+        allocator.tell(pull, 0.5)
+    flying = asked(allocator)
+    allocator.retire("b", "enough")
+    allocator.mask("c")
+    table = allocator.explain()
+    assert flying.arm == "d"
+    found = {row.arm: (row.status, row.masked) for row in table.rows}
+    assert found == {
+        "a": ("finished", False),
+        "b": ("retired", False),
+        "c": ("paused", True),
+        "d": ("in flight", False),
+        "e": ("waiting", False),
+    }
+    assert "paused, masked" in str(table)
+    assert [(arm["status"], arm["masked"]) for arm in table.to_dict()["arms"]] == list(found.values())
 
 
 def test_a_policy_is_told_earlier_rewards_in_turns() -> None:

@@ -140,8 +140,8 @@ def test_arms_that_were_never_tried_are_counted_at_the_end() -> None:
     table = allocator.explain()
     assert table.untried == said
     assert table.sentences()[-1] == said
-    assert table["l"].status == "untried"
-    assert table["a"].status == "free"
+    assert table["l"].status == "waiting"
+    assert table["a"].status == "paused"
     running = Allocator(names, 30, policy="round-robin")
     running.tell(running.ask(), 0.5)  # type: ignore[arg-type]
     assert untried_sentence(running.ledger) == "", "the run goes on"
@@ -194,7 +194,7 @@ def test_the_table_as_dict_and_as_html_with_names_that_are_markup() -> None:
     assert {"level", "width", "end", "end_low", "end_high", "chance", "brings", "costs", "status"} <= set(
         known["arms"][0]
     )
-    untried = [arm for arm in known["arms"] if arm["status"] == "untried"]
+    untried = [arm for arm in known["arms"] if arm["status"] == "waiting"]
     assert untried
     assert all(arm["level"] is None and arm["brings"] is not None for arm in untried), "what a trial would bring"
 

@@ -335,7 +335,7 @@ def test_explain_says_where_the_places_are_from() -> None:
     assert table["arm 11"].prior == 0.5
     opened = {row.slot: row.bound for row in table.rows if row.slot}
     assert [opened[slot] for slot in range(1, 10)] == ["prior", "yardstick", "prior", "prior", "random", *["prior"] * 4]
-    assert [row.bound for row in table.rows if row.status == "untried"] == [""] * 3
+    assert [row.bound for row in table.rows if row.status == "waiting"] == [""] * 3
     trust = reference_slots.trust(*shown(allocator))
     assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
     text = table.text_table()

@@ -212,7 +212,8 @@ class Player:
         return (LETTERS[high] + LETTERS[low])[-self.letters :]
 
     def recommend(self) -> None:
-        self.text += "=" + self.letter(self.allocator.recommend())
+        best = self.allocator.ledger.recommend()
+        self.text += "=" + ("-" if best is None else self.letter(best))
 
     def act(self, action: str, draw: int) -> None:
         allocator, arms = self.allocator, self.allocator.arms

@@ -179,7 +179,7 @@ def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
     (bar,) = [block for block in page.blocks() if isinstance(block, Bar)]
     assert bar.text == "33 % of the budget is spent: 30 of 90 pulls"
     assert bar.share == pytest.approx(30 / 90)
-    row = allocation_table(log.ledger)[log.ledger.recommend()]
+    row = allocation_table(log.ledger)[str(log.ledger.recommend())]
     assert found["leader"].value == row.arm
     assert f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)" in found["leader"].detail
     assert found["left"].value == "60 pulls"

@@ -252,12 +252,13 @@ class Allocator:
         """``value`` as `tell` would take it; raises an error if it is not a reward."""
         return self._session.check_reward(value)
 
-    def fail(self, pull: Pull | int, reason: str = "", retry: bool = True) -> None:
+    def fail(self, pull: Pull | int, reason: str = "", retry: bool = True, lost: bool = False) -> None:
         """Give back a pull that could not be made. It is asked for again, or the arm is retired after ``retries``.
 
-        With ``retry=False`` the arm is retired at once, because another attempt could not succeed.
+        With ``retry=False`` the arm is retired at once, because another attempt could not succeed. With ``lost``,
+        nothing is left of what it had learnt: once retired, it is not recommended.
         """
-        self._session.give_back(pull, reason, blame=True, retry=retry)
+        self._session.give_back(pull, reason, blame=True, retry=retry, lost=lost)
 
     def release(self, pull: Pull | int, reason: str = "") -> None:
         """Give back a pull that will not be made here, without blaming the arm, as when a worker shuts down."""
@@ -325,8 +326,15 @@ class Allocator:
         return list(self.ledger.by_name)
 
     def recommend(self) -> str:
-        """The recommended arm, if everything ended now."""
-        return self.ledger.recommend()
+        """The recommended arm, if everything ended now; an error before any reward.
+
+        In whichever state it is, it has a reward, and what it had learnt was not lost with an object that failed.
+        """
+        found = self.ledger.recommend()
+        if found is None:
+            said = "those with rewards are lost or no longer named" if self.ledger.told else "no pull has counted yet"
+            raise RisingBanditsError(f"no arm can be recommended: {said}.")
+        return found
 
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm in the order of its pulls."""

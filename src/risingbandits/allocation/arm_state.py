@@ -29,6 +29,10 @@ class Flight:
         return Pull(self.id, self.arm.name, self.n, self.attempt, self.slot)
 
 
+LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retired; declaring it again brings it back
+LOST = "lost what it had learnt, "  #: how the reason starts why an arm is retired of which nothing is left
+
+
 class ArmState:
     """What is known about one arm or, without an arm number, about a slot that has no arm yet."""
 
@@ -86,9 +90,28 @@ class ArmState:
         return self.ended or (self.limit is not None and len(self.rewards) >= self.limit)
 
     @property
+    def state(self) -> str:
+        """Waiting for its first pull, in flight, paused between two pulls, finished or retired."""
+        if self.flight is not None:
+            return "in flight"
+        if self.retired is not None:
+            return "retired"
+        return "finished" if self.finished else "paused" if self.rewards else "waiting"
+
+    @property
+    def over(self) -> bool:
+        """Whether it gets no further pull: it is finished or retired."""
+        return self.finished or self.retired is not None
+
+    @property
+    def recommendable(self) -> bool:
+        """Whether it has a reward and, in whichever state it is, what gave that is still there and named."""
+        return bool(self.rewards) and not (self.retired or "").startswith((LOST, LEFT_OUT))
+
+    @property
     def eligible(self) -> bool:
         """Whether the policy may choose it, once it is not in flight."""
-        return self.place >= 0 and self.retired is None and not self.masked and not self.finished
+        return self.place >= 0 and not self.masked and not self.over
 
 
 def recent_mean(arm: ArmState) -> float:

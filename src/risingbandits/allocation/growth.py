@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.arm_state import ArmState
+from risingbandits.allocation.arm_state import LEFT_OUT, ArmState
 from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.allocation.events import Event, WrittenByNewer
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Changes = dict[str, Any]  # as in the event
 
-LEFT_OUT = "no longer named"  #: why an arm that is no longer declared is retired; declaring it again brings it back
 _PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
 _CHANGES = {*STORED, "declared", "said"}  # what an event may have
 _NAMES_SHOWN = 6

@@ -98,7 +98,7 @@ class Ledger:
             return True
         if self.eligible.count or self.in_flight:
             return False
-        return all(arm.retired is not None or arm.finished for arm in self.opened)
+        return all(arm.over for arm in self.opened)
 
     @property
     def committed(self) -> bool:
@@ -403,17 +403,13 @@ class Ledger:
 
     # -- views --------------------------------------------------------------------------------------------------
 
-    def recommend(self) -> str:
-        """The arm to keep: the policy's, or, if that is retired, the one with the best recent rewards."""
+    def recommend(self) -> str | None:
+        """The policy's arm or, if that cannot be had, the one with the best recent rewards; None before any reward."""
         best = self.opened[self.policy.recommend()]
-        if best.retired is None and best.index >= 0:
+        if best.recommendable:
             return best.name
-        left = [arm for arm in self.opened if arm.retired is None and arm.rewards]
-        if left:
-            return max(left, key=lambda arm: recent_mean(arm) / self.span).name
-        if best.index < 0:  # nothing is known yet, or of no arm that is left
-            best = self.next_binding().arm if best.retired is None and not best.masked else self.arms[0]
-        return best.name
+        left = [arm for arm in self.opened if arm.recommendable]
+        return max(left, key=lambda arm: recent_mean(arm) / self.span).name if left else None
 
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm as told, in the order of its pulls, those of earlier runs first."""

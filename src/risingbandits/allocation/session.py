@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.platform import is_gone, worker_name
-from risingbandits.allocation.arm_state import ArmState, Flight
+from risingbandits.allocation.arm_state import LOST, ArmState, Flight
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.events import Event, new_event
 from risingbandits.allocation.ledger import Ledger
@@ -250,7 +250,7 @@ class Session:
         asked = self._asked.get(flight.id)
         return max(0.0, moment - flight.asked if asked is None else self.store.now() - asked)
 
-    def give_back(self, pull: Pull | int, reason: str, blame: bool, retry: bool = True) -> bool:
+    def give_back(self, pull: Pull | int, reason: str, blame: bool, retry: bool = True, lost: bool = False) -> bool:
         """End a pull without a reward; ``blame`` counts it as a failure of the arm. False if it is not in flight."""
 
         def work(ledger: Ledger) -> bool:
@@ -262,7 +262,7 @@ class Session:
             self._asked.pop(flight.id, None)
             if (arm.failures >= self.settings.retries or not retry) and arm.retired is None:
                 times = "once" if arm.failures == 1 else f"{arm.failures} times in a row"
-                why = f"failed {times}" + (f": {reason}" if reason else "")
+                why = f"{LOST if lost else ''}failed {times}" + (f": {reason}" if reason else "")
                 self._note(ledger, "retire", arm, flight, why)
                 log.warning("%s is retired: it %s", arm.name, why)
             return True

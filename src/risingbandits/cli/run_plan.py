@@ -153,7 +153,7 @@ def run(
         show_ledger(ledger, output, chosen.states, in_flight=False)
         if code:
             output.say("Stopped early. Run the same command again to continue.")
-        best = next((arm for arm in chosen.arms if ledger.told and arm.name == ledger.recommend()), None)
+        best = next((arm for arm in chosen.arms if arm.name == ledger.recommend()), None)
         if best is not None and best.uses_state:
             place = chosen.states / folder_name(best.name) / "state"
             output.say(f"{best.name} changes {{state}} in place, so only its last state is there: {place}")

@@ -144,8 +144,8 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         return str(TrialScheduler.CONTINUE if trial.trial_id in self._held else TrialScheduler.PAUSE)
 
     def on_trial_complete(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> None:
-        """A trial has ended by itself: its arm can take no more pulls."""
-        self._tell(trial, result)
+        """A trial has ended by itself: its arm is finished."""
+        self._tell(trial, result, finished=True)
         self._retire(trial, "complete")
 
     def on_trial_remove(self, tune_controller: Any, trial: Any) -> None:
@@ -182,7 +182,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         """One line for Tune's status."""
         if self._allocator is None:
             return "RisingScheduler: nothing spent yet."
-        spent, best = self._allocator.spent, self._allocator.recommend() if self._allocator.spent else "-"
+        spent, best = self._allocator.spent, self._allocator.ledger.recommend() or "-"
         return f"RisingScheduler: {spent:g} of {self.budget.amount:g} {self.budget.unit} spent, best {best}."
 
     # -- the allocator ------------------------------------------------------------------------------------------
@@ -224,9 +224,11 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
             else:
                 allocator.tell(pull, *early)
 
-    def _tell(self, trial: Any, result: dict[str, Any]) -> None:
+    def _tell(self, trial: Any, result: dict[str, Any], finished: bool = False) -> None:
         """Tell the result of an iteration, if it is the one that was asked for."""
         if self._metric not in result:
+            if finished and (pull := self._held.pop(trial.trial_id, None)) is not None:
+                self._open().tell(pull, finished=True)
             return
         reward, n = float(result[self._metric]), int(result[_ITERATION])
         cost = result.get(_SECONDS) if self.budget.seconds is not None else result.get(str(self.cost))
@@ -237,7 +239,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
                 self._early[trial.trial_id, told + 1] = (reward, cost)
         elif n >= pull.n:
             del self._held[trial.trial_id]
-            self._open().tell(pull, reward, cost)
+            self._open().tell(pull, reward, cost, finished=finished)
         else:
             log.debug("%s repeats iteration %d, on its way to %d", trial.trial_id, n, pull.n)
 
@@ -246,7 +248,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         pull = self._held.pop(trial.trial_id, None)
         if pull is not None:
             allocator.release(pull, reason)
-        if not self._over and trial.trial_id in allocator.arms:
+        if not self._over and trial.trial_id in allocator.arms and not allocator.ledger.arm(trial.trial_id).over:
             allocator.retire(trial.trial_id, reason)
 
     def _stop_others(self, tune_controller: Any, trial: Any) -> None:

@@ -131,7 +131,7 @@ class _Bar(_Drawn):
         ledger = self._allocator.ledger
         amount = ledger.settings.budget.amount  # which may have grown
         note = f"{ledger.spent:g}/{amount:g}, {progress_of(ledger, self.pace, time.time())}"
-        note += f", best {ledger.recommend()}" if ledger.told else ""
+        note += f", best {best}" if (best := ledger.recommend()) else ""
         self._bar.update(self._task, total=amount, completed=min(ledger.spent, amount), note=note)
 
 

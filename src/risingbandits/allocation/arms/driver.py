@@ -104,7 +104,7 @@ class Driver:
     ) -> None:
         self.places = Places(slots)
         self.jobs = self.places.jobs(jobs)
-        missing = [arm.name for arm in allocator.ledger.arms if arm.retired is None and arm.name not in arms]
+        missing = [arm.name for arm in allocator.ledger.arms if arm.name not in arms and not arm.over]
         if missing:
             raise RisingBanditsError(
                 f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
@@ -264,7 +264,8 @@ class Driver:
             else:
                 reason, stuck = self.arms[pull.arm].failed(pull, reason)
                 # Another process on the store may have an object of its own that can make the pull.
-                self.allocator.fail(pull, reason, retry=not (stuck and isinstance(self.allocator.store, MemoryStore)))
+                retry = not (stuck and isinstance(self.allocator.store, MemoryStore))
+                self.allocator.fail(pull, reason, retry=retry, lost=stuck)
             return
         except _Stopped:
             self.allocator.release(pull, "stopped")
@@ -458,13 +459,14 @@ def run_arms(
         signal.raise_signal(received)  # now it does what it did before
     ledger = allocator.ledger
     if ledger.finished and not ledger.told:
-        first = ledger.arms[0]
-        said = f"every arm was retired before a pull counted; {first.name} {str(first.retired).rstrip('.')}"
-        if allocator.store.directory is not None:  # the store remembers, even after the cause is fixed
+        failed = next((arm for arm in ledger.arms if arm.retired is not None), None)
+        said = f"every arm was {'finished' if failed is None else 'retired'} before a pull counted"
+        if failed is not None:
+            said += f"; {failed.name} {str(failed.retired).rstrip('.')}"
+        if any(arm.gave_up for arm in ledger.arms) and allocator.store.directory is not None:  # the store remembers
             said += f"; once the cause is fixed, retries={allocator.settings.retries + 3} lets them be tried again"
         raise RisingBanditsError(f"{said}.")
-    if ledger.told:
-        kept = allocator.recommend()
-        if kept in ready:
-            state = ledger.arm(kept)
-            ready[kept].catch_up(state.last, Name(len(state.rewards), state.last_pull))
+    kept = ledger.recommend()
+    if kept in ready:
+        state = ledger.arm(kept)
+        ready[kept].catch_up(state.last, Name(len(state.rewards), state.last_pull))

@@ -107,7 +107,7 @@ class Economy:
         if self.most_bytes is not None and sum(sizes.values()) <= self.most_bytes:
             return
         ledger = self.allocator.ledger
-        best = ledger.recommend() if ledger.told else ""
+        best = ledger.recommend()
         order = who_gives_up_first(ledger, [name for name in there if name != best and self._can_be_made(name)])
 
         def rename(now: Ledger) -> list[str]:

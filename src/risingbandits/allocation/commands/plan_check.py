@@ -97,7 +97,7 @@ def _check_folder(path: Path) -> None:
 def check_commands(ledger: Ledger, plan: Plan) -> None:
     """Raise an error for arms of a store that were added by a program and have no command."""
     known = {arm.name for arm in plan.arms}
-    missing = [arm.name for arm in ledger.arms if arm.retired is None and arm.name not in known]
+    missing = [arm.name for arm in ledger.arms if arm.name not in known and not arm.over]
     if missing:
         raise RisingBanditsError(f"arms must include all arms of the store, which also has {quoted(missing)}.")
 

@@ -34,7 +34,7 @@ class ArmRow(NamedTuple):
     trend: float  #: what a further pull may add, if the policy says so
     width: float  #: how uncertain the level is: the policy's confidence width, or a standard error
     value: float  #: the index, if the policy compares one
-    status: str  #: untried, free, in flight, masked, retired, finished or unopened (see max_arms)
+    status: str  #: waiting (for its first pull), in flight, paused (between two pulls), finished or retired
     why: str  #: why it is next, or why it cannot be
     prior: float = math.nan  #: what a prior believes about it, as a quantile: 0.93 is better than 93 % of the arms
     source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
@@ -52,6 +52,7 @@ class ArmRow(NamedTuple):
     best_pull: int = 0  #: which pull of this run gave it
     best_checkpoint: str = ""  #: of the best pull that left one, below the folder of checkpoints
     last_checkpoint: str = ""  #: of the last pull that left one
+    masked: bool = False  #: whether it is not pulled for now
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class AllocationTable:
         texts = {name: column for name, column in texts.items() if any(text != "-" for text in column)}
         columns = {"arm": [row.arm for row in shown], "pulls": [str(row.pulls) for row in shown], **texts}
         numeric = frozenset(range(1, len(columns)))
-        columns["status"] = [row.status for row in shown]
+        columns["status"] = [f"{row.status}, masked" if row.masked else row.status for row in shown]
         columns["why"] = ["next" if row.arm == self.next else row.why for row in shown]  # the reason stands below
         title = self.title
         if self.prior:  # why an arm has its place stands beside what is believed of it
@@ -135,7 +136,7 @@ class AllocationTable:
 
 def _plain(row: ArmRow) -> dict[str, Any]:
     values = row._asdict()
-    return {name: value if isinstance(value, str) else plain_number(value) for name, value in values.items()}
+    return {name: value if isinstance(value, str | bool) else plain_number(value) for name, value in values.items()}
 
 
 def _text(row: ArmRow, column: str) -> str:

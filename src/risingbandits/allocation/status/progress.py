@@ -105,7 +105,7 @@ def _pulls_left(ledger: Ledger, pace: Pace) -> float | None:
         if not sum(costs) > 0.0:
             return None
         left *= len(costs) / sum(costs)
-    able = (arm for arm in ledger.arms if arm.retired is None)
+    able = (arm for arm in ledger.arms if not arm.over)
     return max(0.0, min(left, sum(arm.most_pulls - len(arm.rewards) for arm in able)))
 
 

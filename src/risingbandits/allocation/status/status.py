@@ -136,7 +136,10 @@ def standing(ledger: Ledger, folder: Path | None = None) -> str:
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
         done += " No arm is left that can be pulled."
-    arm = ledger.arm(ledger.recommend())
+    best = ledger.recommend()
+    if best is None:
+        return f"{done} No arm can be recommended."
+    arm = ledger.arm(best)
     more = [
         said
         for said in (_best_sentence(ledger, arm, folder), _failed_sentence(ledger), untried_sentence(ledger))
@@ -230,7 +233,6 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
         brings, costs = (abs(ledger.span) * _part(explanation, arm, (name,)) for name in ("value", "price"))
     elif not by_cost:
         value = ledger.zero + ledger.span * _part(explanation, arm, _VALUES)
-    status = _status(ledger, arm)
     row = ArmRow(
         arm.name,
         len(arm.rewards),
@@ -240,8 +242,9 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
         trend,
         width,
         value,
-        status,
-        why_next or _why(ledger, arm, status),
+        arm.state,
+        why_next or _why(ledger, arm),
+        masked=arm.masked,
         sure=sure,
         end=model.of("final", arm.index),
         end_low=min(ends := [model.of(name, arm.index) for name in ("low", "high")]),
@@ -267,9 +270,10 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
 
 def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
     """The arm to keep, why, and what speaks against it: which arms are ahead of it in the table."""
-    if not any(arm.rewards for arm in ledger.arms):
+    best = ledger.recommend()
+    if best is None:
         return None, "", ""
-    arm = ledger.arm(ledger.recommend())
+    arm = ledger.arm(best)
     why = explanation.why_kept if arm.place == explanation.kept else "best recent rewards of the arms that are left"
     columns = {}
     for called, name in (("last reward", "last"), ("level", "level"), ("predicted end", "end")):
@@ -286,29 +290,15 @@ def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> fl
     return math.nan
 
 
-def _status(ledger: Ledger, arm: ArmState) -> str:
-    if arm.flight is not None:
-        return "in flight"
-    if arm.retired is not None:
-        return "retired"
-    if arm.place < 0 and ledger.rule is None:
-        return "unopened"
-    if arm.finished:
-        return "finished"
-    return "masked" if arm.masked else "free" if arm.rewards else "untried"
-
-
-def _why(ledger: Ledger, arm: ArmState, status: str) -> str:
+def _why(ledger: Ledger, arm: ArmState) -> str:
     """Why an arm cannot be next."""
-    if status == "in flight" and arm.flight is not None:
+    if arm.flight is not None:
         return _running(ledger, arm.flight)
-    if status == "retired":
-        return arm.retired or ""
-    if status == "unopened":
-        return "not opened (max_arms)"
-    if status == "finished":
-        return f"has had its {len(arm.rewards)} pulls"
-    return NOT_OPENED if arm.place < 0 else ""
+    if arm.over:
+        return arm.retired or f"after {counted(len(arm.rewards))}"
+    if arm.place < 0:
+        return NOT_OPENED if ledger.rule is not None else f"{NOT_OPENED} (max_arms)"
+    return ""
 
 
 def _why_next(ledger: Ledger, arm: ArmState, explanation: Explanation, opened: str) -> str:
@@ -429,7 +419,7 @@ def untried_sentence(ledger: Ledger) -> str:
     """
     if not ledger.finished or not ledger.told:
         return ""
-    untried = [arm for arm in ledger.arms if not arm.rewards and arm.retired is None]
+    untried = [arm for arm in ledger.arms if not (arm.rewards or arm.over)]
     if not untried:
         return ""
     were = "was" if len(untried) == 1 else "were"
@@ -498,7 +488,7 @@ def status_dict(ledger: Ledger, table: AllocationTable | None = None) -> dict[st
     >>> found["budget"], found["unit"], found["spent"], found["recommended"]
     (10, 'pulls', 0, None)
     >>> [(arm["arm"], arm["pulls"], arm["status"]) for arm in found["arms"]]
-    [('a', 0, 'untried'), ('b', 0, 'untried')]
+    [('a', 0, 'waiting'), ('b', 0, 'waiting')]
     """
     settings, now = ledger.settings, time.time()
     return {

@@ -52,7 +52,7 @@ def leader(found: AllocationTable, finished: bool) -> Answers:
 def _band(row: ArmRow, finished: bool) -> str:
     """Where an arm is and will be, as far as that is known.
 
-    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, math.nan, 0.01, math.nan, "free", "", end_low=0.52, end_high=0.9)
+    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, math.nan, 0.01, math.nan, "paused", "", end_low=0.52, end_high=0.9)
     >>> _band(row, finished=False)
     'level 0.515; expected to end between 0.52 and 0.9 (90 % band)'
     >>> _band(row._replace(chance=0.25), finished=True)
@@ -108,9 +108,9 @@ def _fed(log: AllocationLog, gone: Sequence[Flight]) -> Answer:
 
 
 def _untried(log: AllocationLog) -> Answer:
-    names = [arm.name for arm in log.arms if not arm.rewards and arm.retired is None]
+    names = [arm.name for arm in log.arms if not (arm.rewards or arm.over)]
     if not names:
-        return Answer("never tried", "none", f"all {len(log.arms):,} arms were tried or retired")
+        return Answer("never tried", "none", f"all {len(log.arms):,} arms were tried, or are finished or retired")
     return Answer("never tried", f"{len(names):,} of {len(log.arms):,} arms", several(names))
 
 
@@ -152,7 +152,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     lead = standing(log.ledger, None if "://" in shown else Path(f"{shown}.state"))
     if brief:
         return Page(title, lead, [Section("summary", "", [bar, told, counts]), failures], event)
-    arms, best = shown_arms(log), log.ledger.recommend() if log.ledger.told else None
+    arms, best = shown_arms(log), log.ledger.recommend()
     found = allocation_table(log.ledger)
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
     reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
@@ -169,11 +169,12 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
 
 
 def _counts(log: AllocationLog) -> list[tuple[str, str]]:
-    retired = sum(arm.retired is not None for arm in log.arms)
+    states = Counter(arm.state for arm in log.arms)
+    over = [f", {states[state]:,} {state}" for state in ("finished", "retired") if states[state]]
     return [
         ("pulls told", f"{log.ledger.told:,}"),
         ("pulls in flight", f"{len(log.ledger.in_flight):,}"),
-        ("arms", f"{len(log.arms):,}" + (f", {retired:,} retired" if retired else "")),
+        ("arms", f"{len(log.arms):,}{''.join(over)}"),
         ("first event (UTC)", clock(log.first_time)),
         ("last event (UTC)", clock(log.last_time)),
     ]
