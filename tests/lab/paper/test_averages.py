@@ -166,8 +166,14 @@ def test_no_difference_where_an_interval_would_mislead() -> None:
 def test_the_two_sets_of_learners_differ_in_one() -> None:
     paper, program = seven_learners("paper"), seven_learners("program")
     assert [place for place in range(7) if paper[place] != program[place]] == [1]
-    assert paper[1] == LogisticRegression(0.1, "inverse")
-    assert seven_learners("paper", beta=2.0)[1] == LogisticRegression(2.0, "inverse")
+    assert paper[1] == LogisticRegression(0.003, "inverse")
+    assert program[1] == LogisticRegression(0.1, "inverse-sqrt", 2.0)
+
+
+def test_both_rates_of_the_paper_have_one_beta() -> None:
+    """It writes "a decreasing scheme of beta/t" and "a constant learning rate beta"."""
+    for beta, found in ((None, 0.003), (2.0, 2.0)):
+        assert seven_learners("paper", beta)[:2] == (LogisticRegression(found), LogisticRegression(found, "inverse"))
 
 
 def test_lr_t_of_the_paper_is_its_plain_definition() -> None:
@@ -183,7 +189,7 @@ def test_lr_t_of_the_paper_is_its_plain_definition() -> None:
         p = 1 / (1 + math.exp(-sum(weights[word] * count for word, count in x.items())))
         p = min(max(p, 1e-4), 1 - 1e-4)
         for word, count in x.items():
-            weights[word] -= 0.1 / t * (p - y) * count
+            weights[word] -= 0.003 / t * (p - y) * count
         right = float((p > 0.5) == (y == 1.0))
         assert bandit.pull(1) == right, f"step {t}"
         wrong += right == 0.0

@@ -36,11 +36,12 @@ Features = Annotated[int, typer.Option(help="Number of words to use: 1000 (publi
 Learners = Annotated[
     str,
     typer.Option(
-        help="LR(t) as the published program has it (program: beta/sqrt(t)) or as the paper writes it (paper: beta/t).",
+        help="LR and LR(t) as the published program has them (program: rates 0.003 and beta/sqrt(t)) or as the paper "
+        "writes them (paper: beta and beta/t).",
         autocompletion=completion.one_of("program", "paper"),
     ),
 ]
-Beta = Annotated[float | None, typer.Option(help="beta of LR(t); 0.1 by default, as in the published program.")]
+Beta = Annotated[float | None, typer.Option(help="beta of the learners; default: 0.1 (program) or 0.003 (paper).")]
 Horizon = Annotated[int | None, typer.Option(help="Rounds; default: 50,000 (digits: 10,000).")]
 Out = Annotated[Path, typer.Option(help="Folder for tables, curves and figures.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few runs of 5,000 rounds, unless you give these.")]
@@ -217,12 +218,12 @@ def _setting(
     horizon: int | None,
     quick: bool,
 ) -> _Setting:
-    from risingbandits.lab.paper.imdb.learners import PROGRAM_BETA, seven_learners
+    from risingbandits.lab.paper.imdb.learners import seven_learners
     from risingbandits.lab.paper.imdb.study import HORIZONS, load_rows
 
     if features not in _FEATURES:
         raise RisingBanditsError(f"features must be 1000 or 10000, got {features}.")
-    chosen = seven_learners(learners, PROGRAM_BETA if beta is None else beta)[:arms]
+    chosen = seven_learners(learners, beta)[:arms]
     rows = load_rows(dataset, data, features)
     last = (_QUICK_HORIZON if quick else HORIZONS[dataset]) if horizon is None else horizon
     known = (dataset, features, last, chosen) == ("imdb", 1000, HORIZONS["imdb"], seven_learners()[:arms])

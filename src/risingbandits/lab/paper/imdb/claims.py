@@ -1,8 +1,8 @@
 """Sentences of the paper about the IMDB experiment, each with a test on the tables of two studies.
 
-As with the synthetic problems every sentence is judged twice: on what the paper prints (10,000 words, LR(t) with the
-rate beta/t, policies as their papers define them) and on the published program (1,000 words, LR(t) with beta/sqrt(t),
-its own policies). Findings and verdicts are computed: they say what the tables say.
+As with the synthetic problems every sentence is judged twice: on what the paper prints (10,000 words, LR with the
+rate beta and LR(t) with beta/t, policies as their papers define them) and on the published program (1,000 words, LR(t)
+with beta/sqrt(t), its own policies). Findings and verdicts are computed: they say what the tables say.
 """
 
 from __future__ import annotations

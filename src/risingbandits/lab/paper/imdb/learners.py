@@ -8,31 +8,32 @@ from risingbandits.lab.paper.imdb.logistic import LogisticRegression
 from risingbandits.lab.paper.imdb.network import Network
 
 LEARNERS = ("program", "paper")
-PROGRAM_BETA = 0.1
+_BETA, _DECREASING_BETA = 0.003, 0.1  # of LR and of LR(t) in the program
 
 _NETWORKS = (Network((1,)), Network((2,)), Network((2, 2)), Network((2, 2, 2)), Network((1, 1, 2)))
 
 
-def seven_learners(which: str = "program", beta: float = PROGRAM_BETA) -> tuple[Learner, ...]:
-    """LR, LR(t) and five networks. The two sets differ in LR(t) alone.
+def seven_learners(which: str = "program", beta: float | None = None) -> tuple[Learner, ...]:
+    """LR, LR(t) and five networks. The two sets differ in the logistic regressions alone.
 
     Parameters
     ----------
     which : {"program", "paper"}
-        "paper": LR(t) has the rate beta / t, as the paper writes. "program": beta / sqrt(t), and weights within
-        [-2, 2], as in the program published with the 2022 version of the paper.
-    beta : float
-        Of LR(t). The paper leaves it open; the program has 0.1. LR has the program's 0.003 in both sets.
+        "paper": LR has the rate beta and LR(t) beta / t with the same beta, as the paper writes. "program": 0.003 and
+        beta / sqrt(t), and weights of LR(t) within [-2, 2], as in the program published with the 2022 version.
+    beta : float, optional
+        By default 0.003 for "paper", the program's rate of LR, since the paper prints no value; 0.1 for "program".
 
     Examples
     --------
     >>> [learner.name for learner in seven_learners("paper")][:3]
     ['LR', 'LR(t)', 'NN(1)']
     >>> seven_learners("paper")[1]
-    LogisticRegression(rate=0.1, scheme='inverse', clip=inf)
+    LogisticRegression(rate=0.003, scheme='inverse', clip=inf)
     """
     if check_choice("learners", which, LEARNERS) == "paper":
-        decreasing = LogisticRegression(rate=beta, scheme="inverse")
-    else:
-        decreasing = LogisticRegression(rate=beta, scheme="inverse-sqrt", clip=2.0)
-    return (LogisticRegression(rate=0.003), decreasing, *_NETWORKS)
+        rate = _BETA if beta is None else beta
+        return (LogisticRegression(rate=rate), LogisticRegression(rate=rate, scheme="inverse"), *_NETWORKS)
+    rate = _DECREASING_BETA if beta is None else beta
+    decreasing = LogisticRegression(rate=rate, scheme="inverse-sqrt", clip=2.0)
+    return (LogisticRegression(rate=_BETA), decreasing, *_NETWORKS)
