@@ -22,10 +22,9 @@ import numpy.typing as npt
 from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
 from risingbandits.allocation.prior.beliefs import Belief
+from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.first_families import first_families
 from risingbandits.lab.benchmark.scores import interval, resampled_means
-from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (2, 5, 10)  # for each arm
 STORED_PULLS = 5  # of an earlier run that the product made itself
@@ -61,8 +60,7 @@ class Task:
 @cache
 def all_tasks() -> list[Task]:
     folder = Path(os.environ["RISINGBANDITS_DATA"]) / "curves"
-    second, large = second_families(folder)
-    families = first_families(folder) | second
+    families, large = curve_sets(folder)
     tasks = [
         _task(name.split("-")[0] if name != "scikit-learn" else name, t) for name, ts in families.items() for t in ts
     ]

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risingbandits.allocation import Allocator
+from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.scores import interval, resampled_means
-from risingbandits.lab.benchmark.second_families import second_families
 
 PULLS = (1, 2, 5)  # for each arm
 ARMS = 1_000
@@ -34,7 +34,7 @@ def tasks() -> list[Task]:
     """TaskSet's tasks with 1,000 arms and two sets of networks."""
     folder = Path(os.environ["RISINGBANDITS_DATA"]) / "curves"
     found: list[Task] = []
-    for task in second_families(folder)[1]:
+    for task in curve_sets(folder)[1]:
         if len(task.observed) == ARMS:
             numbers = [(name, values.tolist()) for name, values in task.features.items()]
             settings: list[Known] = [{name: values[i] for name, values in numbers} for i in range(ARMS)]

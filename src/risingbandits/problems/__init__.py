@@ -9,9 +9,9 @@ reads (`Environment`). `get_problem` has the named problems of the literature; `
 Stability: stable; experimental is `Environment`.
 """
 
+from risingbandits.problems._curve import Curve, ShapeCheck
 from risingbandits.problems._kernels import Environment
 from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.base import Curve, ShapeCheck
 from risingbandits.problems.curves import (
     ConstantCurve,
     Exponential,

@@ -13,7 +13,7 @@ from risingbandits.problems import _kernels, _sums
 from risingbandits.problems._kernels import BERNOULLI, N_PARAMETERS, NO_NOISE, Environment
 
 if TYPE_CHECKING:
-    from risingbandits.problems.base import Curve
+    from risingbandits.problems._curve import Curve
 
 # A table larger than the processor's caches is no faster than evaluating the curve; this also bounds the memory.
 TABLE_BYTES = 32 * 2**20

@@ -14,8 +14,8 @@ import numpy as np
 from risingbandits._core.types import Floats
 
 if TYPE_CHECKING:
+    from risingbandits.problems._curve import Curve
     from risingbandits.problems.bandit import RisingBandit
-    from risingbandits.problems.base import Curve
 
 _WAVER = 0.05  # of J*: measured curves of rising arms may fall by this much without a warning
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding, _oracle
+from risingbandits.problems._curve import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems._kernels import Environment
-from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 from risingbandits._core.types import Floats
+from risingbandits.problems._curve import CONCAVE, NON_DECREASING, Curve, ShapeCheck, first_excess, last_pull
 from risingbandits.problems._kernels import CONSTANT, EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
-from risingbandits.problems.base import CONCAVE, NON_DECREASING, Curve, ShapeCheck, first_excess, last_pull
 
 # Beyond this the squares of n/scale leave the range of floats.
 _LARGEST_SCALE = 1e150

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from risingbandits._core.errors import check_choice
 from risingbandits._core.plugins import ListedProblem, load, plugins
+from risingbandits.problems._curve import Curve
 from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, LinearCapped, Polynomial
 from risingbandits.problems.noise import Gaussian, NoNoise
 

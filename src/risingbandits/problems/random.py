@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from risingbandits._core.errors import check_positive_int
+from risingbandits.problems._curve import Curve
 from risingbandits.problems.bandit import RisingBandit
-from risingbandits.problems.base import Curve
 from risingbandits.problems.curves import Exponential, Polynomial, PowerLaw
 from risingbandits.problems.noise import Gaussian, Noise
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
-from risingbandits.problems.base import Curve
+from risingbandits.problems._curve import Curve
 from risingbandits.theory.commit_lines import commit_value
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Floats
 from risingbandits.problems import RisingBandit
+from risingbandits.problems._curve import Curve
 from risingbandits.problems._kernels import EXPONENTIAL, LINEAR_CAPPED, POLYNOMIAL, TABULATED
-from risingbandits.problems.base import Curve
 
 _HEAD = 4_096  # pulls kept one by one; beyond them the Euler-Maclaurin remainder is below 1e-12
 _FEW = 256  # stretches this short are summed one by one

@@ -14,8 +14,7 @@ from risingbandits.theory._commit_arms import CappedCurve, CommitArm
 from risingbandits.theory._envelope import envelope
 from risingbandits.theory.commit_lines import GROWTH, commit_failure
 from risingbandits.theory.commit_sums import price_of_commitment, sum_increments
-from risingbandits.theory.complexity import horizon_of
-from risingbandits.theory.rising_only import refuse_falling
+from risingbandits.theory.complexity import horizon_of, refuse_falling
 from risingbandits.theory.upper_bounds import Bound, broken_assumptions, least_over_q, trivial_bound
 
 FORMS = ("sum", "count", "mixed", "closed", "least")

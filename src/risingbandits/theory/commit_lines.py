@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_flag, check_positive_int
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
-from risingbandits.problems.base import Curve
+from risingbandits.problems._curve import Curve
 
 GROWTH = 1.05
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, check_counts, check_positive_int
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import RisingBandit
-from risingbandits.problems.base import Curve
+from risingbandits.problems._curve import Curve
 from risingbandits.theory._commit_arms import CappedCurve
-from risingbandits.theory.rising_only import refuse_falling
+from risingbandits.theory.complexity import refuse_falling
 
 _ONE_BY_ONE = 2**16
 _BLOCKS = 2**16

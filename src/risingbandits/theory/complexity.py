@@ -11,7 +11,6 @@ from risingbandits._core.errors import RisingBanditsError, check_counts, check_f
 from risingbandits._core.types import Floats
 from risingbandits.problems import FunctionCurve, RisingBandit
 from risingbandits.theory._envelope import envelope, log_increments
-from risingbandits.theory.rising_only import refuse_falling
 
 
 @overload
@@ -173,3 +172,19 @@ def horizon_of(problem: RisingBandit, horizon: int | None) -> int:
     if horizon is None and problem.horizon is None:
         raise RisingBanditsError("horizon must be given, because the problem has none of its own.")
     return check_positive_int("horizon", problem.horizon if horizon is None else horizon)
+
+
+def refuse_falling(problem: RisingBandit, horizon: int) -> None:
+    """Raise an error if an arm falls within ``horizon`` pulls: the best policy is then not one arm.
+
+    Restless arms may fall: their best policy takes the best arm of each round. Of arms that trigger each other nothing
+    that follows from their own pulls is true.
+    """
+    if not (problem.rested or problem.restless):
+        raise RisingBanditsError(f"problem must have arms that do not make others rise, got {problem!r}.")
+    shape = problem.is_non_decreasing(max(horizon, 2))
+    if not problem.restless and not shape:
+        raise RisingBanditsError(
+            f"problem must have arms that never fall, but arm {shape.arm_name!r} falls after pull "
+            f"{shape.first_violation} by {shape.amount:.3g}."
+        )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.bent import SHAPES, misspecified, plateau_instance
+from risingbandits.lab.benchmark.bent_curves import SHAPES, misspecified, plateau_instance
 from risingbandits.problems import Bernoulli, Gaussian, get_problem, random_problem
 
 FORMULAS = {

@@ -12,8 +12,8 @@ import pytest
 
 from curves import lcdb, small_models, sources, tdmpc2
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import read_arrays
-from risingbandits.lab.benchmark.first_families import first_families
 
 DATA = os.environ.get("RISINGBANDITS_DATA")
 
@@ -102,7 +102,7 @@ def test_small_models_rise(tmp_path: Path) -> None:
     assert arrays["curves"][:, :, -1].mean() > 0.8
     assert np.array_equal(small_models.train("breast_cancer", steps=3, seeds=2)["curves"], arrays["curves"])
     np.savez_compressed(tmp_path / "sklearn_breast_cancer.npz", **arrays)  # type: ignore[arg-type]
-    (task, _) = first_families(tmp_path)["scikit-learn"]
+    (task, _) = curve_sets(tmp_path)[0]["scikit-learn"]
     assert (task.name, task.n_arms, task.length) == ("breast_cancer seed 0", 30, 3)
     if DATA is not None:
         published = read_arrays(Path(DATA) / "curves" / "sklearn_breast_cancer.npz")["arms"]

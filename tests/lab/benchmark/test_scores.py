@@ -13,8 +13,7 @@ from risingbandits import simulate
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.cells import Cell, Cells
 from risingbandits.lab.benchmark.entrants import Entrant, Tuned
-from risingbandits.lab.benchmark.leave_one_out import best_without
-from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values, tune
+from risingbandits.lab.benchmark.outcome import Outcome, best_without, mean_of, task_values, tune
 from risingbandits.lab.benchmark.rows import Played, Row, SimulatedProblem
 from risingbandits.lab.benchmark.scores import Board, interval, ratio_interval, resampled_means, row_stats
 from risingbandits.lab.benchmark.suite import suite

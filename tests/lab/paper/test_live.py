@@ -17,7 +17,7 @@ from risingbandits.lab.paper.imdb.averages import measure_curves
 from risingbandits.lab.paper.imdb.learners import seven_learners
 from risingbandits.lab.paper.imdb.study import AS_PRINTED, play_studies, study_policies
 from risingbandits.lab.paper.imdb.tables import Paired, live_csv, live_table, top_arms_csv
-from risingbandits.lab.paper.kept import KEPT
+from risingbandits.lab.paper.stored_results import KEPT
 from risingbandits.policies import get_policy
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.backends import Threads

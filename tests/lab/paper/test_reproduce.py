@@ -16,10 +16,10 @@ from programs import program, until
 from risingbandits import Policy, RisingBanditsError, get_problem, simulate
 from risingbandits.cli import run
 from risingbandits.lab.paper import claims
-from risingbandits.lab.paper.kept import KEPT
+from risingbandits.lab.paper.csv_tables import RegretData
 from risingbandits.lab.paper.regret_study import Panel, Size
 from risingbandits.lab.paper.reproduce import EXPERIMENTS, QUICK, reproduce
-from risingbandits.lab.paper.tables_on_disk import RegretData
+from risingbandits.lab.paper.stored_results import KEPT
 from risingbandits.policies import REdUCB
 from risingbandits.simulation.backends import Threads
 

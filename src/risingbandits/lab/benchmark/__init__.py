@@ -8,8 +8,7 @@ Stability: experimental.
 from risingbandits.lab.benchmark.contest import Contest
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.entrants import Tuned
-from risingbandits.lab.benchmark.leave_one_out import best_without
-from risingbandits.lab.benchmark.outcome import Outcome
+from risingbandits.lab.benchmark.outcome import Outcome, best_without
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes
 

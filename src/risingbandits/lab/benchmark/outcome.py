@@ -12,7 +12,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.cells import Cell
 from risingbandits.lab.benchmark.entrants import Tuned
-from risingbandits.lab.benchmark.leave_one_out import best_without
 from risingbandits.lab.benchmark.rows import Played, Row
 
 CellsOfRow = Mapping[str, Cell]
@@ -101,3 +100,22 @@ def _mixed(row: Row, cells: CellsOfRow, choice: Mapping[str, str]) -> Cell:
     if any(not cells[label].runs for label in labels.values()):
         return Cell(skipped=True)
     return Cell(tuple(run for source, label in labels.items() for run in cells[label].runs if run.source == source))
+
+
+def best_without(scores: Mapping[str, Mapping[str, float]], left_out: str) -> str:
+    """The candidate with the lowest mean over all families except one; the first among equals.
+
+    ``scores`` has the losses by candidate, then by family. All families have the same weight. An unknown family leaves
+    none out.
+
+    >>> scores = {"quick": {"a": 0.1, "b": 0.9, "c": 0.8}, "slow": {"a": 0.9, "b": 0.2, "c": 0.7}}
+    >>> best_without(scores, "a"), best_without(scores, "b"), best_without(scores, "no family")
+    ('slow', 'quick', 'quick')
+    """
+    means = {}
+    for candidate, families in scores.items():
+        others = [value for family, value in families.items() if family != left_out]
+        if not others:
+            raise RisingBanditsError("tune needs at least two families of real curves that every candidate has played.")
+        means[candidate] = float(np.mean(others))
+    return min(means, key=means.__getitem__)

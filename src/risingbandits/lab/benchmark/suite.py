@@ -13,10 +13,9 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Ints
 from risingbandits.lab.benchmark import synthetic
+from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask
-from risingbandits.lab.benchmark.first_families import first_families
 from risingbandits.lab.benchmark.rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
-from risingbandits.lab.benchmark.second_families import second_families
 from risingbandits.lab.benchmark.synthetic import Sizes
 
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
@@ -108,8 +107,7 @@ def load_tasks(data: str | None) -> tuple[dict[str, list[CurveTask]], dict[str, 
 
 @cache
 def _load(folder: Path) -> tuple[dict[str, list[CurveTask]], dict[str, list[CurveTask]]]:
-    more, many = second_families(folder)
-    real = first_families(folder) | more
+    real, many = curve_sets(folder)
     return real, made_families(real, many)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.paper import drawing
-from risingbandits.lab.paper.tables_on_disk import with_numbers
+from risingbandits.lab.paper import paper_figures
+from risingbandits.lab.paper.csv_tables import with_numbers
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.matplotlib_figures import label_lines
 from risingbandits.reports.style import look, styled, thousands
@@ -68,7 +68,7 @@ def plot_bounds(rows: Rows) -> Figure:
     """Bounds divided by T against T, a panel for each problem; above the line at 1 a bound says nothing."""
     names = list(dict.fromkeys(row["problem"] for row in rows))
     with styled():
-        figure, axes = drawing.figure_with_axes(len(names), 1.2 + 2.6 * len(names), 2.6, share_y=True)
+        figure, axes = paper_figures.figure_with_axes(len(names), 1.2 + 2.6 * len(names), 2.6, share_y=True)
         for ax, name in zip(axes, names, strict=True):
             own = [row for row in rows if row["problem"] == name]
             horizons = [int(row["horizon"]) for row in own]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from risingbandits.lab.paper.csv_tables import Line, RegretData, write_rows
 from risingbandits.lab.paper.regret_study import PAPER_POLICIES
-from risingbandits.lab.paper.tables_on_disk import Line, RegretData, write_rows
 
 HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold"
 

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.paper import drawing, pair_study
+from risingbandits.lab.paper import pair_study, paper_figures
+from risingbandits.lab.paper.csv_tables import read_rows, write_rows
 from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.lab.paper.regret_study import POLICIES, Panel, Size
-from risingbandits.lab.paper.tables_on_disk import read_rows, write_rows
 from risingbandits.policies import get_policy
 from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
@@ -66,7 +66,7 @@ class LowerBoundStudy:
     def draw(self, folder: Path) -> list[str]:
         multiples = pair_study.plot_pairs(read_rows(folder / f"{self.name}.csv"))
         figures = {"problems": self._instances(folder), "multiples": multiples}
-        return drawing.save_all(figures, folder, self.name)
+        return paper_figures.save_all(figures, folder, self.name)
 
     def _instances(self, folder: Path) -> Figure:
         curves: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
@@ -75,7 +75,7 @@ class LowerBoundStudy:
             curves.setdefault(place, []).append((float(row["pull"]), float(row["mean"])))
         kinds = list(dict.fromkeys(kind for kind, _, _ in curves))
         with styled():
-            figure, axes = drawing.figure_with_axes(len(kinds), 1.45 * len(kinds), 2.9, rows=2, share_y=True)
+            figure, axes = paper_figures.figure_with_axes(len(kinds), 1.45 * len(kinds), 2.9, rows=2, share_y=True)
             for number, ax in enumerate(axes):
                 side, kind = "AB"[number // len(kinds)], kinds[number % len(kinds)]
                 for arm in ("1", "2"):

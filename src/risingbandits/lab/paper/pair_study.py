@@ -15,9 +15,9 @@ from matplotlib.ticker import LogLocator
 
 from risingbandits._core.errors import check_positive_int
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.paper import drawing
+from risingbandits.lab.paper import paper_figures
+from risingbandits.lab.paper.csv_tables import with_numbers
 from risingbandits.lab.paper.pairs import PAIRS, problem_pair
-from risingbandits.lab.paper.tables_on_disk import with_numbers
 from risingbandits.policies import policy_names
 from risingbandits.problems import Noise
 from risingbandits.reports.style import look, styled, thousands
@@ -151,7 +151,7 @@ def plot_pairs(rows: Rows) -> Figure:
     labels.sort(key=lambda label: -np.mean([math.log(max(regrets[kind, label], 1e-9)) for kind in kinds]))
     with styled():
         size = 1.3 + 1.25 * len(kinds), 1.0 + 0.16 * len(labels)
-        figure, axes = drawing.figure_with_axes(len(kinds), *size, share_y=True)
+        figure, axes = paper_figures.figure_with_axes(len(kinds), *size, share_y=True)
         for ax, kind in zip(axes, kinds, strict=True):
             proved, sharp = (float(cells[kind, labels[0]][key]) for key in ("proved", "sharp"))
             multiples = [regrets[kind, label] / proved for label in labels]

@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.paper import drawing
+from risingbandits.lab.paper import paper_figures
+from risingbandits.lab.paper.csv_tables import read_rows, with_numbers, write_rows
 from risingbandits.lab.paper.regret_study import Panel, Size
-from risingbandits.lab.paper.tables_on_disk import read_rows, with_numbers, write_rows
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
@@ -58,12 +58,12 @@ class RatesStudy:
 
     def draw(self, folder: Path) -> list[str]:
         figures = {"regret": self._regret(folder), "estimator": self._estimator(folder)}
-        return drawing.save_all(figures, folder, self.name)
+        return paper_figures.save_all(figures, folder, self.name)
 
     def _regret(self, folder: Path) -> Figure:
         rows = [row for row in read_rows(folder / f"{self.name}-regret.csv") if row["decay"] == "polynomial"]
         with styled():
-            figure, (ax,) = drawing.figure_with_axes(1, 3.4, 2.4)
+            figure, (ax,) = paper_figures.figure_with_axes(1, 3.4, 2.4)
             for place, setting in enumerate(("stochastic", "deterministic")):
                 points = np.array([(float(r["c"]), float(r["exponent"])) for r in rows if r["setting"] == setting])
                 shape = look(place)
@@ -82,7 +82,7 @@ class RatesStudy:
             found.setdefault(row["what"], []).append((float(row["pull"]), float(row["value"])))
         points = {what: np.array(values) for what, values in found.items()}
         with styled():
-            figure, axes = drawing.figure_with_axes(2, 6.6, 2.6, share_y=True)
+            figure, axes = paper_figures.figure_with_axes(2, 6.6, 2.6, share_y=True)
             for ax, title in zip(axes, ("without noise: last increment", "with noise: two windows"), strict=True):
                 ax.plot(*points["mean"].T, color="black", label="mean reward", zorder=3)
                 ax.set_title(title)

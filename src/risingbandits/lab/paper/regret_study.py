@@ -13,11 +13,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.paper import drawing
-from risingbandits.lab.paper.kept import kept_in, kept_result
+from risingbandits.lab.paper import paper_figures
+from risingbandits.lab.paper.csv_tables import RegretData, with_numbers, write_regret
 from risingbandits.lab.paper.published import program_policies, starting_at_zero
 from risingbandits.lab.paper.published.one_by_one import PublishedREdUCB
-from risingbandits.lab.paper.tables_on_disk import RegretData, with_numbers, write_regret
+from risingbandits.lab.paper.stored_results import kept_in, kept_result
 from risingbandits.policies import Policy, get_policy
 from risingbandits.problems import Bernoulli, Beta, Noise, RisingBandit, get_problem
 from risingbandits.reports.study import Study
@@ -195,14 +195,14 @@ class RegretStudy:
         first, *extra = data.lines
         best = get_problem(self.problem).oracle_arm()
         figures = {
-            "curves": drawing.curves_figure(data, f"{self.title}: mean reward of the arms", best),
-            "regret": drawing.regret_figure(data, [first], with_runs),
-            "pulls": drawing.pulls_figure(data, [first], titles, best),
+            "curves": paper_figures.curves_figure(data, f"{self.title}: mean reward of the arms", best),
+            "regret": paper_figures.regret_figure(data, [first], with_runs),
+            "pulls": paper_figures.pulls_figure(data, [first], titles, best),
         }
         if extra:
-            figures["regret-extra"] = drawing.regret_figure(data, extra, with_runs)
-            figures["pulls-extra"] = drawing.pulls_figure(data, extra, titles, best)
-        return drawing.save_all(figures, folder, self.name)
+            figures["regret-extra"] = paper_figures.regret_figure(data, extra, with_runs)
+            figures["pulls-extra"] = paper_figures.pulls_figure(data, extra, titles, best)
+        return paper_figures.save_all(figures, folder, self.name)
 
     def tables(self, folder: Path) -> list[TextTable]:
         data = RegretData.read(folder, self.name)

@@ -12,8 +12,8 @@ from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.lab.paper import claims, lower_bound_study, rates_study
+from risingbandits.lab.paper.csv_tables import read_rows
 from risingbandits.lab.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, Experiment, Size
-from risingbandits.lab.paper.tables_on_disk import read_rows
 from risingbandits.reports.study import prepare_folder
 from risingbandits.simulation.backends import Backend, backend_for
 

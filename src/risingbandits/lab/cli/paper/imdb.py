@@ -176,9 +176,9 @@ def claims(
     as_json: Json = False,
 ) -> None:
     """Judge the paper's claims about this experiment by the tables of two runs."""
+    from risingbandits.lab.paper.csv_tables import write_rows
     from risingbandits.lab.paper.imdb.claims import judged
     from risingbandits.lab.paper.reproduce import claims_table
-    from risingbandits.lab.paper.tables_on_disk import write_rows
 
     judgements = judged(printed, program)
     with Output(as_json) as output:
@@ -193,7 +193,7 @@ def _measured(setting: _Setting, runs: int, seed: int, players: Players, out: Pa
     from risingbandits._core.files import write_whole
     from risingbandits.lab.paper.imdb.averages import measure_curves
     from risingbandits.lab.paper.imdb.tables import learners_csv
-    from risingbandits.lab.paper.kept import KEPT
+    from risingbandits.lab.paper.stored_results import KEPT
     from risingbandits.reports.matplotlib_figures import plot_curves, save_figure
     from risingbandits.reports.study import prepare_folder
 

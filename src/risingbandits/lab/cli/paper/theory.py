@@ -61,7 +61,7 @@ def theory(
 def _bounds_over_horizons(problem: RisingBandit, horizons: str | None, out: Path | None, output: Output) -> None:
     from risingbandits._core.files import write_whole
     from risingbandits.lab.paper import bounds_study
-    from risingbandits.lab.paper.tables_on_disk import write_rows
+    from risingbandits.lab.paper.csv_tables import write_rows
     from risingbandits.reports.matplotlib_figures import save_figure
     from risingbandits.reports.study import prepare_folder
 
@@ -108,8 +108,8 @@ def lower_bounds(
     from risingbandits._core.files import write_whole
     from risingbandits.cli.shared_options import parse_noise
     from risingbandits.lab.paper import pair_study as pairs_played
+    from risingbandits.lab.paper.csv_tables import write_rows
     from risingbandits.lab.paper.pairs import PAIRS
-    from risingbandits.lab.paper.tables_on_disk import write_rows
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.matplotlib_figures import save_figure
     from risingbandits.reports.study import prepare_folder

@@ -15,9 +15,9 @@ import numpy as np
 
 from risingbandits._core.types import Floats
 from risingbandits.lab.paper.claims import FAILS, HOLDS, PARTLY, Judgement, attributed
+from risingbandits.lab.paper.csv_tables import read_rows
 from risingbandits.lab.paper.imdb.study import AS_PRINTED
 from risingbandits.lab.paper.regret_study import PAPER_POLICIES
-from risingbandits.lab.paper.tables_on_disk import read_rows
 
 _CLEARLY = 3.0  # standard errors
 _HALVINGS = 8  # of the pulls, into blocks whose means tell the shape of a curve

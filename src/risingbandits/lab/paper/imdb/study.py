@@ -17,8 +17,8 @@ from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.progress import Advance
 from risingbandits.lab.paper.imdb import Learner, LiveArms, Rows, load_digits, load_imdb
 from risingbandits.lab.paper.imdb.averages import Averages
-from risingbandits.lab.paper.kept import kept_in, kept_result
 from risingbandits.lab.paper.published import ProgramREdUCB, program_policies
+from risingbandits.lab.paper.stored_results import kept_in, kept_result
 from risingbandits.policies import REdUCB
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import get_policy

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from environments import ROOT
-from risingbandits.lab.paper import drawing
+from risingbandits.lab.paper import paper_figures
+from risingbandits.lab.paper.csv_tables import RegretData
 from risingbandits.lab.paper.regret_study import FIFTEEN_ARMS, TWO_ARMS, RegretStudy
-from risingbandits.lab.paper.tables_on_disk import RegretData
 
 KEPT = ROOT / "docs" / "reproduction"
 
@@ -43,7 +43,7 @@ def cut(figure: Figure) -> list[str]:
 
 
 def test_a_title_that_is_too_long_is_noticed() -> None:
-    figure, (ax,) = drawing.figure_with_axes(1, 2.0, 2.0)
+    figure, (ax,) = paper_figures.figure_with_axes(1, 2.0, 2.0)
     ax.set_title("a title of a figure that is far too long for its two inches", loc="left")
     assert len(cut(figure)) == 1
 
@@ -56,7 +56,7 @@ def test_titles_and_labels_are_whole(study: RegretStudy, monkeypatch: pytest.Mon
         drawn.update(figures)
         return []
 
-    monkeypatch.setattr(drawing, "save_all", keep)
+    monkeypatch.setattr(paper_figures, "save_all", keep)
     study.draw(KEPT)
     assert RegretData.read(KEPT, study.name).pulls.keys() > {"gaussian"}
     found = {name: cut(figure) for name, figure in drawn.items()}

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from risingbandits.lab.paper.tables_on_disk import RegretData
+from risingbandits.lab.paper.csv_tables import RegretData
 from risingbandits.reports.figure_data import Curves, Line, Shares, curve_lines, policy_places
 from risingbandits.reports.matplotlib_figures import draw_lines, draw_shares, save_figure
 from risingbandits.reports.style import styled
