@@ -1,4 +1,4 @@
-"""What Linux alone has is used only where its absence is foreseen, and commands run without it.
+"""What Linux or POSIX alone has is used only where its absence is foreseen; runs and commands work without it.
 
 No macOS takes part: a scan finds names that macOS does not have, and a program runs a plan as if on macOS, without
 those names and without /proc. What only a macOS can show, such as how its file systems lock, is not tested.
@@ -7,12 +7,15 @@ those names and without /proc. What only a macOS can show, such as how its file 
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from risingbandits._core import platform, processes
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "risingbandits"
@@ -32,9 +35,17 @@ NOT_ON_MACOS = {
 }
 # Where they are used all the same: behind a look at the platform or at whether the system has them.
 GUARDED = {
-    "allocation/commands/command.py": {"os.waitid", "os.P_PID", "os.WEXITED", "os.WNOWAIT"},
-    "_core/processes.py": {"time.CLOCK_BOOTTIME"},
+    "_core/processes.py": {"os.waitid", "os.P_PID", "os.WEXITED", "os.WNOWAIT", "time.CLOCK_BOOTTIME"},
 }
+# By the same notes, what Windows does not have: behind the two modules of the core that have fall-backs for it.
+NOT_ON_WINDOWS = """
+    fcntl.flock os.O_CLOEXEC os.O_DIRECTORY os.WNOHANG os.fork os.getsid os.killpg os.pread os.pwrite
+    os.register_at_fork os.setsid os.sysconf os.waitpid signal.SIGHUP signal.SIGKILL signal.SIGUSR1 signal.SIGUSR2
+    signal.pthread_kill signal.pthread_sigmask time.clock_gettime
+"""
+BEHIND = {"_core/platform.py", "_core/processes.py"}
+# Commands as arms need flock anyway; the command line looks whether there is pthread_kill; crashes are tested by kills.
+ALSO = {"allocation/commands/folders.py": {"os.pread"}, "testing/lost_arms.py": {"signal.SIGKILL"}}
 FOREIGN = {f"{module}.{name}" for module, names in NOT_ON_MACOS.items() for name in names.split()}
 
 AS_IF_ON_MACOS = """
@@ -106,6 +117,108 @@ def used(path: Path) -> set[str]:
 def test_linux_only_names_are_used_where_their_absence_is_foreseen() -> None:
     found = {path.relative_to(SOURCE).as_posix(): used(path) & FOREIGN for path in SOURCE.rglob("*.py")}
     assert {place: names for place, names in found.items() if names} == GUARDED
+
+
+def test_names_that_windows_does_not_have_are_behind_two_modules() -> None:
+    names = set(NOT_ON_WINDOWS.split())
+    found = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
+    used_here = {name: used(path) & names for name, path in found.items() if name not in BEHIND and "lab/" not in name}
+    assert {place: names for place, names in used_here.items() if names} == {
+        **ALSO,
+        "cli/interrupted.py": {"signal.pthread_kill", "signal.pthread_sigmask"},
+    }
+    other = [name for name, path in found.items() if name not in BEHIND and re.search('["(f]/proc', path.read_text())]
+    assert other == []
+
+
+NOWHERE_SPECIAL = """
+import os, signal, sys, time
+
+import numba, numpy  # which ask for the platform themselves
+
+sys.modules["fcntl"] = None
+for full in sys.argv[2].split():
+    module, _, name = full.partition(".")
+    if module != "fcntl" and hasattr(sys.modules[module], name):
+        delattr(sys.modules[module], name)
+
+
+def no_proc(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir") and str(arguments[0]).startswith("/proc"):
+        raise FileNotFoundError(2, "No such file or directory", arguments[0])
+
+
+sys.addaudithook(no_proc)
+import risingbandits as rb
+
+
+class Learner:
+    steps = 0
+
+    def pull(self, pull):
+        self.steps += 1
+        return self.steps / 10
+
+    def save(self, path):
+        path.write_text(str(self.steps))
+
+    def load(self, path):
+        self.steps = int(path.read_text())
+
+
+with rb.Allocator({"a": Learner, "b": Learner}, int(sys.argv[3]), policy="round-robin", store=sys.argv[1]) as allocator:
+    allocator.run(progress=False)
+    print(allocator.taken_over, [allocator.rewards(name) for name in "ab"])
+curves = {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.3, 0.5]}
+print(rb.replay(curves, ["round-robin"], 4).budget)
+print(rb.simulate(["round-robin"], rb.get_problem("paper-2arms"), horizon=10, runs=2, jobs=1).runs)
+"""
+
+
+def test_a_durable_run_replay_and_simulate_work_without_what_systems_differ_in(tmp_path: Path) -> None:
+    names = " ".join([*NOT_ON_WINDOWS.split(), *(FOREIGN - {"os.O_TMPFILE"})])  # which tempfile has looked for
+    said = []
+    for budget in ("4", "6"):
+        program = [sys.executable, "-c", NOWHERE_SPECIAL, str(tmp_path / "run.db"), names, budget]
+        done = subprocess.run(program, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.splitlines())
+    assert said[0] == [" [[0.1, 0.2], [0.1, 0.2]]", "4", "2"]
+    assert said[1] == ["budget 4 -> 6 pulls [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]", "4", "2"]
+
+
+PSUTIL = """
+class Error(Exception): pass
+def pids(): return [{pid}]
+def pid_exists(pid): return pid == {pid}
+class Process:
+    def __init__(self, pid):
+        if pid != {pid}: raise Error
+    def as_dict(self, names): return dict(status="running", ppid=1, create_time=5.0)
+    def cmdline(self): return ["sleep", "60"]
+    def environ(self): return dict(RISINGBANDITS_MARK="m")
+"""
+
+
+def test_psutil_finds_what_a_command_started_where_there_is_no_proc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a stand-in that knows one process, which it takes for the command's by its mark alone."""
+    child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        (tmp_path / "psutil.py").write_text(PSUTIL.format(pid=child.pid))
+        monkeypatch.syspath_prepend(tmp_path)
+        for module in (platform, processes):
+            monkeypatch.setattr(module, "_PROC", tmp_path / "proc")
+        platform.psutil.cache_clear()
+        assert processes.alive(processes.Trace("other", tmp_path / "lock")) == []
+        trace = processes.Trace("m", tmp_path / "lock")
+        assert processes.alive(trace) == [f"{child.pid} (sleep 60)"]
+        processes.end_all(trace, 0.0)
+        assert child.wait(10) == -platform.KILL
+    finally:
+        platform.psutil.cache_clear()
+        child.kill()
 
 
 def test_the_scan_sees_names(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import subprocess
-import sys
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
@@ -161,14 +159,6 @@ def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
         Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()
     with Allocator(["a", "b"], 9, policy="gaussian-ucb", sigma=0.1, store=store) as again:
         assert again.taken_over == "policy GaussianUCB() -> GaussianUCB(sigma=0.1)"
-
-
-def test_the_allocator_works_where_fcntl_is_missing() -> None:
-    program = (
-        "import sys; sys.modules['fcntl'] = None; import risingbandits as rb; print(rb.Allocator(['a'], 3).ask().arm)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("a\n", 0), done.stderr
 
 
 def test_a_loss_beyond_the_range_is_told_of_both_settings_that_it_needs() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from typing import Any
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
+from risingbandits._core.platform import at_fork
 from risingbandits._core.progress import teller
 
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
@@ -96,5 +96,4 @@ def _renew_compiler_lock() -> None:
         global_compiler_lock._lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold_compiler, after_in_parent=_release_compiler, after_in_child=_renew_compiler_lock)
+at_fork(_hold_compiler, _release_compiler, _renew_compiler_lock)

@@ -1,4 +1,4 @@
-"""What a machine says about itself: this boot, its clock, names of processes, and who holds a lock.
+"""Everything that not all systems have: this boot, its clock, names of processes, locks, forks; with fall-backs.
 
 The clock of a store tells the time of day, but only moves forward, at the pace of the machine. Leases and budgets in
 seconds are differences of its times, so adjusting the wall clock must not move it.
@@ -6,7 +6,9 @@ seconds are differences of its times, so adjusting the wall clock must not move 
 
 from __future__ import annotations
 
+import importlib
 import os
+import signal
 import socket
 import time
 import uuid
@@ -14,14 +16,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
-from risingbandits._core.errors import hide_password
+from risingbandits._core.errors import RisingBanditsError, hide_password
 
+_fcntl: Any = None
+with suppress(ImportError):  # Windows has none
+    _fcntl = importlib.import_module("fcntl")
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)  # unlike `monotonic` it also counts the hours of a closed laptop
 
 # Seconds since this machine was started, the same for all its processes.
 since_boot: Callable[[], float] = time.monotonic if _BOOT_CLOCK is None else partial(time.clock_gettime, _BOOT_CLOCK)
 _PROC = Path("/proc")
+MOUNTS = _PROC / "mounts"
+KILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)  # what nothing survives, or ends a process on Windows
 _LONGEST_COMMAND = 80  # characters of a command
 
 
@@ -54,7 +62,7 @@ def worker_name(pid: int | None = None) -> str:
     """Host, process (this one, or number ``pid``), its start, its process namespace and the machine's boot.
 
     Process numbers are reused, containers number their own, and copies of a virtual machine share a host name; the
-    start (in clock ticks since boot), the namespace and the boot tell them apart. Without /proc the first two are 0.
+    start (in clock ticks since boot), the namespace and the boot tell them apart. What is not known is 0.
     """
     pid = os.getpid() if pid is None else pid
     return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}:{_boot()}"
@@ -74,6 +82,8 @@ def is_gone(worker: str, one_machine: bool = False) -> bool:
     if (host, namespace, boot) != (_host(), _namespace(), _boot()) or not number.isdecimal():
         return False
     pid = int(number)
+    if os.name == "nt":  # where asking would be an interrupt
+        return psutil() is not None and not psutil().pid_exists(pid)
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -101,12 +111,76 @@ def _namespace() -> str:
 
 
 def _start(pid: int) -> int | None:
-    """The start of a process; None if unknown, or if the process has ended and only waits to be reaped."""
+    """The start of a process; None if unknown, -1 if the process has ended and only waits to be reaped."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
         return -1 if fields[0] in (b"Z", b"X") else int(fields[19])
     except (OSError, IndexError, ValueError):
         return None
+
+
+@lru_cache(maxsize=1)
+def psutil() -> Any:
+    """The library that knows processes where there is no /proc; None if there is one, or if it is not installed."""
+    if _PROC.exists():
+        return None
+    try:
+        return importlib.import_module("psutil")
+    except ImportError:
+        return None
+
+
+def at_fork(before: Callable[[], None], in_parent: Callable[[], None], in_child: Callable[[], None]) -> None:
+    """Have functions called around every fork, where the system forks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
+
+
+def has_locks() -> bool:
+    """Whether the system has locks that a process inherits and that end with the last that has them (flock)."""
+    return _fcntl is not None
+
+
+def locked(handle: int, shared: bool = False) -> bool:
+    """Lock an open file, exclusively or shared, if it is free; returns whether it was. Without `has_locks` it is."""
+    if _fcntl is None:
+        return True
+    try:
+        _fcntl.flock(handle, (_fcntl.LOCK_SH if shared else _fcntl.LOCK_EX) | _fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise RisingBanditsError(
+            f"the folder must be on a file system with locks (flock), and here they fail: {error.strerror}."
+        ) from error
+    return True
+
+
+def write_at_start(handle: int, data: bytes) -> None:
+    """Write to the start of an open file, in one call where the system has one."""
+    if hasattr(os, "pwrite"):
+        os.pwrite(handle, data, 0)
+    else:
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, data)
+
+
+def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
+    """The kind of file system that a folder is on, such as "ext4"; empty if unknown."""
+    try:
+        lines = mounts.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    inside = os.path.realpath(folder)
+    best, kind = "", ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = fields[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+        if (inside == point or inside.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
+            best, kind = point, fields[2]
+    return kind
 
 
 def holder(files: Sequence[Path]) -> str:

@@ -12,20 +12,24 @@ It is found only where this process takes orphans in (`adopt_orphans`), as ``ris
 makes it a child of this process. It belongs to one of the commands that were at work when it began, and is ended as
 soon as all of those have ended.
 
-Without /proc, only the process group is ended.
+Without /proc, psutil, where it is installed, knows sessions, marks and parents, but no locks. Without both, only the
+process group is ended.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from risingbandits._core.platform import KILL, psutil
 
 MARK = "RISINGBANDITS_MARK"
 # Held while a command is started or processes are looked through: no new command is taken for an orphan, and none
@@ -34,13 +38,14 @@ STARTING = threading.Lock()
 
 _PROC = "/proc"
 _POLL = 0.005  # seconds between looks at what was killed
+_LOOK = 0.2  # seconds between looks at a child where the system cannot wait for it without reaping it
 _SET_CHILD_SUBREAPER = 36  # of prctl
 _at_work: dict[int, int] = {}  # commands of this process and when they began
 _adopting: float | None = None  # since when orphans are taken in, in clock ticks
 
 
 class Process(NamedTuple):
-    """A process as /proc shows it; ``start`` is in clock ticks since the machine was started."""
+    """A process; ``start`` is in clock ticks since the machine was started, or since 1970 by psutil."""
 
     pid: int
     state: str
@@ -52,10 +57,10 @@ class Process(NamedTuple):
     def named(self) -> str:
         """Its number and command, for messages."""
         try:
-            words = Path(_PROC, str(self.pid), "cmdline").read_bytes().replace(b"\0", b" ")
+            words = Path(_PROC, str(self.pid), "cmdline").read_text(errors="replace").replace("\0", " ")
         except OSError:
-            words = b""
-        text = "".join(letter if letter.isprintable() else "?" for letter in words.decode(errors="replace")).strip()
+            words = " ".join(_from_psutil(self.pid, "cmdline") or ())
+        text = "".join(letter if letter.isprintable() else "?" for letter in words).strip()
         return f"{self.pid} ({text[:80]})" if text else str(self.pid)
 
 
@@ -102,7 +107,7 @@ def ended(pid: int) -> None:
     _at_work.pop(pid, None)
 
 
-def end_all(trace: Trace, seconds: float, number: signal.Signals = signal.SIGKILL) -> list[str]:
+def end_all(trace: Trace, seconds: float, number: signal.Signals = KILL) -> list[str]:
     """Send a signal to all that belongs to a command and wait, for so long, until it has ended; what is left, named."""
     if _leaves_nothing(trace.session):
         return []
@@ -119,6 +124,25 @@ def end_all(trace: Trace, seconds: float, number: signal.Signals = signal.SIGKIL
         if not left or time.monotonic() >= end:
             return [process.named for process in left]
         time.sleep(_POLL)
+
+
+def wait_for(pid: int) -> None:
+    """Wait until a child has ended, without reaping it."""
+    if hasattr(os, "waitid"):
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return
+    while True:  # macOS before Python 3.13
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+        if not state or state.startswith("Z"):
+            return
+        time.sleep(_LOOK)
+
+
+def end_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it is there and ours."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 def alive(trace: Trace) -> list[str]:
@@ -181,12 +205,13 @@ def _runs(process: Process | None) -> bool:
 
 
 def _processes() -> Iterator[Process]:
+    known = psutil()
     try:
-        names = os.listdir(_PROC)
+        pids = known.pids() if known else [int(name) for name in os.listdir(_PROC) if name.isdecimal()]
     except OSError:
         return
-    for name in names:
-        if name.isdecimal() and (process := _process(int(name))) is not None:
+    for pid in pids:
+        if (process := _process(pid)) is not None:
             yield process
 
 
@@ -195,7 +220,24 @@ def _process(pid: int) -> Process | None:
         with open(f"{_PROC}/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
         return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
-    except (OSError, IndexError, ValueError):  # has ended
+    except (OSError, IndexError, ValueError):  # has ended, or there is no /proc
+        found = _from_psutil(pid, "as_dict", ["status", "ppid", "create_time"])
+    if found is None:
+        return None
+    with suppress(OSError):
+        start = int(found["create_time"] * os.sysconf("SC_CLK_TCK"))
+        return Process(pid, "Z" if found["status"] == "zombie" else "R", found["ppid"], os.getsid(pid), start)
+    return None
+
+
+def _from_psutil(pid: int, method: str, *arguments: object) -> Any:
+    """What psutil says about a process; None if it is not used, or the process has ended or is another user's."""
+    known = psutil()
+    if known is None:
+        return None
+    try:
+        return getattr(known.Process(pid), method)(*arguments)
+    except known.Error:
         return None
 
 
@@ -204,7 +246,8 @@ def _has_mark(process: Process, mark: bytes) -> bool:
         with open(f"{_PROC}/{process.pid}/environ", "rb") as file:
             return mark in file.read().split(b"\0")
     except OSError:  # has ended, or is another user's
-        return False
+        known: dict[str, str] = _from_psutil(process.pid, "environ") or {}
+        return MARK in known and f"{MARK}={known[MARK]}".encode() == mark
 
 
 def _has_lock(process: Process, lock: tuple[int, int] | None, run: int) -> bool:

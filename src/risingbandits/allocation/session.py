@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import numbers
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakSet
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits._core.platform import is_gone, worker_name
+from risingbandits._core.platform import at_fork, is_gone, worker_name
 from risingbandits.allocation.arm_state import LOST, ArmState, Flight
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.events import Event, new_event
@@ -487,8 +486,7 @@ def _in_child() -> None:
     _fork.held = []
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+at_fork(_before, _in_parent, _in_child)
 
 
 # -- asking for as long as it takes -----------------------------------------------------------------------------------

@@ -12,15 +12,15 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all, ended
+from risingbandits._core.platform import KILL
+from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all, end_group, ended, wait_for
 from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
-from risingbandits.allocation.commands.folders import ArmFolder, end_group
+from risingbandits.allocation.commands.folders import ArmFolder
 from risingbandits.allocation.commands.output import FINISHED, Output, last_line, read_outcome
 from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from risingbandits.allocation.arms.checkpointed import Checkpointed
 
 _GRACE = 5.0  # seconds that what was killed may take to end
-_POLL = 0.2  # seconds between looks at what a command prints, and at itself where a system cannot say that it ends
+_POLL = 0.2  # seconds between looks at what a command prints
 _NOT_ITS_FAULT = (ArmInUse, StoreBusy, StoreUnreachable)
 _LONGEST_REASON = 250  # characters of a command's last line that a failure repeats: a message with a path whole
 log = logging.getLogger("risingbandits")
@@ -121,7 +121,7 @@ class Command:
     def stop(self) -> None:
         """Ask the command and everything that it started to end; the second time, kill them."""
         self._stops += 1
-        self._signal(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
+        self._signal(signal.SIGTERM if self._stops == 1 else KILL)
 
     def output(self, pull: Pull) -> Path:
         """The file for standard output of a pull; standard error goes beside it, to ``.err``."""
@@ -178,13 +178,13 @@ class Command:
         if done.is_set():
             return
         self._timed_out = True
-        self._signal(signal.SIGKILL)
+        self._signal(KILL)
         if not done.wait(_GRACE):
             raise ArmInUse(f"its time is over and it was killed, but process {process.pid} does not end.")
 
     def _end(self, process: subprocess.Popen[bytes], trace: Trace) -> None:
         """End what the command has left behind, which would use the next pull's files; name what does not end."""
-        self._signal(signal.SIGKILL)
+        self._signal(KILL)
         left = end_all(trace, _GRACE)
         self._process = None
         try:
@@ -259,19 +259,8 @@ class Command:
 
 
 def _note_end(pid: int, done: threading.Event) -> None:
-    if hasattr(os, "waitid"):
-        with suppress(ChildProcessError):
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    else:  # macOS before Python 3.13
-        while not _has_ended(pid):
-            time.sleep(_POLL)
+    wait_for(pid)
     done.set()
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether a child has ended, reaped or not, where a system cannot wait for it without reaping it."""
-    said = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return not said.stdout.strip() or said.stdout.strip().startswith("Z")
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

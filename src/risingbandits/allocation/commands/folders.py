@@ -11,13 +11,13 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from risingbandits._core import platform
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.platform import is_gone, worker_name
-from risingbandits._core.processes import Trace, alive, end_all
+from risingbandits._core.platform import KILL, is_gone, worker_name
+from risingbandits._core.processes import Trace, alive, end_all, end_group
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpoints import Checkpoints
 
@@ -42,7 +42,7 @@ class ArmFolder(Checkpoints):
         for, until ``stopped``: it may have been killed and take a while to end.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             self._end_orphans(handle)
             end = time.monotonic() + _PATIENCE
@@ -62,7 +62,8 @@ class ArmFolder(Checkpoints):
 
     def _note(self, handle: int, command: dict[str, Any]) -> None:
         # One write of one length: a kill at any moment leaves the old note or the new one, never none.
-        os.pwrite(handle, json.dumps({"run": worker_name(), **command}).encode().ljust(_NOTE_LENGTH), 0)
+        note = json.dumps({"run": worker_name(), **command}).encode()
+        platform.write_at_start(handle, note.ljust(_NOTE_LENGTH))
 
     def _read(self, handle: int) -> tuple[str, Trace]:
         """The present or last holder of the lock: the run, empty if unknown, and how to recognise its command."""
@@ -81,7 +82,7 @@ class ArmFolder(Checkpoints):
         run, trace = self._read(handle)
         if not run or not is_gone(run):
             return
-        for step in (signal.SIGTERM, signal.SIGKILL):
+        for step in (signal.SIGTERM, KILL):
             end = time.monotonic() + _GRACE
             if trace.session > 1:
                 end_group(trace.session, step)
@@ -99,24 +100,8 @@ class ArmFolder(Checkpoints):
         )
 
 
-def end_group(group: int, number: signal.Signals) -> None:
-    """Send a signal to a process group, if it is there and ours."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
 def locked(handle: int, shared: bool = False) -> bool:
     """Lock an open file, exclusively or shared, if it is free; returns whether it was."""
-    try:
-        import fcntl
-    except ImportError:
-        raise RisingBanditsError("commands as arms need a system with flock, such as Linux or macOS.") from None
-    try:
-        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise RisingBanditsError(
-            f"the folder of states must be on a file system with locks (flock), and here they fail: {error.strerror}."
-        ) from error
-    return True
+    if not platform.has_locks():
+        raise RisingBanditsError("commands as arms need a system with flock, such as Linux or macOS.")
+    return platform.locked(handle, shared)

@@ -106,7 +106,7 @@ def check_fresh(plan: Plan) -> None:
     """Raise the errors that a fresh run would: about a store that cannot be put aside, or that is in use."""
     check_aside(plan)
     try:
-        handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(plan.states / LOCK, os.O_RDWR)
     except OSError:
         return  # nobody has run it
     try:
@@ -120,7 +120,7 @@ def check_fresh(plan: Plan) -> None:
 def running(plan: Plan, alone: bool = False) -> Iterator[None]:
     """Mark a plan as running; ``alone`` is refused while others are running it."""
     plan.states.mkdir(parents=True, exist_ok=True)
-    handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(plan.states / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         if not locked(handle, shared=not alone):
             raise RisingBanditsError(f"{plan.path} is being run by another process, which must end first.")

@@ -255,7 +255,7 @@ class SqliteStore(SqlStore):
         writer.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         writer.execute("PRAGMA busy_timeout = 0")  # see `_patiently`
         with contextlib.suppress(OSError):  # where it cannot be made, the store goes without
-            self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._mark = os.open(self._mark_path, os.O_RDWR | os.O_CREAT, 0o644)
         self._data_version, self._files.log = -1, None
         self._marked = False  # for the mark also tells others our clock
         self._cursor = writer.cursor()

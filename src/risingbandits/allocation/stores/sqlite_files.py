@@ -16,20 +16,14 @@ from typing import NamedTuple
 from zlib import crc32
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits._core.platform import holder
+from risingbandits._core.platform import MOUNTS, file_system, holder, locked, write_at_start
 from risingbandits.allocation.stores.base import StoreBusy
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - a system without flock
-    fcntl = None  # type: ignore[assignment]
 
 APPLICATION_ID = 0x52424E44  # "RBND"
 _HEADER = 100  # bytes of the shortest database
 _LOOK_AFTER = 0.02  # seconds until it is looked again, by name, whether a file is still there
 _PATH_ONLY = getattr(os, "O_PATH", 0)  # a handle whose closing releases no locks (see `check_file`); Linux has it
 _PAUSE = 0.01  # seconds between looks at a lock
-_MOUNTS = Path("/proc/mounts")
 _FUSE = {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "rclone", "s3fs", "sshfs")}
 _NETWORK = {
     "9p",
@@ -78,25 +72,9 @@ def check_file(path: Path) -> None:
         raise RisingBanditsError(f"{path} is cut short or damaged: SQLite cannot read its {there.st_size:,} bytes.")
 
 
-def check_file_system(path: Path, mounts: Path = _MOUNTS) -> None:
-    """Raise an error if ``path`` is on a network file system: SQLite's log needs memory shared by all processes.
-
-    Known only with a table of mounts, as on Linux.
-    """
-    try:
-        lines = mounts.read_text(errors="replace").splitlines()
-    except OSError:
-        return
-    parent = os.path.realpath(path.parent)
-    best, kind = "", ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        point = fields[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-        inside = parent == point or parent.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, fields[2]
+def check_file_system(path: Path, mounts: Path = MOUNTS) -> None:
+    """Raise an error if ``path`` is on a network file system: SQLite's log needs memory shared by all processes."""
+    kind = file_system(path.parent, mounts)
     if kind in _NETWORK:
         raise RisingBanditsError(
             f"{path} lies on a network file system ({kind}), where SQLite can lose data: keep the store on a local "
@@ -107,17 +85,12 @@ def check_file_system(path: Path, mounts: Path = _MOUNTS) -> None:
 @contextmanager
 def alone(path: Path, patience: float) -> Iterator[int]:
     """Hold a lock file, waiting for it for ``patience`` seconds; the open file."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         end = time.monotonic() + patience
-        while True:
-            try:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise StoreBusy(f"{path} has been held for too long{holder([path])}; nothing was made.") from None
+        while not locked(file):
+            if time.monotonic() >= end:
+                raise StoreBusy(f"{path} has been held for too long{holder([path])}; nothing was made.")
             time.sleep(_PAUSE)
         yield file
     finally:
@@ -147,7 +120,7 @@ class InUse:
         self._file = file.st_dev, file.st_ino
         if _PATH_ONLY and self._handle < 0:
             with suppress(OSError):
-                self._handle = os.open(self._place, _PATH_ONLY | os.O_CLOEXEC)
+                self._handle = os.open(self._place, _PATH_ONLY)
 
     def close(self) -> None:
         """Close the file."""
@@ -220,7 +193,7 @@ def write_mark(file: int, id: int, checksum: int, offset: float, boot: bytes) ->
     """Write a `Mark` to an open file, atomically."""
     data = _RECORD.pack(_MAGIC, id, checksum, offset, boot)
     try:
-        os.pwrite(file, data + _SUM.pack(crc32(data)), 0)
+        write_at_start(file, data + _SUM.pack(crc32(data)))
     except OSError:  # such as a full disk: the event itself is kept
         return
 
