@@ -6,6 +6,7 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 FRAMEWORKS := .venv-frameworks
+PEERS := .venv-peers
 CELLS ?=
 ORDERS ?= 20
 INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
@@ -17,7 +18,7 @@ CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(LAYERS)
 BESIDE_TYPES = $(BIN)/mypy --no-error-summary & types=$$!; $(1); code=$$?; \
 	wait $$types || { echo "mypy has found errors: see above." >&2; code=1; }; exit $$code
 
-.PHONY: help demo test test-all test-frameworks test-interpreted test-mutations test-orders test-matrix coverage bench docs release clean
+.PHONY: help demo test test-all test-frameworks test-peers test-interpreted test-mutations test-orders test-matrix coverage bench docs release clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -38,6 +39,9 @@ test-all: $(VENV)/.installed-dev  ## the same with the slow tests, in plain Pyth
 test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own
 	@OMP_NUM_THREADS=1 $(FRAMEWORKS)/bin/pytest -c tests/frameworks/pytest.ini -q -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/frameworks src/risingbandits/integrations/frameworks
+
+test-peers: $(PEERS)/.installed  ## decisions beside those of SMPyBandits and MABWiser, in an environment of its own
+	@NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(PEERS)/bin/python -m pytest -c tests/peers/pytest.ini -q tests/peers
 
 test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in plain Python, without a compiler
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n $(JOBS) --dist loadfile $(INTERPRETED)
@@ -69,10 +73,10 @@ release:  ## build dist/, check it, and try the wheel in an empty environment; s
 	@$(PYTHON) tools/release.py
 
 clean:  ## remove what make and the tools have made
-	@rm -rf $(VENV) $(FRAMEWORKS) .venv-matrix .venv-release .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
+	@rm -rf $(VENV) $(FRAMEWORKS) $(PEERS) .venv-matrix .venv-release .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist risingbandits-demo risingbandits-reproduction risingbandits-imdb site docs/gallery docs/policy
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/bin/python $(FRAMEWORKS)/bin/python:
+$(VENV)/bin/python $(FRAMEWORKS)/bin/python $(PEERS)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) must be Python 3.11 or newer; name another one with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -m venv $(@:/bin/python=)
@@ -100,4 +104,11 @@ $(FRAMEWORKS)/.installed: pyproject.toml constraints.txt constraints-frameworks.
 	@echo "Installing the frameworks into $(FRAMEWORKS) (once)"
 	@$(FRAMEWORKS)/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt \
 		--constraint constraints-frameworks.txt --editable ".[frameworks]"
+	@touch $@
+
+# The last release of SMPyBandits imports scipy.special.btdtri: it needs an old SciPy, hence NumPy 1 and Python 3.11 or 3.12.
+$(PEERS)/.installed: pyproject.toml constraints-peers.txt | $(PEERS)/bin/python
+	@echo "Installing the other libraries into $(PEERS) (once)"
+	@$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints-peers.txt \
+		SMPyBandits mabwiser pytest --editable .
 	@touch $@

@@ -30,7 +30,7 @@ ENVIRONMENT = {
 # into the repository, and what other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its
 # command is run here without make.
 EXCEPT = re.compile(
-    r"(make (test|test-(all|frameworks|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
+    r"(make (test|test-(all|frameworks|peers|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
     r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|python benchmarks/curves.*|python tools/figures\.py .+)$"
 )
 

@@ -254,7 +254,7 @@ class GLRKLUCB(Policy):
 
     name = "glr-kl-ucb"
     summary = "KL-UCB that forgets when a likelihood ratio test finds a change"
-    verified = "published definition"
+    verified = "public implementation (indexes and changes)"
     needs_horizon = True
     from_horizon = ("alpha", "delta")
     kernels = Kernels(select=select, update=update)

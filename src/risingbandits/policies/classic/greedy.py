@@ -82,7 +82,7 @@ class EpsilonGreedy(Policy):
 
     name = "epsilon-greedy"
     summary = "the best mean so far, sometimes any arm"
-    verified = "published definition"
+    verified = "public implementation (its greedy part)"
     randomised = True
     kernels = Kernels(select=select, update=update)
 

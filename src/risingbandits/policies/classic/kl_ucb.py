@@ -85,7 +85,7 @@ class KLUCB(Policy):
 
     name = "kl-ucb"
     summary = "upper confidence bound by Bernoulli divergence"
-    verified = "published definition"
+    verified = "public implementation"
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"thresholds"})
 

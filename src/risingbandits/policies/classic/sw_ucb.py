@@ -108,7 +108,7 @@ class SWUCB(Policy):
 
     name = "sw-ucb"
     summary = "UCB on the last tau rounds"
-    verified = "published definition"
+    verified = "public implementation"
     needs_horizon = True
     from_horizon = ("tau",)
     kernels = Kernels(select=select_in_window, update=update_in_window)

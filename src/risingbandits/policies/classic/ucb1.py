@@ -87,7 +87,7 @@ class UCB1(Policy):
 
     name = "ucb1"
     summary = "mean plus sqrt(2 log(plays so far) / n)"
-    verified = "published definition"
+    verified = "public implementation"
     kernels = Kernels(select=select_by_plays, update=update)
 
     reward_range: tuple[float, float] = unit_range()
