@@ -1,4 +1,4 @@
-"""The house and its map agree: every room is on it, every public name is documented, files stay small."""
+"""The house and its map agree: every package is on it, every public name is documented, files stay small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import risingbandits as rb
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "risingbandits"
-ROOMS = ("allocation", "integrations", "policies", "problems", "recorded", "simulation", "testing", "theory")
+PACKAGES = ("allocation", "integrations", "policies", "problems", "recorded", "simulation", "testing", "theory")
 LAB = ("lab.benchmark", "lab.related")
 
 
@@ -24,23 +24,23 @@ def test_every_package_is_on_the_map() -> None:
     assert len(packages) > 15
     assert [name for name in packages if name != "." and f"`{name}/`" not in text] == []
     named = re.findall(r"`([a-z_/]+)/`", text)
-    assert [name for name in named if not (SOURCE / name).is_dir()] == [], "the map has rooms that do not exist"
+    assert [name for name in named if not (SOURCE / name).is_dir()] == [], "the map has packages that do not exist"
 
 
-@pytest.mark.parametrize("room", ["", *ROOMS, *LAB])
-def test_every_public_name_is_in_the_api_page(room: str) -> None:
-    module = importlib.import_module(f"risingbandits.{room}" if room else "risingbandits")
+@pytest.mark.parametrize("package", ["", *PACKAGES, *LAB])
+def test_every_public_name_is_in_the_api_page(package: str) -> None:
+    module = importlib.import_module(f"risingbandits.{package}" if package else "risingbandits")
     text = (ROOT / "docs" / "api.md").read_text()
     documented = set(re.findall(r"risingbandits\.([\w.]+)", text))
-    names = [name for name in module.__all__ if name not in ("__version__", *ROOMS, "lab", "reports")]
+    names = [name for name in module.__all__ if name not in ("__version__", *PACKAGES, "lab", "reports")]
     assert len(names) >= 2
-    missing = [name for name in names if not {name, f"{room}.{name}"} & documented]
+    missing = [name for name in names if not {name, f"{package}.{name}"} & documented]
     assert missing == []
 
 
 def test_the_surface_is_small_lazy_and_complete() -> None:
     assert sorted(rb.__all__) == sorted(dir(rb))
-    assert len([name for name in rb.__all__ if name[0] != "_" and name not in (*ROOMS, "paper", "reports")]) <= 20
+    assert len([name for name in rb.__all__ if name[0] != "_" and name not in (*PACKAGES, "paper", "reports")]) <= 20
     for name in rb.__all__:
         assert getattr(rb, name) is not None
     for name, said in (("CommitUCB", "; it is risingbandits.policies.CommitUCB"), ("nothing", "")):
