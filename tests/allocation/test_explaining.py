@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, Budget
+from risingbandits.allocation.deciding.costs import Costs
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.status.status import forecasts, standing, untried_sentence
 from risingbandits.policies import policy_names
@@ -232,13 +233,14 @@ def test_where_costs_are_compared_all_numbers_of_the_table_are_of_pulls(objectiv
     assert all(math.isnan(getattr(row, name)) for row in table.rows for name in ("sure", "trend", "value"))
     model = forecasts(allocator.ledger)
     assert model.age is None
-    assert allocator.ledger.rounds is not None
-    assert table.model.endswith(f"rounds that cost {allocator.ledger.rounds.unit:.3g} each")
+    costs = allocator.ledger.option(Costs)
+    assert costs is not None
+    assert table.model.endswith(f"rounds that cost {costs.unit:.3g} each")
     assert "given all of the budget that is left" in table.model
     left = 100.0 - allocator.spent
     ages = [
         len(arm.rewards) + round(left / cost)
-        for arm, cost in zip(allocator.ledger.opened, allocator.ledger.rounds.expected(), strict=True)
+        for arm, cost in zip(allocator.ledger.opened, costs.expected(), strict=True)
     ]
     assert 5 * (ages[1] - len(allocator.rewards("dear"))) < ages[0] - len(allocator.rewards("cheap"))
     expected = forecast([allocator.rewards("cheap"), allocator.rewards("dear")], ages, (0.0, 1.0))

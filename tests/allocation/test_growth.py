@@ -15,7 +15,7 @@ import pytest
 
 from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.allocation.growth import said
+from risingbandits.allocation.growth import declared_by, said
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import pack, unpack
@@ -380,7 +380,7 @@ def test_a_snapshot_holds_the_settings_that_hold(moment: str, tmp_path: Path) ->
         made.close()
         assert copy is not None
         assert copy.settings.to_json() == allocator.settings.to_json()
-        assert copy.declared.to_json() == allocator.ledger.declared.to_json()
+        assert declared_by(copy).to_json() == declared_by(allocator.ledger).to_json()
         allocator.store.keep_snapshot(allocator.ledger.last_id, pack(allocator.ledger))
         if moment == "before":
             allocator.extend(budget=96, arms=["arm5"], retries=9)

@@ -15,7 +15,8 @@ from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation.commands.plan_file import _PLAN
 from risingbandits.allocation.growth import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.settings import SETTINGS, Settings
+from risingbandits.allocation.options import option_classes
+from risingbandits.allocation.settings import Settings, declared_settings
 from risingbandits.policies import Auto, GaussianUCB
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,8 +31,6 @@ STORED = json.dumps(
         "max_arms": None,
         "order": "given",
         "max_pulls": {"a": 9},
-        "parallel": "fill",
-        "costs": "ignore",
         "lease": 3600.0,
         "retries": 3,
         "reclaim": True,
@@ -40,6 +39,9 @@ STORED = json.dumps(
         "warm_start": {"a": [0.5]},
         "prior": None,
         "arm_settings": {},
+        **{name: None for option in option_classes() for name in option.arguments},
+        "costs": "ignore",
+        "parallel": "fill",
         "version": "0.2.0",
         "lazy": False,
         "learns": False,
@@ -51,8 +53,8 @@ def test_the_constructor_has_the_declared_settings_and_defaults() -> None:
     parameters = dict(inspect.signature(Allocator).parameters)
     for of_this_process in ("store", "on_tell"):  # what no store keeps
         assert parameters.pop(of_this_process).default is None
-    assert set(parameters) == set(SETTINGS)
-    for name, declared in SETTINGS.items():
+    assert set(parameters) == set(declared_settings())
+    for name, declared in declared_settings().items():
         default = parameters[name].default
         assert (MISSING if default is inspect.Parameter.empty else default) == declared.default, name
 
@@ -61,7 +63,7 @@ def test_the_documentation_of_the_constructor_is_complete_and_names_what_is_allo
     section = inspect.cleandoc(str(Allocator.__doc__)).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     entries = dict(re.findall(r"^(\w+) : (.+)\n    \S", section, re.MULTILINE))
     assert list(entries) == list(inspect.signature(Allocator).parameters)
-    for name, declared in SETTINGS.items():
+    for name, declared in declared_settings().items():
         allowed = getattr(declared.check, "keywords", {}).get("allowed")
         if allowed is not None:
             assert entries[name] == "{" + ", ".join(f'"{value}"' for value in allowed) + "}"
@@ -72,11 +74,11 @@ def test_the_pages_list_all_settings() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", (DOCS / "commands.md").read_text(), re.MULTILINE)
     keys = dict(rows)
     assert set(_PLAN) <= set(keys)
-    for name, declared in SETTINGS.items():
+    for name, declared in declared_settings().items():
         if declared.in_plan and isinstance(declared.default, str | int) and name != "lease":
             assert keys[name].strip("`") == json.dumps(declared.default), name
     page = (DOCS / "allocator.md").read_text()
-    assert [name for name in SETTINGS if f"`{name}`" not in page] == []
+    assert [name for name in declared_settings() if f"`{name}`" not in page] == []
 
 
 def test_settings_of_a_store() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation import joining, open_reader
+from risingbandits.allocation import open_reader
+from risingbandits.allocation.prior import reading
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.cli import run
 
@@ -116,7 +117,7 @@ def test_a_prior_is_read_for_a_new_store_only(
             raise RisingBanditsError("gone.db does not exist.")
         return Prior({"b": Belief(1.0, 0.5, "1 task")}, 1, None)
 
-    monkeypatch.setattr(joining, "read_prior", read_prior)
+    monkeypatch.setattr(reading, "read_prior", read_prior)
     assert "gone.db does not exist." in refused(capsys, tmp_path, "budget = 4", "--prior", "gone.db")
     head = 'budget = 4\nprior = "last.db"'
     (tmp_path / "plan.toml").write_text(head + ARMS)

@@ -13,28 +13,26 @@ from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation.arm_state import best_pull
-from risingbandits.allocation.arms.base import Arm, Outcome, as_arm, check_direction
+from risingbandits.allocation.arms.base import Arm, Outcome, as_arm, check_direction, own_settings, settings_of_arms
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.slots import Places, Slots, check_slot
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.growth import wanted_changes
-from risingbandits.allocation.joining import (
-    Joined,
-    bare_settings,
-    make_or_join,
-    own_settings,
-    settings_of_arms,
-    take_over,
-    with_prior,
-)
+from risingbandits.allocation.growth import take_over, wanted_changes
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
+from risingbandits.allocation.prior.starting import bare_settings, with_prior
 from risingbandits.allocation.pull import NoArmFree, Pull, check_proof, place_of
 from risingbandits.allocation.remembering import remember_quietly, remember_run
-from risingbandits.allocation.session import LONGEST_TEXT, NotNow, Session, ask_patiently
-from risingbandits.allocation.settings import SETTINGS, Settings, check_arm_name, check_arm_settings, stored_settings
+from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
+from risingbandits.allocation.settings import (
+    Settings,
+    check_arm_name,
+    check_arm_settings,
+    declared_settings,
+    stored_settings,
+)
 from risingbandits.allocation.stores.base import Store, closed_on_error, open_store
 from risingbandits.policies import Objective, Policy
 
@@ -146,7 +144,7 @@ class Allocator:
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
         given = locals()
-        given = {name: given[name] for name in SETTINGS}
+        given = {name: given[name] for name in declared_settings()}
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
@@ -364,7 +362,7 @@ class Allocator:
         if described := settings_of_arms(arms, settings.get("arm_settings")):
             wanted["arm_settings"] = described
         if is_history(sources := settings.get("warm_start")):
-            names, now = SETTINGS["arms"].check("arms", arms or self.arms), self.settings
+            names, now = declared_settings()["arms"].check("arms", arms or self.arms), self.settings
             wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}
         for arm in functions.values():

@@ -1,4 +1,4 @@
-"""Budgets, and sums that are exact enough for them."""
+"""Budgets, what they pay for, and sums that are exact enough for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
 
 _MOST_PULLS = 10**15
+_FIRST_PER_ARM = 100  # guessed rounds per arm while no cost is known
+_LONGEST = 10**9  # rounds that a policy plans for, if a budget is in cost or seconds
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,23 @@ def check_pulls(name: str, value: Any) -> int:
     if check_positive_int(name, value) > _MOST_PULLS:
         raise RisingBanditsError(f"{name} must be an integer up to 10^15, got {shown(value)}.")
     return int(value)
+
+
+def planned_rounds(budget: Budget, spent: float, n_arms: int, warm: int, told: float) -> int:
+    """Rounds that a policy plans for: those of earlier runs (``warm``), those told, and what is left pays for.
+
+    >>> planned_rounds(Budget(pulls=50), 7, n_arms=3, warm=4, told=7)
+    54
+    >>> planned_rounds(Budget(cost=50.0), 10.0, n_arms=3, warm=0, told=4)
+    20
+    """
+    if budget.pulls is not None:
+        return warm + budget.pulls
+    if spent <= 0.0:
+        rounds = max(int(told), _FIRST_PER_ARM * n_arms)
+    else:
+        rounds = int(told + int(min(_LONGEST, max(0.0, budget.amount - spent) / (spent / told))))
+    return warm + max(1, n_arms, min(_LONGEST, rounds))
 
 
 class ExactSum:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
-from risingbandits.allocation.budget import Budget
 from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
-from risingbandits.policies.auto import Auto
 from risingbandits.policies.objectives import DEFAULT, Objective
 
 
@@ -20,22 +18,6 @@ def default_policy(objective: Objective, reward_range: tuple[float, float] | Non
     if objective.sums_rewards and reward_range is None:
         return REdUCB(sigma=sigma)
     return objective.policy(sigma=sigma)
-
-
-def choose_costs(
-    costs: str | None, *, budget: Budget, policy: Policy, objective: str, reward_range: tuple[float, float] | None
-) -> str:
-    """Whether costs that differ between arms are compared: by default, with the default policy."""
-    missing = ""
-    if budget.pulls is not None:
-        missing = f"a budget in cost or seconds, got {budget}"
-    elif Objective.get(objective).sums_rewards and reward_range is None:
-        missing = "reward_range, because the reward of a pull is counted from its lower end, got None"
-    if costs == "compare" and missing:
-        raise RisingBanditsError(f'costs="compare" needs {missing}.')
-    if costs is not None:
-        return costs
-    return "compare" if policy.name == Auto.name and not missing else "ignore"
 
 
 def implied_objective(policy: str | Policy | None) -> str:

@@ -1,4 +1,4 @@
-"""Runs that grow: an event changes settings, and from then on the policy plans again with all rewards so far.
+"""Option: a run that grows. An event changes settings, and then the policy plans again with all rewards so far.
 
 The event "extend" holds JSON: new values of settings by their names; ``arms``, those that come ``in``
 and those that go ``out``; ``said``, the same in words; and ``declared`` if the change did not come from
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,19 +22,144 @@ from risingbandits.allocation.arm_state import LEFT_OUT, ArmState
 from risingbandits.allocation.budget import Budget, amount_text
 from risingbandits.allocation.defaults import choose_policy
 from risingbandits.allocation.events import Event, WrittenByNewer
-from risingbandits.allocation.settings import BY_ARM, SETTINGS, STORED, Settings, number_of_arms, plain_value
+from risingbandits.allocation.options import Option
+from risingbandits.allocation.prior.history import is_history
+from risingbandits.allocation.prior.starting import history_of, with_prior
+from risingbandits.allocation.settings import (
+    BY_ARM,
+    Settings,
+    declared_settings,
+    number_of_arms,
+    plain_value,
+    stored_names,
+)
+from risingbandits.allocation.stores.base import Store
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
+    from risingbandits.allocation.session import Session
 
 Changes = dict[str, Any]  # as in the event
 
-_PLANNED = ("budget", "policy", "reward_range", "max_arms", "max_pulls")  # on which the plan of a policy depends
-_CHANGES = {*STORED, "declared", "said"}  # what an event may have
+_PLANNED = {"budget", "policy", "reward_range", "max_arms", "max_pulls"}  # on which the plan of a policy depends
+_ADDED = ("warm_start", "arm_settings")  # of which an event has those of some arms, in addition to what is known
+_NO_ARMS: dict[str, list[str]] = {"in": [], "out": []}
 _NAMES_SHOWN = 6
 
 
+class Growth(Option):
+    """The settings that hold, and those last ``declared`` by a program that opened the store."""
+
+    key = "growth"
+    kinds = frozenset({"extend"})
+
+    def __init__(self, settings: Settings) -> None:
+        self.made_with = self.declared = self.present = settings
+
+    @classmethod
+    def of(cls, settings: Settings, before: Growth | None) -> Growth:
+        """Any run can grow."""
+        return before or cls(settings)
+
+    def apply(self, ledger: Ledger, event: Event) -> None:
+        """Change the settings of a ledger and its arms, as an event "extend" says."""
+        changes = json.loads(event.text)
+        if unknown := changes.keys() - {*stored_names(), "declared", "said"}:
+            raise WrittenByNewer(f"event {event.id} changes {shown(min(unknown))}")
+        before, self.present = ledger.settings, _after(ledger, changes)
+        arms = changes.get("arms", _NO_ARMS)
+        if changes.get("declared"):
+            named = [*(arm for arm in self.declared.arms if arm not in arms["out"]), *arms["in"]]
+            self.declared = _merged(self.declared, _values(changes), named)
+        ledger.take_settings(self.present)
+        out = [arm for arm in map(ledger.arm, arms["out"]) if arm.retired is None]
+        back = [arm for arm in ledger.arms if arm.name in arms["in"] and arm.retired == LEFT_OUT]
+        for arm in out:
+            arm.retired = LEFT_OUT
+        for arm in back:
+            arm.retired = None
+        for arm in ledger.arms:
+            self._change_arm(arm, before, changes)
+        new = [name for name in arms["in"] if name not in ledger.by_name]
+        _open_last(ledger, new)
+        planned = _PLANNED & differences(before, self.present).keys()
+        ledger.go_on(anew=bool(planned or new or out or back or changes.get("warm_start")))
+
+    def _change_arm(self, arm: ArmState, before: Settings, changes: Changes) -> None:
+        arm.limit = self.present.limit(arm.name)
+        if self.present.retries > before.retries and arm.gave_up and arm.failures < self.present.retries:
+            arm.retired, arm.gave_up = None, False
+        if arm.name in changes.get("warm_start", {}):
+            arm.rewards = array("d", self.present.warm_start[arm.name])
+            arm.warm = len(arm.rewards)
+        arm.settings = changes.get("arm_settings", {}).get(arm.name, arm.settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both settings as JSON; nothing where they are those that the store was made with."""
+        if self.present is self.made_with:
+            return {}
+        return {"present": self.present.to_json(), "declared": self.declared.to_json()}
+
+    def restore(self, ledger: Ledger, plain: dict[str, Any]) -> None:
+        """Use the settings that hold."""
+        if plain:
+            self.present, self.declared = (Settings.from_json(plain[name]) for name in ("present", "declared"))
+            ledger.take_settings(self.present)
+
+
+def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
+    """Add arms that are opened after all others, in the same kind of order as those."""
+    order = list(range(len(new)))
+    if ledger.settings.shuffled:
+        order = np.random.default_rng([ledger.settings.seed, 1, len(ledger.arms)]).permutation(len(new)).tolist()
+    arms = [ledger.add_arm(name) for name in new]
+    ledger.unopened += [arms[i] for i in order]
+    if ledger.rule is not None:  # what has rewards has a place from the start
+        ledger.unopened.sort(key=lambda arm: not arm.warm)
+
+
+def _after(ledger: Ledger, changes: Changes) -> Settings:
+    """The settings of a ledger with the changes; all its arms are in them."""
+    return _merged(ledger.settings, _values(changes), [*ledger.by_name, *changes.get("arms", _NO_ARMS)["in"]])
+
+
+def _values(changes: Changes) -> dict[str, Any]:
+    """The settings in an event, checked, without the arms."""
+    settings = {name: known for name, known in declared_settings().items() if name in changes and name != "arms"}
+    return {name: known.check(name, plain_value(name, changes[name])) for name, known in settings.items()}
+
+
+def _merged(settings: Settings, values: Mapping[str, Any], names: Iterable[str]) -> Settings:
+    """Settings with these values, of the arms ``names``; earlier rewards and settings of arms are added."""
+    arms = dict.fromkeys(names)
+    by_arm = {name: value for name in BY_ARM if isinstance(value := getattr(settings, name), dict)}
+    known = {name: {arm: x for arm, x in value.items() if arm in arms} for name, value in by_arm.items()}
+    added = {name: {**known[name], **values.get(name, {})} for name in _ADDED}
+    return settings.changed(**{**known, **values, **added, "arms": tuple(arms)})
+
+
 # -- what changes ---------------------------------------------------------------------------------------------------
+
+
+def differences(before: Settings, after: Settings) -> Changes:
+    """What ``after`` has differently, as in the event; of `_ADDED` settings only those of arms that differ."""
+    old, new = before.to_dict(), after.to_dict()
+    found: Changes = {name: new[name] for name in stored_names() if not _same(old[name], new[name])}
+    for name in _ADDED:
+        found[name] = {arm: x for arm, x in new[name].items() if not _same(x, old[name].get(arm))}
+    found["arms"] = {"in": _missing(after.arms, before.arms), "out": _missing(before.arms, after.arms)}
+    nothing = [name for name in ("arms", *_ADDED) if found[name] in ({}, _NO_ARMS)]
+    return {name: value for name, value in found.items() if name not in nothing}
+
+
+def _missing(arms: Iterable[str], others: Iterable[str]) -> list[str]:
+    """The arms that are not among the others, in their order."""
+    known = set(others)
+    return [arm for arm in arms if arm not in known]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
 
 
 class Given(NamedTuple):
@@ -45,96 +170,96 @@ class Given(NamedTuple):
     history: Callable[..., dict[str, list[float]]] | None = None  #: reads a warm start for new ``arms``
 
 
-def declared_changes(ledger: Ledger, declared: Given) -> Changes:
-    """What is ``declared`` differently than before; raises an error for what cannot change."""
-    given, policy, history = declared
-    before = ledger.declared
-    mine, theirs = given.to_dict(), before.to_dict()
-    changes: Changes = {}
-    fixed = []
-    for name in STORED:
-        here, there = mine[name], theirs[name]
-        if SETTINGS[name].may_change or _same(here, there) or (name == "policy" and given.plays_as(before, policy)):
-            continue
-        if not SETTINGS[name].extends:
-            fixed.append(f"{name} is {shown(there)} in the store, got {shown(here)}")
-        elif name == "warm_start" and history is not None:
-            continue  # what was read when the store was made stays
-        elif name == "warm_start":
-            warm = before.warm_start
-            changes[name] = {arm: x for arm, x in given.warm_start.items() if not _same(x, warm.get(arm))}
-            gone = [arm for arm in warm if arm in given.arms and arm not in given.warm_start]
-            fixed += [f"warm_start of {arm} is {shown(warm[arm])} in the store, got none" for arm in gone]
-        elif name == "arms":
-            coming = [arm for arm in given.arms if arm not in before.arms]
-            changes[name] = {"in": coming, "out": [arm for arm in before.arms if arm not in given.arms]}
-        else:
-            changes[name] = here
-    if fixed:
-        found = "; ".join(fixed)
-        raise RisingBanditsError(f"{found}; that cannot change in a run: give it as there, or another store.")
-    arms = changes.get("arms", {"in": [], "out": []})
+def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored: Settings) -> Given:
+    """What is given to continue with a store."""
+    found = with_prior(settings, given, stored)
+    sources = given.get("warm_start")
+    later = partial(history_of, sources, found, store) if is_history(sources) else None
+    return Given(found, given.get("policy"), later)
+
+
+def declared_changes(ledger: Ledger, given: Given) -> Changes:
+    """What is declared differently than by the program before; raises an error for what cannot change."""
+    before, after, settings = declared_by(ledger), given.settings, declared_settings()
+    found = differences(before, after)
+    if after.plays_as(before, given.policy):
+        found.pop("policy", None)
+    arms = found.get("arms", _NO_ARMS)
+    described = {arm: x for arm, x in found.get("arm_settings", {}).items() if arm in arms["in"]}
+    changes = {name: value for name, value in found.items() if not settings[name].may_change}
+    _check_fixed(before, given, [name for name in changes if not settings[name].extends])
     if len(arms["out"]) == len(before.arms):
         there = quoted(before.arms)
-        raise RisingBanditsError(f"arms are {there} in the store, got {quoted(given.arms)}, none of them.")
-    if "arms" in changes and not (arms["in"] or arms["out"]):
-        del changes["arms"]  # in another order
-    new = [arm for arm in arms["in"] if arm not in ledger.by_name]
-    if history is not None and new:
-        changes["warm_start"] = history(arms=new)
-    described = {arm: given.arm_settings[arm] for arm in arms["in"] if arm in given.arm_settings}
-    if described:
-        changes["arm_settings"] = described
-    changes = {key: value for key, value in changes.items() if key != "warm_start" or value}
+        raise RisingBanditsError(f"arms are {there} in the store, got {quoted(after.arms)}, none of them.")
+    if given.history is not None:  # what was read when the store was made stays
+        new = _missing(arms["in"], ledger.by_name)
+        changes["warm_start"] = given.history(arms=new) if new else {}
+    changes["arm_settings"] = described
+    changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
+
+
+def declared_by(ledger: Ledger) -> Settings:
+    """The settings last declared by a program that opened the store."""
+    growth = ledger.option(Growth)
+    assert growth is not None
+    return growth.declared
 
 
 def wanted_changes(ledger: Ledger, wanted: Mapping[str, Any]) -> Changes:
     """What changes if the settings in ``wanted`` apply and the arms that it names are added."""
+    settings = declared_settings()
     for name in wanted:
-        if name not in SETTINGS or not SETTINGS[name].extends:
-            allowed = ", ".join(name for name, known in SETTINGS.items() if known.extends)
+        if name not in settings or not settings[name].extends:
+            allowed = ", ".join(name for name, known in settings.items() if known.extends)
             raise RisingBanditsError(f"only {allowed} can be extended, got {name}.")
-    now = ledger.settings
-    values = {name: SETTINGS[name].check(name, value) for name, value in wanted.items()}
-    known = {arm.name: arm for arm in ledger.arms}
+    values = {name: settings[name].check(name, value) for name, value in wanted.items()}
+    known = ledger.by_name
     coming = [arm for arm in values.pop("arms", ()) if arm not in known or known[arm].retired == LEFT_OUT]
     names = list(dict.fromkeys([*known, *coming]))
-    budget = values.get("budget", now.budget)
+    after = _merged(ledger.settings, _filled_in(ledger.settings, values, names), names)
+    changes = differences(ledger.settings, after)
+    if "policy" in changes:
+        after.to_json()  # complains about what cannot be kept
+    if coming:
+        changes["arms"] = {"in": coming, "out": []}
+    return _complete(ledger, changes) if changes else {}
+
+
+def _filled_in(now: Settings, values: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The values, where they depend on the settings that hold now."""
+    filled = dict(values)
     if isinstance(limits := values.get("max_pulls"), dict):
-        others = now.max_pulls if isinstance(now.max_pulls, dict) else dict.fromkeys(known, now.max_pulls)
-        values["max_pulls"] = {arm: n for arm, n in {**others, **limits}.items() if n is not None}
+        others = now.max_pulls if isinstance(now.max_pulls, dict) else dict.fromkeys(now.arms, now.max_pulls)
+        filled["max_pulls"] = {arm: n for arm, n in {**others, **limits}.items() if n is not None}
     if "max_arms" in values:
-        values["max_arms"] = number_of_arms(values["max_arms"], len(names), budget)
+        filled["max_arms"] = number_of_arms(values["max_arms"], len(names), values.get("budget", now.budget))
     if "policy" in values or "reward_range" in values:
-        values["policy"] = choose_policy(
+        filled["policy"] = choose_policy(
             values.get("policy", now.policy),
             objective=now.objective,
             reward_range=values.get("reward_range", now.reward_range),
             sigma="auto",
             ordered=now.prior is not None or now.order == "given",
         )
-    for name in ("warm_start", "arm_settings"):
-        values[name] = {**getattr(now, name), **values.get(name, {})}
-    after = replace(now, arms=tuple(names), **values)
-    plain, before = after.to_dict(), now.to_dict()
-    changes: Changes = {
-        name: plain[name]
-        for name in values
-        if name not in ("warm_start", "arm_settings") and not _same(plain[name], before[name])
-    }
-    if "policy" in changes:
-        after.to_json()  # complains about what cannot be kept
-    for name in ("warm_start", "arm_settings"):
-        new = {arm: x for arm, x in values[name].items() if not _same(x, getattr(now, name).get(arm))}
-        changes |= {name: new} if new else {}
-    if coming:
-        changes["arms"] = {"in": coming, "out": []}
-    return _complete(ledger, changes) if changes else {}
+    return filled
 
 
-def _same(one: Any, other: Any) -> bool:
-    return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
+def take_over(session: Session, given: Given) -> str:
+    """Apply what is ``given`` differently than before; returns its description."""
+
+    def changes(ledger: Ledger) -> Changes:
+        return changes_taken_over(session.store.name, ledger, given)
+
+    return session.extend(changes) if changes(session.ledger()) else ""
+
+
+def changes_taken_over(store: str, ledger: Ledger, given: Given) -> Changes:
+    """What a program that opens a store with what is ``given`` changes; errors name the store."""
+    try:
+        return declared_changes(ledger, given)
+    except RisingBanditsError as error:
+        raise RisingBanditsError(f"{store} holds another allocation: {error}") from error
 
 
 def _complete(ledger: Ledger, changes: Changes) -> Changes:
@@ -151,6 +276,19 @@ def _complete(ledger: Ledger, changes: Changes) -> Changes:
                 "it cannot change any more, because the arm was pulled."
             )
     return {**changes, "said": _sentence(ledger, after, changes)}
+
+
+def _check_fixed(before: Settings, given: Given, names: Iterable[str]) -> None:
+    """Raise an error for settings that differ and cannot change, and for earlier rewards that are gone."""
+    old, new = before.to_dict(), given.settings.to_dict()
+    fixed = [f"{name} is {shown(old[name])} in the store, got {shown(new[name])}" for name in names]
+    if given.history is None:
+        kept = set(given.settings.arms) - given.settings.warm_start.keys()
+        gone = {arm: rewards for arm, rewards in before.warm_start.items() if arm in kept}
+        fixed += [f"warm_start of {arm} is {shown(rewards)} in the store, got none" for arm, rewards in gone.items()]
+    if fixed:
+        found = "; ".join(fixed)
+        raise RisingBanditsError(f"{found}; that cannot change in a run: give it as there, or another store.")
 
 
 def _check_budget(ledger: Ledger, budget: Budget) -> None:
@@ -185,82 +323,6 @@ def _begun(arm: ArmState) -> bool:
     return bool(len(arm.rewards) or arm.attempts or arm.flight is not None)
 
 
-# -- the fold -------------------------------------------------------------------------------------------------------
-
-
-def extend_ledger(ledger: Ledger, event: Event) -> None:
-    """Apply an event "extend"."""
-    changes = json.loads(event.text)
-    for key in changes:
-        if key not in _CHANGES:
-            raise WrittenByNewer(f"event {event.id} changes {shown(key)}")
-    before, settings = ledger.settings, _after(ledger, changes)
-    if changes.get("declared"):
-        ledger.declared = _changed(ledger.declared, changes, _declared_arms(ledger.declared, changes))
-    ledger.take_settings(settings)
-    arms = changes.get("arms", {"in": (), "out": ()})
-    moved = [name for name in arms["out"] if ledger.by_name[name].retired is None]
-    for name in moved:
-        ledger.by_name[name].retired = LEFT_OUT
-    new = [name for name in arms["in"] if name not in ledger.by_name]
-    for name in arms["in"]:
-        if name not in new and ledger.by_name[name].retired == LEFT_OUT:
-            ledger.by_name[name].retired = None
-            moved.append(name)
-    for arm in ledger.arms:
-        arm.limit = settings.limit(arm.name)
-        if settings.retries > before.retries and arm.gave_up and arm.failures < settings.retries:
-            arm.retired, arm.gave_up = None, False
-        if arm.name in changes.get("warm_start", {}):
-            arm.rewards = array("d", settings.warm_start[arm.name])
-            arm.warm = len(arm.rewards)
-        arm.settings = changes.get("arm_settings", {}).get(arm.name, arm.settings)
-    _open_last(ledger, new)
-    planned = any(not _same(_plain(before, name), _plain(settings, name)) for name in _PLANNED)
-    ledger.go_on(anew=bool(planned or new or moved or changes.get("warm_start")))
-
-
-def _open_last(ledger: Ledger, new: Sequence[str]) -> None:
-    """Add arms that are opened after all others, in the same kind of order as those."""
-    order = list(range(len(new)))
-    if ledger.settings.shuffled:
-        order = np.random.default_rng([ledger.settings.seed, 1, len(ledger.arms)]).permutation(len(new)).tolist()
-    arms = [ledger.add_arm(name) for name in new]
-    ledger.unopened += [arms[i] for i in order]
-    if ledger.rule is not None:  # what has rewards has a place from the start
-        ledger.unopened.sort(key=lambda arm: not arm.warm)
-
-
-def _plain(settings: Settings, name: str) -> Any:
-    return settings.to_dict()[name]
-
-
-def _after(ledger: Ledger, changes: Changes) -> Settings:
-    """The settings of a ledger with the changes; all its arms are in them."""
-    names = [*ledger.by_name, *(arm for arm in changes.get("arms", {}).get("in", ()) if arm not in ledger.by_name)]
-    return _changed(ledger.settings, changes, names)
-
-
-def _declared_arms(settings: Settings, changes: Changes) -> list[str]:
-    arms = changes.get("arms", {"in": (), "out": ()})
-    return [*(arm for arm in settings.arms if arm not in arms["out"]), *arms["in"]]
-
-
-def _changed(settings: Settings, changes: Changes, names: Sequence[str]) -> Settings:
-    """Settings with the changes, of the arms ``names``."""
-    values = {
-        name: SETTINGS[name].check(name, plain_value(name, changes[name]))
-        for name in STORED
-        if name in changes and name != "arms"
-    }
-    for name in ("warm_start", "arm_settings"):
-        values[name] = {**getattr(settings, name), **values.get(name, {})}
-    values.setdefault("max_pulls", settings.max_pulls)
-    of_arms = {name: values[name] for name in BY_ARM if isinstance(values[name], dict)}
-    kept = {name: {arm: x for arm, x in value.items() if arm in names} for name, value in of_arms.items()}
-    return replace(settings, arms=tuple(names), **{**values, **kept})
-
-
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
@@ -278,19 +340,19 @@ def _sentence(ledger: Ledger, after: Settings, changes: Changes) -> str:
     out = [arm for arm in arms["out"] if ledger.by_name[arm].retired is None]
     parts += [f"again: {named(back)}"] if back else []
     parts += [f"no longer pulled: {named([_with_pulls(ledger.by_name[arm]) for arm in out])}"] if out else []
-    old, plain = now.to_dict(), after.to_dict()
-    for name in STORED:
-        if name in ("arms", "budget", "arm_settings") or _same(old[name], plain[name]):
+    old = now.to_dict()
+    for name, value in differences(now, after).items():
+        if name in ("arms", "budget", "arm_settings"):
             continue
         if name == "warm_start":
-            earlier = [f"{len(rewards)} of {arm}" for arm, rewards in changes[name].items()]
+            earlier = [f"{len(rewards)} of {arm}" for arm, rewards in value.items()]
             parts.append(f"rewards of earlier pulls: {named(earlier)}")
         elif name == "policy":
             parts.append(f"policy {now.policy!r} -> {after.policy!r}")
         elif name == "max_pulls":
             parts += _limits(now, after)
         else:
-            parts.append(f"{name} {_text(old[name])} -> {_text(plain[name])}")
+            parts.append(f"{name} {_text(old[name])} -> {_text(value)}")
     return ", ".join(parts)
 
 

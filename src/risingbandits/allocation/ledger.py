@@ -10,22 +10,25 @@ from __future__ import annotations
 import json
 import math
 from array import array
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats
-from risingbandits.allocation import horizon
 from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight, recent_mean
-from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.deciding.costs import CostRounds
-from risingbandits.allocation.deciding.workers import new_joint_choice
+from risingbandits.allocation.budget import ExactSum, planned_rounds
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.growth import extend_ledger
+from risingbandits.allocation.options import Option, answering, new_options, only_answering
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
-from risingbandits.policies import Objective, Policy
+from risingbandits.policies import Policy
+
+_TOLERANCE = 0.1  # by which the rounds that a budget in cost or seconds pays for may differ from those planned
+
+AnyOption = TypeVar("AnyOption", bound=Option)
 
 
 class Ledger:
@@ -38,8 +41,8 @@ class Ledger:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self.options: tuple[Option, ...] = ()
         self.take_settings(settings)
-        self.declared = settings  # those last declared by a program that opened the store
         self.last_id = 0
         self.last_time = 0.0  # of the last event
         self.free_pulls = 0  # in a row that cost nothing, of budgets in cost or seconds
@@ -56,8 +59,6 @@ class Ledger:
         self.surprises = 0  # asks on which the policy now decides otherwise, as after a change of its code
         self.policy: Policy = settings.policy
         self.free, self.eligible = EligibleArms(()), EligibleArms(())  # by their number for the policy
-        sums = Objective.get(settings.objective).sums_rewards
-        self.rounds = CostRounds(sums) if settings.costs == "compare" else None
         self.trust = 1.0  # in the prior, as of the last arm that was bound
         self.dropped = False  # whether the prior is
         for name in settings.arms:
@@ -76,8 +77,15 @@ class Ledger:
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self._joint = new_joint_choice(settings)
         self.rule = settings.slot_rule()  # None: places are fixed
+        self.options = new_options(settings, self.options)
+        self._chooser, self._teller = only_answering(self.options, "choose"), only_answering(self.options, "tell")
+        self._enders = answering(self.options, "is_over")
+        self._of_kind = {kind: option for option in self.options for kind in option.kinds}
+
+    def option(self, kind: type[AnyOption]) -> AnyOption | None:
+        """The option of this kind, None if it is not used."""
+        return next((option for option in self.options if isinstance(option, kind)), None)
 
     # -- what may happen next -----------------------------------------------------------------------------------
 
@@ -93,12 +101,16 @@ class Ledger:
 
     @property
     def finished(self) -> bool:
-        """Whether no pull can follow: the budget is spent, or every arm is finished or retired."""
-        if self.spent >= self._amount:
+        """Whether no pull can follow: the budget is spent, every arm is retired or finished, or an option says so."""
+        if self.spent >= self._amount or (self._enders and self.why_over()):
             return True
         if self.eligible.count or self.in_flight:
             return False
         return all(arm.over for arm in self.opened)
+
+    def why_over(self) -> str:
+        """Why an option ends the run although budget is left; empty if none does."""
+        return next((why for option in self._enders if (why := option.is_over(self))), "")
 
     @property
     def committed(self) -> bool:
@@ -108,7 +120,7 @@ class Ledger:
     @property
     def may_go_on(self) -> bool:
         """The usual case, found quickly: neither `finished` nor `committed`."""
-        if not self.eligible.count:
+        if not self.eligible.count or self._enders:
             return False
         if self._pulls is None:
             return self.spent_cost.value < self._amount
@@ -123,9 +135,11 @@ class Ledger:
         for arm in self.repeat_first:
             if arm.flight is None and arm.eligible:
                 return arm
-        if self._joint is not None and self.free.count and (self.in_flight or self.policy.shares):
-            return self._joint.decide(self)
-        return self.opened[self.policy.ask(self.free.mask())] if self.free.count else None
+        if not self.free.count:
+            return None
+        if self._chooser is not None and (chosen := self._chooser.choose(self)) is not None:
+            return chosen
+        return self.opened[self.policy.ask(self.free.mask())]
 
     def next_binding(self) -> Binding:
         """The arm that a slot gets if it is asked for now."""
@@ -149,14 +163,14 @@ class Ledger:
         """Take in the next event."""
         kind = event.kind
         arm = self.by_name.get(event.arm)
-        if kind == "add":
+        if kind in self._of_kind:
+            self._of_kind[kind].apply(self, event)
+        elif kind == "add":
             if arm is not None:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")
             self._apply_add(event)
         elif arm is None:
-            if kind != "extend":
-                raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is not an arm.")
-            extend_ledger(self, event)
+            raise RisingBanditsError(f"event {event.id} is about {shown(event.arm)}, which is not an arm.")
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
@@ -218,10 +232,10 @@ class Ledger:
             arm.best = better(arm.best, arm.last, self.settings.direction)
         self.told_arms.append(arm.index)
         value = (reward - self.zero) / self.span + 0.0
-        if self.rounds is None:
+        if self._teller is None:
             self.policy.tell(arm.place, value)
         else:
-            self.rounds.take(self.policy, arm.place, value, cost)
+            self._teller.tell(self.policy, arm.place, value, cost)
         if arm.limit is None and not arm.masked and arm.retired is None:
             self.free.put(arm.place, True)
         else:
@@ -229,9 +243,18 @@ class Ledger:
         if self._pulls is None:
             self.spent_cost.add(cost)
             self.free_pulls = 0 if cost > 0.0 else self.free_pulls + 1
-            if horizon.has_changed(self):
+            if self._should_plan_again():
                 self._rebuild()
         self.last_id, self.last_time = event[0], event[1]
+
+    def _should_plan_again(self) -> bool:
+        """Whether a budget in cost or seconds pays for other rounds than planned, or pulls are told by other costs."""
+        if self.spent_cost.value >= self._amount:
+            return False
+        before = self.policy.horizon or 1
+        if abs(self.horizon() - before) > _TOLERANCE * before:
+            return True
+        return self._teller is not None and self._teller.is_stale()
 
     def _forget_attempts(self, arm: ArmState) -> None:
         arm.failures = 0
@@ -370,17 +393,22 @@ class Ledger:
 
     def horizon(self) -> int:
         """The policy's total number of rounds, as known now: earlier runs, told pulls and what is left."""
-        return horizon.planned(self)
+        warm: list[int] = [arm.warm for arm in self.opened]
+        rounds = (sum(warm), self.told) if self._teller is None else self._teller.rounds(warm)
+        return planned_rounds(self.settings.budget, self.spent_cost.value, len(warm), *rounds)
 
     def _rebuild(self) -> None:
         """A policy for the present arms and horizon, told all rewards again in their order."""
         policy = self.settings.policy.replace()
-        if self.rounds is not None:
-            self.rounds.settle(len(self.opened))
-        drawn = 0 if self.rounds is not None else self.rebuilds
+        if self._teller is not None:
+            self._teller.settle(len(self.opened))
+        drawn = self.rebuilds if self._teller is None else 0
         policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, drawn])
         self._believe(policy)
-        tell = policy.tell if self.rounds is None else self.rounds.begin(policy)
+        tell = policy.tell
+        if self._teller is not None:
+            self._teller.begin(policy)
+            tell = partial(self._teller.tell, policy)
         self.rebuilds += 1
         for n in range(max((arm.warm for arm in self.opened), default=0)):
             for arm in self.opened:

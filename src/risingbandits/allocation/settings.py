@@ -1,6 +1,7 @@
 """The settings of an allocation, each declared once: its default and what is allowed.
 
 The arguments of `Allocator`, the keys of a plan, the JSON of a store and the sentence about differences follow from it.
+Options declare theirs (see `Option.arguments`).
 """
 
 # ruff: noqa: RUF009 - the calls in the dataclass make fields
@@ -10,10 +11,10 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,32 +29,21 @@ from risingbandits._core.errors import (
 )
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_costs, choose_policy, implied_objective
+from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective
 from risingbandits.allocation.events import WrittenByNewer
+from risingbandits.allocation.options import Check, Setting, option_classes
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.memory import check_memory
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
-from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import DIRECTIONS
 from risingbandits.policies.objectives import Objective
+from risingbandits.policies.settings import or_none
 
-Check = Callable[[str, Any], Any]  # (what complaints call it, the value as given) -> the value as it is kept
 ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
 _LONGEST_NAME = 200
-
-
-class Setting(NamedTuple):
-    """The declaration of a setting; `Allocator` documents what it means."""
-
-    default: Any  #: `dataclasses.MISSING` where it must be given
-    check: Check
-    in_plan: bool = True  #: whether a plan may say it
-    may_change: bool = False  #: from one run on a store to the next
-    extends: bool = False  #: whether it may be changed while a run goes on, by an event of the store
-    stored: bool = True  #: whether a store keeps it
 
 
 def setting(default: Any, check: Check, **more: Any) -> Any:
@@ -112,15 +102,6 @@ def _policy(where: str, value: Any) -> Policy | str | None:
     if len(policies) != 1:
         raise RisingBanditsError(f"{where} must be one policy, got {shown(value)}.")
     return policies[0]
-
-
-def _or_none(check: Check) -> Check:
-    return lambda where, value: None if value is None else check(where, value)
-
-
-def _choice_or_none(*allowed: str, **more: Any) -> Any:
-    """A field that follows from the others if it is not given; a store keeps its own."""
-    return setting(None, _or_none(partial(check_choice, allowed=allowed)), **more)
 
 
 def _max_arms(where: str, value: Any) -> int | str:
@@ -209,16 +190,14 @@ class Settings:
     budget: Budget = setting(MISSING, as_budget, extends=True)
     policy: Policy = setting(None, _policy, extends=True)
     objective: str = setting(
-        None, _or_none(lambda where, value: Objective.get(value, where).name)
+        None, or_none(lambda where, value: Objective.get(value, where).name)
     )  # None: by the policy
     direction: str = one_of(*DIRECTIONS)
-    reward_range: tuple[float, float] | None = setting((0.0, 1.0), _or_none(check_range), extends=True)
+    reward_range: tuple[float, float] | None = setting((0.0, 1.0), or_none(check_range), extends=True)
     sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
-    max_arms: int | None = setting(None, _or_none(_max_arms), extends=True)
-    order: str | None = setting(None, _or_none(partial(check_choice, allowed=ORDERS)))
-    max_pulls: int | dict[str, int] | None = setting(None, _or_none(_max_pulls), extends=True)
-    parallel: str = _choice_or_none("joint", "fill", extends=True)
-    costs: str = _choice_or_none("compare", "ignore")
+    max_arms: int | None = setting(None, or_none(_max_arms), extends=True)
+    order: str | None = setting(None, or_none(partial(check_choice, allowed=ORDERS)))
+    max_pulls: int | dict[str, int] | None = setting(None, or_none(_max_pulls), extends=True)
     # A plan has another default than `Allocator`, and either may continue what the other has started.
     lease: float = setting(3600.0, partial(check_finite, above=0.0), may_change=True, extends=True)
     retries: int = setting(3, check_positive_int, extends=True)
@@ -236,6 +215,7 @@ class Settings:
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
     learns: bool = False  # whether they are opened by a model of their settings
+    options: dict[str, Any] = field(default_factory=dict)  # the arguments of options
 
     def __post_init__(self) -> None:
         for name in BY_ARM:
@@ -264,12 +244,17 @@ class Settings:
         if learns:
             policy = choose_policy(values["policy"], ordered=True, **chosen)
         values["policy"] = policy
-        if values["parallel"] is None:
-            values["parallel"] = "joint" if values["policy"].name == Auto.name else "fill"
-        values["costs"] = choose_costs(
-            **{name: values[name] for name in ("costs", "budget", "policy", "objective", "reward_range")}
-        )
-        return cls(**values, lazy=lazy or values["prior"] is not None or learns, learns=learns)
+        for option in option_classes():
+            values |= option.fill_in(values)
+        return cls(**_as_fields(values), lazy=lazy or values["prior"] is not None or learns, learns=learns)
+
+    def value(self, name: str) -> Any:
+        """The value of a setting, also of an argument of an option."""
+        return self.options[name] if name in self.options else getattr(self, name)
+
+    def changed(self, **values: Any) -> Settings:
+        """These settings with other values."""
+        return replace(self, **_as_fields({**self.options, **values}))
 
     def slot_rule(self) -> SlotRule | None:
         """Which arm a slot gets when it is first asked for; None if arms have their places from the start."""
@@ -315,7 +300,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        stored = {name: getattr(self, name) for name in STORED}
+        stored = {name: self.value(name) for name in stored_names()}
         stored["arms"] = list(self.arms)
         stored["budget"] = {self.budget.unit: self.budget.amount}
         stored["policy"] = {"name": self.policy.name, "params": self.policy.get_params()}
@@ -338,11 +323,11 @@ class Settings:
         """Read what `to_json` wrote."""
         try:
             plain = json.loads(text)
-            if unknown := plain.keys() - {*STORED, "version", "lazy", "learns"}:
+            if unknown := plain.keys() - {*stored_names(), "version", "lazy", "learns"}:
                 raise WrittenByNewer(f"it has the setting {shown(min(unknown))}")
-            values = _checked({name: plain_value(name, plain[name]) for name in STORED})
+            values = _checked({name: plain_value(name, plain[name]) for name in stored_names()})
             lazy, learns = (check_flag(name, plain[name]) for name in ("lazy", "learns"))
-            return cls(**values, version=plain["version"], lazy=lazy, learns=learns)
+            return cls(**_as_fields(values), version=plain["version"], lazy=lazy, learns=learns)
         except RisingBanditsError:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
@@ -358,8 +343,17 @@ class Settings:
         return here == there and self.policy.name == stored.policy.name and "(" not in policy
 
 
-SETTINGS: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
-STORED = tuple(name for name, known in SETTINGS.items() if known.stored)
+_OWN: dict[str, Setting] = {part.name: part.metadata["setting"] for part in fields(Settings) if part.metadata}
+
+
+def declared_settings() -> dict[str, Setting]:
+    """All settings by name: those of `Settings` and the arguments of options."""
+    return _OWN | {name: known for option in option_classes() for name, known in option.arguments.items()}
+
+
+def stored_names() -> list[str]:
+    """The settings that a store keeps."""
+    return [name for name, known in declared_settings().items() if known.stored]
 
 
 def plain_value(name: str, value: Any) -> Any:
@@ -374,7 +368,13 @@ def plain_value(name: str, value: Any) -> Any:
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting by itself, as it is kept."""
-    return {name: known.check(name, given.get(name, known.default)) for name, known in SETTINGS.items()}
+    return {name: known.check(name, given.get(name, known.default)) for name, known in declared_settings().items()}
+
+
+def _as_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by fields of `Settings`, the arguments of options in one."""
+    own = {name: value for name, value in values.items() if name in _OWN}
+    return {**own, "options": {name: value for name, value in values.items() if name not in _OWN}}
 
 
 def stored_settings(name: str, text: str) -> Settings:

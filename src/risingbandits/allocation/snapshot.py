@@ -17,8 +17,9 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._version import __version__
 from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.events import KINDS, Event, WrittenByNewer
+from risingbandits.allocation.events import Event, WrittenByNewer
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.options import event_kinds, option_classes
 from risingbandits.allocation.pull import Saved
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import new_slot
@@ -26,7 +27,6 @@ from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
 FORMAT = 7  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
-_KINDS = frozenset(KINDS)
 _ARM_FIELDS = (
     "name",
     "limit",
@@ -70,11 +70,12 @@ def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
 
     Events come with checksums that were right, so those of an unknown kind are not damaged: a newer program wrote them.
     """
+    known = frozenset(event_kinds())
     try:
         for event in events:
             if event[0] != ledger.last_id + 1:
                 raise RisingBanditsError(f"event {ledger.last_id + 1} is missing.")
-            if event[2] not in _KINDS:
+            if event[2] not in known:
                 raise WrittenByNewer(f"event {event[0]} is of the kind {shown(event[2])}", name)
             ledger.apply(event)
     except WrittenByNewer as error:
@@ -91,7 +92,6 @@ def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
 
 def pack(ledger: Ledger) -> bytes:
     """The ledger and its policy."""
-    unchanged = ledger.settings is ledger.declared
     header: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -109,8 +109,7 @@ def pack(ledger: Ledger) -> bytes:
         "surprises": ledger.surprises,
         "trust": ledger.trust,
         "dropped": ledger.dropped,
-        "rounds": None if ledger.rounds is None else ledger.rounds.to_dict(),
-        "settings": [] if unchanged else [ledger.settings.to_json(), ledger.declared.to_json()],
+        "options": {option.key: option.to_dict() for option in ledger.options},
     }
     with tempfile.TemporaryDirectory() as folder:
         policy = ledger.policy.save(Path(folder) / "policy.npz").read_bytes()
@@ -141,9 +140,9 @@ def unpack(data: bytes, settings: Settings) -> Ledger | None:
 
 def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Settings) -> Ledger:
     ledger = Ledger(settings)
-    if header["settings"]:
-        now, ledger.declared = (Settings.from_json(text) for text in header["settings"])
-        ledger.take_settings(now)
+    for kind in option_classes():  # the first, growth, may make others
+        if (option := ledger.option(kind)) is not None:
+            option.restore(ledger, header["options"][kind.key])
     for fields in header["arms"][len(ledger.arms) :]:
         ledger.add_arm(fields["name"])
     start = 0
@@ -170,8 +169,6 @@ def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray], settings: Se
         path.write_bytes(arrays["policy"].tobytes())
         ledger.policy = Policy.load(path)
     ledger.trust, ledger.dropped = header["trust"], header["dropped"]
-    if ledger.rounds is not None:
-        ledger.rounds.restore(header["rounds"])
     ledger.refresh_masks()
     return ledger
 

@@ -29,9 +29,9 @@ commands = typer.Typer()
 
 
 def _kinds(incomplete: str) -> list[str]:
-    from risingbandits.allocation.events import KINDS
+    from risingbandits.allocation.options import event_kinds
 
-    return completion.one_of(*KINDS)(incomplete)
+    return completion.one_of(*event_kinds())(incomplete)
 
 
 @commands.command()
@@ -46,11 +46,11 @@ def log(
     as_json: Json = False,
 ) -> None:
     """List the events of a run, one per line, oldest first."""
-    from risingbandits.allocation.events import KINDS
+    from risingbandits.allocation.options import event_kinds
     from risingbandits.allocation.stores.reader import open_reader
 
     if kind is not None:
-        check_choice("kind", kind, KINDS)
+        check_choice("kind", kind, event_kinds())
     check_positive_int("last", last, minimum=0)
     with open_reader(store) as reader:
         events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import reference_costs
 from risingbandits import Allocator, Budget, RisingBanditsError
-from risingbandits.allocation.deciding.costs import cost_sentence, shrunk_means
+from risingbandits.allocation.deciding.costs import Costs, cost_sentence, shrunk_means
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack
@@ -96,10 +96,11 @@ def test_a_snapshot_has_the_costs() -> None:
     played(allocator, "by hundreds", 25)
     copy = unpack(pack(allocator.ledger), allocator.settings)
     assert copy is not None
-    assert copy.rounds is not None
-    assert allocator.ledger.rounds is not None
-    assert copy.rounds.to_dict() == allocator.ledger.rounds.to_dict()
-    assert any(allocator.ledger.rounds.owed), "something is owed that a snapshot could lose"
+    costs, copied = allocator.ledger.option(Costs), copy.option(Costs)
+    assert costs is not None
+    assert copied is not None
+    assert copied.to_dict() == costs.to_dict()
+    assert any(costs.owed), "something is owed that a snapshot could lose"
     played(allocator, "by hundreds", 40)
     fold(copy, allocator.store.events(copy.last_id), "memory")
     assert copy.surprises == 0
@@ -156,14 +157,14 @@ def test_what_the_setting_needs_is_said() -> None:
         ({"budget": 9}, 'costs="compare" needs a budget in cost or seconds, got Budget(pulls=9).'),
         (
             {"budget": Budget(cost=9), "objective": "cumulative", "reward_range": None, "sigma": 0.1},
-            'costs="compare" needs reward_range, because what a pull earns is counted from its lower end, got None.',
+            'costs="compare" needs reward_range, because the reward of a pull is counted from its lower end, got None.',
         ),
     ]
     for settings, sentence in refused:
         with pytest.raises(RisingBanditsError) as error:
             Settings.make(arms=["a"], costs="compare", **settings)
         assert str(error.value) == sentence
-        assert Settings.make(arms=["a"], **settings).costs == "ignore"
+        assert Settings.make(arms=["a"], **settings).options["costs"] == "ignore"
 
 
 def test_costs_that_are_not_given_are_as_in_the_store(tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_costs_that_are_not_given_are_as_in_the_store(tmp_path: Path) -> None:
     with Allocator(**made, costs="ignore", store=tmp_path / "run.db") as allocator:
         played(allocator, "by ten", 5)
     with Allocator(**made, store=tmp_path / "run.db") as allocator:
-        assert allocator.ledger.rounds is None
+        assert allocator.ledger.option(Costs) is None
     with pytest.raises(RisingBanditsError, match="costs is 'ignore' in the store, got 'compare'"):
         Allocator(**made, costs="compare", store=tmp_path / "run.db")
-    assert Ledger(Settings.make(**made)).rounds is not None
+    assert Ledger(Settings.make(**made)).option(Costs) is not None

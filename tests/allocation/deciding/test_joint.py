@@ -159,15 +159,15 @@ def test_to_find_the_arm_to_keep_the_policy_names_the_next_arm_itself() -> None:
 
 
 def test_it_is_the_default_of_new_stores_with_the_default_policy(tmp_path: Path) -> None:
-    assert Settings.make(arms=["a"], budget=9).parallel == "joint"
-    assert Settings.make(arms=["a"], budget=9, policy="auto").parallel == "joint"
-    assert Settings.make(arms=["a"], budget=9, policy="round-robin").parallel == "fill"
+    assert Settings.make(arms=["a"], budget=9).options["parallel"] == "joint"
+    assert Settings.make(arms=["a"], budget=9, policy="auto").options["parallel"] == "joint"
+    assert Settings.make(arms=["a"], budget=9, policy="round-robin").options["parallel"] == "fill"
     with Allocator(NAMES, 40, parallel="fill", store=tmp_path / "run.db") as allocator:
         drive([allocator], 2, 10)
     with Allocator(NAMES, 40, store=tmp_path / "run.db") as allocator:
-        assert allocator.settings.parallel == "fill", "a store goes on as it began"
+        assert allocator.settings.options["parallel"] == "fill", "a store goes on as it began"
     with Allocator(NAMES, 40, parallel="joint", store=tmp_path / "run.db") as allocator:
-        assert allocator.ledger.settings.parallel == "joint", "it may change, and that is an event of the log"
+        assert allocator.settings.options["parallel"] == "joint", "it may change, and that is an event of the log"
         drive([allocator], 2, 10)
     with Allocator.open(tmp_path / "run.db") as allocator:
         assert allocator.ledger.surprises == 0

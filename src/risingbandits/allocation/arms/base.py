@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from types import GeneratorType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
+from risingbandits.allocation.settings import check_arm_settings
 
 
 class ArmInUse(RisingBanditsError):
@@ -139,3 +141,21 @@ def check_direction(name: str, arm: Any, direction: str) -> None:
         f'{"lower" if lower else "higher"} is better, make the arm with direction="{direction}" (mode="{mode}" or '
         f'greater_is_better={not lower} where it is called that), otherwise the allocator with direction="{said}".'
     )
+
+
+def settings_of_arms(arms: Any, given: Any) -> Any:
+    """``given`` settings of arms and, for those without any, their own ``settings`` attribute."""
+    if not isinstance(arms, Mapping) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
+        return given
+    found = {name: settings for name, arm in arms.items() if (settings := own_settings(arm))}
+    return {**found, **(given or {})} or None
+
+
+def own_settings(arm: Any) -> dict[str, float | str]:
+    """The ``settings`` attribute of an arm, if it has numbers and strings."""
+    said = getattr(arm, "settings", None)
+    found = {}
+    for name, value in said.items() if isinstance(said, Mapping) else ():
+        with suppress(RisingBanditsError):
+            found.update(check_arm_settings("settings", {name: value}))
+    return found

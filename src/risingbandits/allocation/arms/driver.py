@@ -19,14 +19,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
+from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome, own_settings
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.arms.slots import Places, Slots
-from risingbandits.allocation.joining import own_settings
 from risingbandits.allocation.pull import NoArmFree, Pull
 from risingbandits.allocation.remembering import remember_quietly
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable

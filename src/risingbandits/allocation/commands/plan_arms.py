@@ -22,7 +22,8 @@ from risingbandits.allocation.commands.placeholders import (
     first_placeholder,
     names_in,
 )
-from risingbandits.allocation.settings import Check, check_arm_name, check_arm_settings
+from risingbandits.allocation.options import Check
+from risingbandits.allocation.settings import check_arm_name, check_arm_settings
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.commands.folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.growth import Given, quoted, wanted_changes
-from risingbandits.allocation.joining import as_given, bare_settings, changes_taken_over, with_prior
+from risingbandits.allocation.growth import Given, as_given, changes_taken_over, quoted, wanted_changes
 from risingbandits.allocation.ledger import Ledger
+from risingbandits.allocation.prior.starting import bare_settings, with_prior
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import load_ledger
 from risingbandits.allocation.stores.base import STORE_MARK, Store, check_folder_of, open_store

@@ -20,7 +20,8 @@ from risingbandits.allocation.commands._toml import check_text, read_table, read
 from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in, names_its_slot, visible_devices
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
-from risingbandits.allocation.settings import BY_ARM, SETTINGS, Check, check_arms_exist
+from risingbandits.allocation.options import Check
+from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
 from risingbandits.allocation.stores.base import is_server
 
 _DEFAULT_LEASE = 60.0
@@ -76,7 +77,9 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     arms = read_arms(here, values, folder)
     for name in BY_ARM:
         check_arms_exist(f"{here}{name}", values.get(name), [arm.name for arm in arms])
-    settings = {name: values[name] for name in SETTINGS if name in values and name not in ("arms", "budget", "lease")}
+    settings = {
+        name: values[name] for name in declared_settings() if name in values and name not in ("arms", "budget", "lease")
+    }
     limits = _max_pulls(values.get("max_pulls"), arms)
     if limits is not None:
         settings["max_pulls"] = limits
@@ -127,7 +130,7 @@ def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
 
 def _warm_start(where: str, value: Any) -> Any:
     """Rewards of arms, or files of earlier runs."""
-    known = SETTINGS["warm_start"].check
+    known = declared_settings()["warm_start"].check
     return check_sources(where, value) if isinstance(value, str | list) else known(where, value)
 
 
@@ -147,7 +150,7 @@ def _arms_list(where: str, value: Any) -> list[Any]:
 
 _positive: Check = partial(check_finite, above=0)
 _PLAN: dict[str, Check] = {
-    **{name: setting.check for name, setting in SETTINGS.items() if setting.in_plan},
+    **{name: setting.check for name, setting in declared_settings().items() if setting.in_plan},
     "arms": _arms_list,
     "budget": _budget,
     "defaults": lambda where, value: read_table(f"{where}.", value, DEFAULTS),

@@ -1,4 +1,4 @@
-"""Pulls as rounds of equal cost, so that a policy that counts rounds compares arms at the same cost.
+"""Option: pulls as rounds of equal cost, so that a policy that counts rounds compares arms at the same cost.
 
 A policy counts rounds, all of equal value. If pulls of one arm cost more than those of another, a round is what one
 pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. To earn, its reward
@@ -9,14 +9,18 @@ that was reached, so that arms are compared at equal spending.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Floats
+from risingbandits.allocation.options import Option, Setting
 from risingbandits.policies import Objective, Policy
+from risingbandits.policies.auto import Auto
+from risingbandits.policies.settings import or_none
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -68,7 +72,7 @@ class Told(Protocol):
     def tell(self, arm: int, reward: float, /) -> None: ...
 
 
-class CostRounds:
+class Costs(Option):
     """How many rounds a pull of each arm is for the policy; all arrays are by the arm's number for the policy.
 
     Parameters
@@ -76,6 +80,29 @@ class CostRounds:
     earns : bool
         Whether what arms earn on the way counts; otherwise the level that they reach.
     """
+
+    key = "costs"
+    arguments: ClassVar = {"costs": Setting(None, or_none(partial(check_choice, allowed=("compare", "ignore"))))}
+
+    @classmethod
+    def fill_in(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Costs are compared by default with the default policy."""
+        missing = ""
+        if values["budget"].pulls is not None:
+            missing = f"a budget in cost or seconds, got {values['budget']}"
+        elif Objective.get(values["objective"]).sums_rewards and values["reward_range"] is None:
+            missing = "reward_range, because the reward of a pull is counted from its lower end, got None"
+        if values["costs"] == "compare" and missing:
+            raise RisingBanditsError(f'costs="compare" needs {missing}.')
+        default = "compare" if values["policy"].name == Auto.name and not missing else "ignore"
+        return {"costs": values["costs"] or default}
+
+    @classmethod
+    def of(cls, settings: Settings, before: Costs | None) -> Costs | None:
+        """Only where costs are compared, which stays so in a run."""
+        if settings.options["costs"] == "ignore":
+            return None
+        return before or cls(Objective.get(settings.objective).sums_rewards)
 
     def __init__(self, earns: bool) -> None:
         self.earns = earns
@@ -95,13 +122,9 @@ class CostRounds:
         self.unit = max(self.cheapest, float(known.max()) / _MOST_ROUNDS)
         self.taken, self.rate = self._told_as(means)
 
-    def begin(self, policy: Policy) -> Callable[[int, float], None]:
-        """What to tell pulls of an earlier run of the policy with: (arm, value).
-
-        The policy is asked once before, so that one that draws an order draws the same whenever it is rebuilt.
-        """
+    def begin(self, policy: Policy) -> None:
+        """Ask the policy once, so that one that draws an order draws the same whenever it is rebuilt."""
         policy.ask()
-        return partial(self.tell, policy)
 
     def expected(self) -> Floats:
         """The expected cost of a pull of each arm; last, that of an unopened arm."""
@@ -116,38 +139,39 @@ class CostRounds:
         taken = np.minimum(means / self.unit, _MOST_ROUNDS)
         return taken, np.minimum(self.cheapest / means, 1.0) if self.earns else np.ones_like(means)
 
-    def apart(self) -> CostRounds:
+    def apart(self) -> Costs:
         """With what pulls are told as by this one, and nothing that is owed: for another policy until `settle`."""
-        other = CostRounds(self.earns)
+        other = Costs(self.earns)
         other.taken, other.rate = self.taken, self.rate  # the same arrays: arms of which a cost gets known are in both
         other.owed, other.worth, other.counted = (np.zeros_like(self.owed) for _ in range(3))
         return other
 
-    def take(self, policy: Policy, arm: int, value: float, cost: float) -> None:
-        """Take in a pull and what it cost."""
+    def _take(self, arm: int, cost: float) -> None:
+        """Take in what a pull cost."""
         self.pulls[arm] += 1.0
         self.sums[arm] += cost
         self.squares[arm] += cost * cost
         if self.pulls[arm] == 1.0:  # now something is known of its cost
             taken, rate = self._told_as(self._means())
             self.taken[arm], self.rate[arm] = taken[arm], rate[arm]
-        self.tell(policy, arm, value)
 
-    def tell(self, policy: Told, arm: int, value: float) -> None:
+    def tell(self, policy: Told, place: int, value: float, cost: float | None = None) -> None:
         """Tell a pull as rounds: none yet if it is only a part of one, each with the mean of the pulls in them."""
-        self.owed[arm] += self.taken[arm]
-        self.worth[arm] += self.rate[arm] * value
-        self.counted[arm] += 1.0
-        rounds = int(self.owed[arm] + _SLACK)
+        if cost is not None:
+            self._take(place, cost)
+        self.owed[place] += self.taken[place]
+        self.worth[place] += self.rate[place] * value
+        self.counted[place] += 1.0
+        rounds = int(self.owed[place] + _SLACK)
         if rounds == 0:
             return
-        mean = float(self.worth[arm] / self.counted[arm])
-        self.owed[arm] = max(0.0, self.owed[arm] - rounds)
-        self.worth[arm] = self.counted[arm] = 0.0
+        mean = float(self.worth[place] / self.counted[place])
+        self.owed[place] = max(0.0, self.owed[place] - rounds)
+        self.worth[place] = self.counted[place] = 0.0
         for _ in range(rounds):
-            policy.tell(arm, mean)
+            policy.tell(place, mean)
 
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether costs have turned out different from those by which pulls are told."""
         known = self.pulls > 0.0
         means = self._means()
@@ -169,7 +193,7 @@ class CostRounds:
         plain: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
         return {**plain, **{name: getattr(self, name) for name in _NUMBERS}}
 
-    def restore(self, plain: dict[str, Any]) -> None:
+    def restore(self, ledger: Ledger, plain: dict[str, Any]) -> None:
         """As `to_dict` was."""
         for name in _ARRAYS:
             setattr(self, name, np.array(plain[name], dtype=np.float64))
@@ -209,7 +233,7 @@ def cost_rule(settings: Settings) -> str:
     """What is done about costs that differ between arms."""
     if settings.budget.pulls is not None:
         return "a budget in pulls ignores them"
-    if settings.costs == "ignore":
+    if settings.options["costs"] == "ignore":
         return f"policy {settings.policy.name} ignores them"
     does = "earn for their cost" if Objective.get(settings.objective).sums_rewards else "reach at equal cost"
     return f"arms are compared by what they {does}"

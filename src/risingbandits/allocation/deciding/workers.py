@@ -1,4 +1,4 @@
-"""What a further worker does while the policy's choice is in flight.
+"""Option: what a further worker does while the policy's choice is in flight.
 
 An arm has at most one pull at a time. To earn, a worker that cannot have the policy's choice has a problem of its own:
 the arms that are not in flight, and its share of the remaining rounds. A policy that ``shares`` solves it, knowing all
@@ -9,10 +9,17 @@ just pull the second-best arm.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from risingbandits._core.errors import check_choice
 from risingbandits.allocation.arm_state import ArmState
+from risingbandits.allocation.deciding.costs import Costs
+from risingbandits.allocation.options import Option, Setting
 from risingbandits.policies import Objective, Policy
+from risingbandits.policies.auto import Auto
+from risingbandits.policies.settings import or_none
 
 if TYPE_CHECKING:
     from risingbandits.allocation.ledger import Ledger
@@ -31,7 +38,8 @@ class _Kept:
         self._next: dict[int, int] = {}  # by arm: the pull that is told next
         self._read = 0  # of the told pulls
         self._policy = ledger.settings.policy.replace().reset(len(places), horizon, seed=[ledger.settings.seed, 0, 0])
-        self._rounds = None if ledger.rounds is None else ledger.rounds.apart()
+        costs = ledger.option(Costs)
+        self._costs = None if costs is None else costs.apart()
         warm = [ledger.opened[place] for place in places]
         for n in range(max((arm.warm for arm in warm), default=0)):
             for arm in warm:
@@ -40,10 +48,10 @@ class _Kept:
 
     def _say(self, ledger: Ledger, arm: ArmState, n: int) -> None:
         value = (arm.rewards[n] - ledger.zero) / ledger.span + 0.0
-        if self._rounds is None:
+        if self._costs is None:
             self.tell(arm.place, value)
         else:
-            self._rounds.tell(self, arm.place, value)
+            self._costs.tell(self, arm.place, value)
 
     def tell(self, place: int, value: float, /) -> None:
         """One round, by the arm's number for the policy of all arms."""
@@ -61,17 +69,35 @@ class _Kept:
         return self._policy.clone()
 
 
-class JointChoice:
+class Workers(Option):
     """Decides for workers whose arm is in flight. Its cache only saves time: answers follow from the log alone."""
+
+    key = "workers"
+    arguments: ClassVar = {
+        "parallel": Setting(None, or_none(partial(check_choice, allowed=("joint", "fill"))), extends=True)
+    }
+
+    @classmethod
+    def fill_in(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Workers decide jointly by default with the default policy."""
+        return {"parallel": values["parallel"] or ("joint" if values["policy"].name == Auto.name else "fill")}
+
+    @classmethod
+    def of(cls, settings: Settings, before: Workers | None) -> Workers | None:
+        """To find the arm to keep, policies name the next arm of a comparison themselves."""
+        sums = Objective.get(settings.objective).sums_rewards
+        return cls() if sums and settings.options["parallel"] == "joint" else None
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], _Kept] = {}
 
-    def decide(self, ledger: Ledger) -> ArmState:
-        """The choice of a policy that shares; else that among all arms or, if it is in flight, among the free ones."""
+    def choose(self, ledger: Ledger) -> ArmState | None:
+        """The policy's choice among all arms or, if that is in flight, the choice of one for the free arms."""
         if ledger.policy.shares:
             ledger.policy.expect_workers(len(ledger.in_flight) + 1)
-            return ledger.opened[ledger.policy.ask(ledger.free.mask())]
+            return None
+        if not ledger.in_flight:
+            return None
         arm = ledger.opened[ledger.policy.ask(ledger.eligible.mask())]
         if arm.flight is None:
             return arm
@@ -87,11 +113,6 @@ class JointChoice:
         if (beliefs := ledger.beliefs(policy)) is not None:
             policy.believe(*(values[list(places)] for values in beliefs))
         return ledger.opened[places[policy.ask()]]
-
-
-def new_joint_choice(settings: Settings) -> JointChoice | None:
-    """If the settings require it; to find the arm to keep, policies name the next arm of a comparison themselves."""
-    return JointChoice() if settings.parallel == "joint" and Objective.get(settings.objective).sums_rewards else None
 
 
 def share_of_rounds(ledger: Ledger, places: tuple[int, ...]) -> int:

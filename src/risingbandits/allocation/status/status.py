@@ -13,7 +13,7 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, recent_mean
-from risingbandits.allocation.deciding.costs import cost_sentence
+from risingbandits.allocation.deciding.costs import Costs, cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
 from risingbandits.allocation.status.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
@@ -39,10 +39,8 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
     opinion = model.sentence()
-    if opinion and ledger.rounds is not None:
-        opinion += (
-            f"; pulls and levels in the policy's reasons are those of rounds that cost {ledger.rounds.unit:.3g} each"
-        )
+    if opinion and (compared := ledger.option(Costs)) is not None:
+        opinion += f"; pulls and levels in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
     said = untried_sentence(ledger), opinion
     return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
@@ -131,11 +129,11 @@ def _amount(value: float) -> str:
 def standing(ledger: Ledger, folder: Path | None = None) -> str:
     """What is spent and which arm is recommended, in sentences; ``folder`` is that of the checkpoints, if known."""
     if not ledger.told:
-        so_far = "No arm is left that can be pulled" if ledger.finished else "No pull is done yet"
+        so_far = _why_over(ledger) if ledger.finished else "No pull is done yet"
         return f"Spent {spent(ledger)}. {so_far}."
     done = "The budget is spent." if ledger.spent >= ledger.settings.budget.amount else f"Spent {spent(ledger)}."
     if ledger.finished and ledger.spent < ledger.settings.budget.amount:
-        done += " No arm is left that can be pulled."
+        done += f" {_why_over(ledger)}."
     best = ledger.recommend()
     if best is None:
         return f"{done} No arm can be recommended."
@@ -146,6 +144,10 @@ def standing(ledger: Ledger, folder: Path | None = None) -> str:
         if said
     ]
     return f"{done} Recommended: {arm.name}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
+
+
+def _why_over(ledger: Ledger) -> str:
+    return ledger.why_over() or "No arm is left that can be pulled"
 
 
 def _best_sentence(ledger: Ledger, arm: ArmState, folder: Path | None) -> str:
@@ -221,7 +223,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
     trend, width = _part(explanation, arm, _TRENDS), _part(explanation, arm, _WIDTHS)
     level, sure = ledger.zero + ledger.span * level, ledger.zero + ledger.span * sure
     trend, width = ledger.span * trend, abs(ledger.span) * width
-    by_cost = ledger.rounds is not None  # then what the policy knows is by rounds of equal cost, not by pulls
+    by_cost = ledger.option(Costs) is not None  # then what the policy knows is by rounds of equal cost, not by pulls
     if (by_cost or not any(name in explanation.columns for name in _LEVELS)) and arm.rewards:
         level = recent_mean(arm)
     if by_cost or not any(name in explanation.columns for name in (*_WIDTHS, "sure")):
@@ -372,12 +374,13 @@ def forecasts(ledger: Ledger) -> Forecasts:
     Arms are compared at equal resource, or at an arm's limit of pulls. If costs are compared, each has as many pulls as
     the rest of the budget pays for: an expensive arm gets fewer.
     """
-    if ledger.rounds is None:
+    compared = ledger.option(Costs)
+    if compared is None:
         left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
         age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
         reached = [age] * len(ledger.arms)
     else:
-        age, costs = None, ledger.rounds.expected()
+        age, costs = None, compared.expected()
         money = 0.0 if ledger.finished else max(0.0, ledger.settings.budget.amount - ledger.spent)
         reached = [len(arm.rewards) + round(money / costs[arm.place]) for arm in ledger.arms]
     ages = [int(min(n, arm.most_pulls)) for arm, n in zip(ledger.arms, reached, strict=True)]
