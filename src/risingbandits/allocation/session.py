@@ -214,7 +214,7 @@ class Session:
 
     def tell(self, pull: Pull | int, outcome: Outcome, listened: bool = False) -> Told | bool:
         """Whether the outcome counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
-        return self.transact(lambda ledger: self._tell(ledger, pull, outcome, listened))
+        return self.transact(partial(self._tell, pull=pull, outcome=outcome, listened=listened))
 
     def _tell(self, ledger: Ledger, pull: Pull | int, outcome: Outcome, listened: bool) -> Told | bool:
         reward, cost, checkpoint, finished = outcome

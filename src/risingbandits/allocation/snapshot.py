@@ -26,7 +26,7 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies import Policy
 
-FORMAT = 7  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
+FORMAT = 8  # goes up when the fold changes: a snapshot of another format is ignored and everything is replayed
 _ARM_FIELDS = (
     "name",
     "limit",
