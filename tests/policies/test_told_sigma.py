@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,13 @@ def test_half_of_the_noise_told_costs_commit_ucb_nothing(rule: str | None) -> No
 def test_policies_that_play_commit_ucb_say_it_too(policy: Policy) -> None:
     with pytest.warns(UserWarning, match=rf"{policy.name}: sigma=0.02 is contradicted by .* \(in 2 of 2 runs\)"):
         simulate(policy, "paper-2arms", horizon=2_000, runs=2, seed=3)
+
+
+@pytest.mark.parametrize("changes", [{}, {"recheck": 0.03}, {"risk": "shared"}, {"widths": "kl"}], ids=str)
+def test_sigma_is_kept_only_where_a_bound_is_promised(changes: dict[str, Any]) -> None:
+    said = "it is estimated from now on" if changes else "kept, because the bound on the regret is about it"
+    with pytest.warns(UserWarning, match=f"sigma=0.02 is contradicted .*{said}"):
+        simulate(CommitUCB(**{"risk": None, "recheck": 0.0, "sigma": 0.02, **changes}), "paper-2arms", 2_000, seed=3)
 
 
 def jumps(sigma: float) -> RisingBandit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,23 @@ def test_refusals() -> None:
         commit_value(0.1, -0.1, 10)
     with pytest.raises(RisingBanditsError, match="delta must be"):
         commit_confidence(2, 100, 0.0)
+
+
+def test_the_page_has_the_widths_and_where_they_prove_something() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "what-is-proved.md").read_text()
+    for horizon in (1_000, 20_000, 200_000, 100_000_000):
+        cells = [f"T = {horizon:,}", f"{math.sqrt(2 * math.log(horizon)):.2f}"]
+        for delta in (0.05, 1 / horizon):
+            cells.append(" / ".join(f"{commit_confidence(arms, horizon, delta):.2f}" for arms in (2, 15)))
+        assert f"| {' | '.join(cells)} |" in page
+
+    def lost(arms: int, horizon: int) -> float:  # T p(z) at the default z: a number of lines
+        return round(horizon * commit_failure(arms, horizon, math.sqrt(2 * math.log(horizon))), 6)
+
+    for arms, first in ((2, 2_837), (15, 9_560), (50, 29_909)):
+        assert lost(arms, first) < first
+        assert lost(arms, first - 1) >= first - 1
+    assert "$Tp(z)<T$ only from $T$ = 2,837 (K = 2), 9,560 (15) or 29,909 (50) on" in page
 
 
 # -- promises --------------------------------------------------------------------------------------------------
