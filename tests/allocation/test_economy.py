@@ -146,12 +146,6 @@ def test_never_those_in_flight_nor_the_one_to_keep_nor_what_cannot_be_made(tmp_p
         assert arms["b"].pull(flying)[0] == expected("b", 3)[2]  # type: ignore[index]
 
 
-def test_bytes(tmp_path: Path) -> None:
-    run(tmp_path / "run.db", 30, keep="200 B")  # a state has 64 bytes
-    folder = tmp_path / "run.db.state"
-    assert len(kept(folder)) == 3
-
-
 @pytest.mark.parametrize(
     ("direction", "order"), [("maximize", ["d", "b", "c", "a"]), ("minimize", ["d", "a", "c", "b"])]
 )
@@ -164,7 +158,7 @@ def test_the_worst_gives_up_first(direction: str, order: list[str]) -> None:
         assert who_gives_up_first(allocator.ledger, "abcd") == order
 
 
-@pytest.mark.parametrize("keep", [0, 1, 1.5, True, "10", "ten GB", "-1 GB", "5 parsecs", None])
+@pytest.mark.parametrize("keep", [0, 1, 1.5, True, "10", "10 GB", None])
 def test_bad_bounds(keep: Any) -> None:
     with pytest.raises(RisingBanditsError, match="keep must be"):
         check_keep(keep, jobs=1)

@@ -164,7 +164,7 @@ def test_without_out_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, _ = outcome(capsys, *SMALL, "--record-at", "10,200", "--policies", "round-robin")
+    code, out, _ = outcome(capsys, *SMALL, "--policies", "round-robin")
     assert code == 0
     assert "--out DIR" in out
     assert os.listdir(tmp_path) == []
@@ -226,8 +226,6 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
         (["simulate", "--noise", "gaussian:wide"], "with a number after the colon"),
         (["simulate", "--noise", "gaussian:-1"], "sigma must be a finite number >= 0"),
         (["simulate", "--noise", "bernoulli:1"], "noise bernoulli takes no number"),
-        (["simulate", "--record-at", "1,x"], "record_at must be"),
-        (["simulate", "--record-at", "0"], "record_at must be"),
         (["simulate", "--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["simulate", "--runs", "many"], "Invalid value for '--runs'"),
         (["simulate", "--horizon", "-5"], "horizon must be an integer >= 1, got -5."),

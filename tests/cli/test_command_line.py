@@ -12,14 +12,14 @@ from risingbandits.cli import run
 
 SAID = (
     *("--problem", "paper-2arms", "--policies", "red-ucb(eps=0.1, sigma=0.2),round-robin", "--runs", "2"),
-    *("--horizon", "60", "--noise", "gaussian:0.2", "--seed", "3", "--record-at", "10,60"),
+    *("--horizon", "60", "--noise", "gaussian:0.2", "--seed", "3"),
 )
 
 
 def test_the_printed_command_says_all_that_matters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each word as it was given, quoted for a shell; what changes nothing, such as --jobs, is left out."""
     out = str(tmp_path / "a study")
-    told = ("simulate", *SAID, "--out", out, "--objective", "best-arm", "--after-end", "hold")
+    told = ("simulate", *SAID, "--out", out, "--objective", "best-arm")
     assert run([*told, "--jobs", "1"]) == 0
     capsys.readouterr()
     (line,) = [

@@ -114,9 +114,7 @@ def test_earlier_runs_in_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     (tmp_path / "may.csv").unlink()
     assert outcome(capsys, "run", plan)[0] == 0, "they are read once"
     (tmp_path / "june.csv").write_text("a,c\n0.25,0.5\n")
-    code, out, _ = outcome(
-        capsys, "run", write(tmp_path, "budget = 5", "a", "b", "c"), "--warm-start", tmp_path / "june.csv"
-    )
+    code, out, _ = outcome(capsys, "run", write(tmp_path, 'budget = 5\nwarm_start = ["june.csv"]', "a", "b", "c"))
     assert code == 0
     assert "Changed: budget 4 -> 5 pulls, 1 new arm: c, rewards of earlier pulls: 1 of c\n" in out
     code, _, err = outcome(capsys, "run", write(tmp_path, "budget = 5\nwarm_start = 3", "a"), "--check")

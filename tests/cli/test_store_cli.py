@@ -52,9 +52,6 @@ def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     assert lines[11].endswith("  no luck [31m")
     assert outcome(capsys, "log", store, "--last", "2")[1].splitlines() == lines[-2:]
     assert outcome(capsys, "log", store, "--kind", "fail")[1].splitlines() == [lines[11]]
-    told = outcome(capsys, "log", store, "--arm", 'c"d', "--kind", "tell")[1].splitlines()
-    assert told == [line for line in lines if "  tell    c" in line]
-    assert len(told) == 2
 
 
 def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:

@@ -23,7 +23,7 @@ from risingbandits.allocation.prior.csv_tasks import csv_tasks
 from risingbandits.allocation.prior.shelves import parse_entry
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import unpack
-from risingbandits.cli.shared_options import parse_noise, parse_record_at
+from risingbandits.cli.shared_options import parse_noise
 from risingbandits.cli.worker import parse_duration
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.policies.parsing import parse_policies
@@ -238,7 +238,6 @@ TEXT_READERS: dict[str, tuple[Callable[[str], object], st.SearchStrategy[str]]] 
     ),
     "policy of an allocator": (lambda text: Allocator(["a", "b"], 5, policy=text), TEXTS),
     "noise": (parse_noise, TEXTS),
-    "record points": (parse_record_at, TEXTS),
     "duration": (lambda text: parse_duration("time", text), TEXTS),
 }
 

@@ -328,7 +328,7 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
     assert live["time left"][1:] == ("stopped", f"{ended}: run it again to continue; 7 pulls left", True)
     assert live["being pulled"][1] == "none now"
     assert (kept["left"][1], kept["being pulled"][1]) == ("7 pulls", "b"), "a file looks at no process"
-    assert run(["watch", str(path), "--terminal", "--once"]) == 0
+    assert run(["watch", str(path), "--terminal"]) == 0
     assert f"12 %, stopped: {ended}" in " ".join(capsys.readouterr().out.split())
 
 
@@ -339,7 +339,7 @@ def test_no_password_is_shown() -> None:
 
 def test_the_terminal_shows_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_store(tmp_path / "run.db")
-    assert run(["watch", str(path), "--terminal", "--once"]) == 0
+    assert run(["watch", str(path), "--terminal"]) == 0
     text = capsys.readouterr().out
     assert "60 of 60 pulls spent, 0 in flight" in text
     assert "100 %" in text
@@ -357,7 +357,6 @@ def test_the_terminal_shows_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("arguments", "sentence"),
     [
         (["watch", "nothing.db"], "nothing.db does not exist"),
-        (["watch", "nothing.db", "--once"], "once needs --terminal"),
         (["watch", "nothing.db", "--port", "70000"], "port must be an integer from 0"),
         (["report", "text.db"], "text.db"),
     ],

@@ -26,7 +26,7 @@ def test_the_course_is_that_of_the_replay() -> None:
     """Pull by pull in plain Python, and in the engine's loop: the same pulls and the same arm in the end."""
     uneven = {name: curve[: 5 + 4 * number] for number, (name, curve) in enumerate(NETS.items())}
     names = ["auto", "successive-halving", "hyperband", "epsilon-greedy", "r-sr"]
-    outcome = replay(uneven, names, 90, orders=3, seed=4, max_arms=6)
+    outcome = replay(uneven, names, 90, orders=3, seed=4)
     for label in names:
         for number in range(3):
             course = outcome.course(label, number)

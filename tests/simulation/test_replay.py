@@ -137,15 +137,6 @@ def test_losses_are_rewards_upside_down(name: str) -> None:
     assert down.best_arm == up.best_arm == 2
 
 
-def test_max_arms_are_the_first_of_an_order() -> None:
-    curves = {f"a{i}": [0.1 * i] * 10 for i in range(6)}
-    outcome = replay(curves, ["round-robin"], 20, orders=50, max_arms=2)
-    assert ((outcome.pulls["round-robin"] > 0).sum(axis=1) == 2).all()
-    assert outcome.pulls["round-robin"][0].tolist() == [10, 10, 0, 0, 0, 0]
-    assert (outcome.pulls["round-robin"].sum(axis=0) > 0).all()
-    assert replay(curves, ["round-robin"], 6, max_arms=99).pulls["round-robin"].tolist() == [[1] * 6]
-
-
 def test_noise_from_second_differences() -> None:
     rng = np.random.default_rng(0)
     curve = np.linspace(0, 0.5, 4000) + rng.normal(0, 0.03, 4000)
@@ -167,7 +158,6 @@ def test_noise_from_second_differences() -> None:
         ),
         ({"budget": 0}, "budget must be an integer >= 1, got 0."),
         ({"orders": 0}, "orders must be an integer >= 1, got 0."),
-        ({"max_arms": 0}, "max_arms must be an integer >= 1, got 0."),
         ({"after_end": "pay"}, "after_end must be one of hold, stop; got 'pay'."),
         ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'."),
         ({"reward_range": (1.0, 0.0)}, "reward_range must be two numbers, the lower one first, got (1.0, 0.0)."),

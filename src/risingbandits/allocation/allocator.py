@@ -419,7 +419,7 @@ class Allocator:
         progress: bool = True,
         arms: Mapping[str, Any] | None = None,
         slots: Slots = None,
-        keep: int | str | None = None,
+        keep: int | None = None,
         backend: str = "threads",
     ) -> None:
         """Pull the arms until the budget is spent, ``jobs`` at a time, with a progress bar on a terminal.
@@ -435,7 +435,7 @@ class Allocator:
         When it ends, the object of the recommended arm is as its last pull left it, even if an earlier process made
         that pull: a finished program that is started again trains nothing and has its result.
 
-        ``keep`` limits the checkpoints: the number of arms that have one, or the size of all, such as "10 GB". The arm
+        ``keep`` limits the checkpoints: the number of arms that have one. The arm
         that is least likely to be resumed gives up its own first; if it is resumed, it is trained again, at no cost to
         the budget.
         """

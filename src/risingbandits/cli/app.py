@@ -111,18 +111,11 @@ def simulate(
         str | None, typer.Option(help="gaussian:0.1, bernoulli, beta or none; default: the problem's own.")
     ] = None,
     seed: Seed = 0,
-    record_at: Annotated[
-        str, typer.Option(help="Number of rounds at which to record regret, or the rounds themselves: 100,1000.")
-    ] = "200",
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     backend: Backend = "local",
     address: Address = None,
     objective: Objective = None,
-    after_end: Annotated[
-        str,
-        typer.Option(help="At the end of its curve, an arm stays as it is (hold) or can no longer be pulled (stop)."),
-    ] = "hold",
     compare: Annotated[
         str | None,
         typer.Option(
@@ -134,7 +127,7 @@ def simulate(
 ) -> None:
     """Play policies on a problem; print a table and, with --out, write results, figures and a report."""
     from risingbandits import policies as known
-    from risingbandits.cli.shared_options import parse_pair, parse_record_at
+    from risingbandits.cli.shared_options import parse_pair
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports.study import Study, prepare_folder
     from risingbandits.simulation import simulate as play
@@ -143,7 +136,6 @@ def simulate(
     wanted = known.Objective.get(objective)
     policies = ",".join(wanted.compared) if policies is None else policies
     chosen = parse_policies(policies, wanted.name)
-    rounds = parse_record_at(record_at)
     pair = None if compare is None else parse_pair(compare, chosen)
     if pair is not None and runs < 2:
         raise RisingBanditsError(f"compare needs at least 2 runs of each policy, got {runs}.")
@@ -155,7 +147,11 @@ def simulate(
         prepare_folder(out)
     with progress_bar(played.name or "", runs * len(chosen)) as advance:
         result = play(
-            *(chosen, played, horizon, runs, seed, jobs, rounds, advance, backend, address, after_end), objective=wanted
+            *(chosen, played, horizon, runs, seed, jobs),
+            progress=advance,
+            backend=backend,
+            address=address,
+            objective=wanted,
         )
     command = given_command(context, policies=policies, horizon=result.horizon)
     with Output(as_json) as output:

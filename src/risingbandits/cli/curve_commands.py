@@ -119,7 +119,6 @@ def replay(
     step: Step = None,
     reward_range: Range = None,
     sigma: Annotated[float | None, typer.Option(help="Noise of one value; default: estimated from the curves.")] = None,
-    max_arms: Annotated[int | None, typer.Option(help="Use only the first N arms of each order.")] = None,
     after_end: Annotated[
         str,
         typer.Option(
@@ -148,7 +147,6 @@ def replay(
         seed=seed,
         reward_range=range_of(found, reward_range),
         sigma=sigma,
-        max_arms=max_arms,
         after_end=after_end,
     )
     with Output(as_json) as output:

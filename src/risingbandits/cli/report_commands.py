@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import completion
-from risingbandits.cli.output import Json
 
 _REPORT_EPILOG = """\
 Examples:
@@ -57,30 +55,19 @@ def watch(
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show a table here instead of a page in the browser.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --terminal: print it once and exit.")] = False,
     browser: Annotated[bool, typer.Option("--browser", help="Also open the page in the browser.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Follow an allocation while it runs, in the browser or the terminal."""
-    if once and not terminal:
-        raise RisingBanditsError("once needs --terminal: the page in the browser is always live.")
-    if as_json:
-        if not once:
-            raise RisingBanditsError("json needs --terminal --once: a document shows one moment.")
-        from risingbandits.cli.store_commands import show_store
-
-        show_store(store, as_json=True)
-        return
     try:
         if terminal:
-            _watch_here(store, once)
+            _watch_here(store)
         else:
             _watch_in_browser(store, port, browser)
     except KeyboardInterrupt:
         typer.echo("Stopped watching; the allocation goes on.", err=True)
 
 
-def _watch_here(store: str, once: bool) -> None:
+def _watch_here(store: str) -> None:
     from rich.console import Console
 
     from risingbandits.reports.live import terminal
@@ -88,8 +75,6 @@ def _watch_here(store: str, once: bool) -> None:
     console = Console()
     if not console.is_terminal:
         terminal.show_once(store, Console(width=160))
-    elif once:
-        terminal.show_once(store, console)
     else:
         terminal.watch_terminal(store, console)
 

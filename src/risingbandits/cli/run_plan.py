@@ -65,22 +65,10 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over; the store of an earlier run is kept under another name.")
     ] = False,
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Earlier runs that decide in which order arms are opened: stores or CSV files; may be repeated."
-        ),
-    ] = None,
-    warm_start: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Earlier runs of the same arms, whose rewards then count from the start: stores or CSV files."
-        ),
-    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
-            help="Folder or postgresql://... of what earlier runs taught: read like --prior, and this run is added."
+            help="Folder or postgresql://... of what earlier runs taught: read as prior, and this run is added."
         ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only show what would be run, or why it cannot be.")] = False,
@@ -109,9 +97,6 @@ def run(
     if backend == "local" and (address is not None or resources is not None):
         raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
     chosen = read_plan(plan, store)
-    for name, sources in (("prior", prior), ("warm_start", warm_start)):
-        if sources:
-            chosen = replace(chosen, settings={**chosen.settings, name: sources})
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": memory})
     jobs = chosen.jobs if jobs is None else Places(chosen.slots).jobs(jobs)

@@ -95,21 +95,6 @@ def parse_pair(text: str, labels: Container[str]) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def parse_record_at(text: str) -> int | list[int]:
-    """A number of rounds to record at, or the rounds themselves, separated by commas.
-
-    >>> parse_record_at("100"), parse_record_at("10, 1_000")
-    (100, [10, 1000])
-    """
-    try:
-        rounds = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise RisingBanditsError(
-            f"record_at must be a number of rounds, or rounds separated by commas, got {shown(text, _LONGEST)}."
-        ) from None
-    return rounds[0] if len(rounds) == 1 else rounds
-
-
 def given_command(context: typer.Context, *without: str, **settled: Any) -> str:
     """The command line of ``context`` with the values of its options, those of defaults too.
 

@@ -38,7 +38,6 @@ def _kinds(incomplete: str) -> list[str]:
 def log(
     store: Store,
     last: Annotated[int, typer.Option(help="Only the last N events; 0 for all.")] = 0,
-    arm: Annotated[str | None, typer.Option(help="Only events of this arm.")] = None,
     kind: Annotated[
         str | None,
         typer.Option(help="Only events of this kind, such as tell or fail.", autocompletion=_kinds),
@@ -53,7 +52,7 @@ def log(
         check_choice("kind", kind, event_kinds())
     check_positive_int("last", last, minimum=0)
     with open_reader(store) as reader:
-        events = (event for event in reader.events() if arm in (None, event.arm) and kind in (None, event.kind))
+        events = (event for event in reader.events() if kind in (None, event.kind))
         wanted = events if last == 0 else deque(events, maxlen=last)
         with Output(as_json) as output:
             if as_json:

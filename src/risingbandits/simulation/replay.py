@@ -54,12 +54,11 @@ class Stage:
     policies: Mapping[str, Policy]
     budget: int
     seed: int
-    most: int  #: arms of an order that are used
     noise: float
 
     def order(self, number: int) -> Ints:
         """The arms of an order; number 0 is as given."""
-        return _order(len(self.curves), number, self.seed)[: self.most]
+        return _order(len(self.curves), number, self.seed)
 
     def problem(self, order: Ints) -> RisingBandit:
         """The problem as policies are told: its noise is what they assume, not what they get."""
@@ -196,7 +195,6 @@ def replay(
     direction: str | None = None,
     reward_range: tuple[float, float] | None = None,
     sigma: float | None = None,
-    max_arms: int | None = None,
     after_end: str = "stop",
 ) -> Replay:
     """Let every policy spend ``budget`` pulls on recorded curves.
@@ -223,8 +221,6 @@ def replay(
         elsewhere have their own least and greatest value.
     sigma : float, optional
         Noise of one value, in its own unit; by default `noise_of_curves`.
-    max_arms : int, optional
-        Use only the first ``max_arms`` arms of an order; by default all.
     after_end : {"stop", "hold"}
         At the end of its curve an arm cannot be pulled any more, or continues with its final value.
 
@@ -242,7 +238,6 @@ def replay(
     budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
     seed = check_positive_int("seed", seed, minimum=0)
-    most = len(names) if max_arms is None else check_positive_int("max_arms", max_arms)
     check_choice("after_end", after_end, AFTER_END)
     chosen = labelled_policies(objective.replayed if policies is None else policies, objective)
     unit = high - low
@@ -258,7 +253,7 @@ def replay(
     if after_end == "hold":
         rest = [np.full(max(0, budget - len(curve)), value) for curve, value in zip(scaled, finals, strict=True)]
         scaled = [np.append(curve, held) for curve, held in zip(scaled, rest, strict=True)]
-    stage = Stage(scaled, chosen, budget, seed, most, noise)
+    stage = Stage(scaled, chosen, budget, seed, noise)
     pulls: dict[str, Ints] = {label: np.zeros((orders, len(names)), np.int64) for label in chosen}
     earned: dict[str, Floats] = {label: np.zeros(orders) for label in chosen}
     kept: dict[str, Ints] = {label: np.zeros(orders, np.int64) for label in chosen}

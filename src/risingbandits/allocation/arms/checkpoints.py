@@ -194,10 +194,6 @@ class Checkpoints:
         """Whether the arm has any checkpoint, even one that is being written."""
         return next(self._listed(), None) is not None
 
-    def size(self) -> int:
-        """The size of all checkpoints of the arm."""
-        return sum(max(0, _size(path)) for _, path in self._listed())
-
     # -- whose error it was -------------------------------------------------------------------------------------
 
     def check_disk(self, error: Exception) -> None:

@@ -433,7 +433,7 @@ def run_arms(
     jobs: int | None,
     progress: bool,
     slots: Slots,
-    keep: int | str | None = None,
+    keep: int | None = None,
 ) -> None:
     """Pull ``arms`` until the budget of ``allocator`` is spent, as `Allocator.run` says."""
     if hasattr(arms, "belong_to"):

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Checkpoints, finish_giving_up
 
@@ -26,30 +25,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("risingbandits")
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
+def check_keep(keep: Any, jobs: int) -> int:
+    """How many arms may have checkpoints.
 
-def check_keep(keep: Any, jobs: int) -> tuple[int | None, int | None]:
-    """How many arms may have checkpoints, or how many bytes all may take.
-
-    >>> check_keep(5, jobs=2), check_keep("1.5 GB", jobs=2)
-    ((5, None), (None, 1500000000))
     >>> check_keep(2, jobs=2)
     Traceback (most recent call last):
         ...
     risingbandits.RisingBanditsError: keep must be at least 3, for 2 pulls at a time and the arm to keep, got 2.
     """
-    if isinstance(keep, str):
-        parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", keep)
-        if parts is not None and parts[2].upper() in _UNITS:
-            return None, int(float(parts[1]) * _UNITS[parts[2].upper()])
-        raise RisingBanditsError(f"keep must be a number of arms or a size such as '10 GB', got {shown(keep)}.")
     if check_positive_int("keep", keep) < jobs + 1:
         raise RisingBanditsError(
             f"keep must be at least {jobs + 1}, for {jobs} pulls at a time and the arm to keep, got {keep}."
         )
-    return int(keep), None
+    return int(keep)
 
 
 def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
@@ -73,17 +62,16 @@ class Economy:
         Where they are.
     arms : mapping of names to arms
         As the driver has them.
-    keep : int or str
-        The number of arms that may have checkpoints, or the size of all, such as "10 GB". Arms in flight and the arm to
-        keep always have theirs.
+    keep : int
+        The number of arms that may have checkpoints. Arms in flight and the arm to keep always have theirs.
     jobs : int
         Pulls at a time.
     """
 
     def __init__(
-        self, allocator: Allocator, folder: Path | None, arms: Mapping[str, Checkpointed], keep: int | str, jobs: int
+        self, allocator: Allocator, folder: Path | None, arms: Mapping[str, Checkpointed], keep: int, jobs: int
     ) -> None:
-        self.most_arms, self.most_bytes = check_keep(keep, jobs)
+        self.most_arms = check_keep(keep, jobs)
         if folder is None:
             raise RisingBanditsError("keep needs a store that is a file, as checkpoints are kept beside it, got none.")
         self.allocator, self.folder, self.arms = allocator, Path(folder), arms
@@ -101,10 +89,7 @@ class Economy:
 
     def _tidy(self) -> None:
         there = self._there()
-        if self.most_arms is not None and len(there) <= self.most_arms:
-            return
-        sizes = {} if self.most_bytes is None else {name: files.size() for name, files in there.items()}
-        if self.most_bytes is not None and sum(sizes.values()) <= self.most_bytes:
+        if len(there) <= self.most_arms:
             return
         ledger = self.allocator.ledger
         best = ledger.recommend()
@@ -113,11 +98,10 @@ class Economy:
         def rename(now: Ledger) -> list[str]:
             given_up = []
             for name in order:
-                if self._within(len(there), sum(sizes.values())):
+                if len(there) <= self.most_arms:
                     break
                 if now.arm(name).flight is None:  # of those in flight the last checkpoint stays
                     there.pop(name).give_up()
-                    sizes.pop(name, None)
                     given_up.append(name)
             return given_up
 
@@ -128,9 +112,6 @@ class Economy:
             log.info("%s has given up its checkpoint; if it is resumed, %d pulls are made again", name, pulls)
             self.arms[name].look_again()
         self.given_up += len(given_up)
-
-    def _within(self, arms: int, size: int) -> bool:
-        return arms <= self.most_arms if self.most_arms is not None else size <= (self.most_bytes or 0)
 
     def _there(self) -> dict[str, Checkpoints]:
         """The arms that have checkpoints."""
