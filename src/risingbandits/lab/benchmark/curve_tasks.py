@@ -31,34 +31,16 @@ Features = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class CurveTask:
-    """The arms of one task.
+    """The arms of one task."""
 
-    Attributes
-    ----------
-    name : str
-        Unique within its family.
-    source : str
-        The family whose curves these are, even if the task was made from them.
-    observed, truth : (K, L + 1) arrays
-        The values that are seen and those that count; the last column is that of all later pulls.
-    sigma : float
-        The noise of a value, from an oracle: only policies that are told get it.
-    features : dict of (K,) arrays
-        What is known about the arms before they are pulled.
-    seconds : (K, L) array or None
-        What each pull took, if recorded; missing after the end of a run.
-    shuffled : bool
-        Whether the arms are played in random orders; if not, their order is the point.
-    """
-
-    name: str
-    source: str
-    observed: Floats
-    truth: Floats
-    sigma: float
-    features: Features = field(default_factory=dict)
-    seconds: Floats | None = None
-    shuffled: bool = True
+    name: str  # unique within its family
+    source: str  # the family whose curves these are, even if the task was made from them
+    observed: Floats  # (K, L + 1) the values that are seen; the last column is that of all later pulls
+    truth: Floats  # (K, L + 1) those that count
+    sigma: float  # the noise of a value, from an oracle: only policies that are given it know it
+    features: Features = field(default_factory=dict)  # (K,) arrays: what is known about the arms before they are pulled
+    seconds: Floats | None = None  # (K, L) what each pull took, if recorded; missing after the end of a run
+    shuffled: bool = True  # whether the arms are played in random orders; if not, their order is the point
 
     @property
     def n_arms(self) -> int:
