@@ -387,7 +387,7 @@ def test_warm_start() -> None:
         ({"max_arms": 0}, "max_arms must be"),
         ({"max_arms": "auto", "budget": Budget(cost=3.0)}, "needs a budget in pulls"),
         ({"max_pulls": {"z": 3}}, "max_pulls must name arms that exist"),
-        ({"warm_start": {"a": [2.0]}}, "warm_start of a must lie in reward_range"),
+        ({"warm_start": {"a": [2.0]}, "reward_range": (0, 1)}, "warm_start of a must lie in reward_range"),
         ({"lease": 0.0}, "lease must be"),
         ({"retries": 0}, "retries must be"),
         ({"parallel": "yes"}, "parallel must be one of"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def test_a_refused_reward_of_an_object_that_cannot_go_back_is_the_reason(kind: t
     class Loss(kind):  # type: ignore[misc, valid-type]
         def pull(self, pull: Pull) -> float:
             made.append(pull.attempt)
-            return 1.45 + 0.0 * float(super().pull(pull))
+            return math.nan * float(super().pull(pull))
 
     allocator = Allocator({"a": Loss("a")}, 12)
     with pytest.raises(RisingBanditsError) as ended:
@@ -70,7 +71,8 @@ def test_a_refused_reward_of_an_object_that_cannot_go_back_is_the_reason(kind: t
     said = str(ended.value)
     assert made == [1]
     assert said.startswith(
-        "every arm was retired before a pull counted; a failed once: reward must lie in reward_range (0, 1), got 1.45; "
+        "every arm was retired before a pull counted; a lost what it had learnt, failed once: reward must be a "
+        "finite number, got nan; "
     )
     assert (
         "; pull 1 of arm 'a' cannot be made again, because its object is not as it was given and cannot go back: give"
@@ -102,9 +104,9 @@ def test_a_shared_store_keeps_the_tries_of_an_object_that_cannot_go_back(tmp_pat
     class Loss(UnsavedChain):
         def pull(self, pull: Pull) -> float:
             super().pull(pull)
-            return 1.45
+            return math.nan
 
-    said = r"a failed 3 times in a row: reward must .*, got 1\.45; "
+    said = r"a lost what it had learnt, failed 3 times in a row: reward must .*, got nan; "
     allocator = Allocator({"a": Loss("a")}, 12, store=tmp_path / "run.db")
     with allocator, pytest.raises(RisingBanditsError, match=said) as ended:
         allocator.run(progress=False)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, Pull, RisingBanditsError
-from risingbandits.allocation.arms.base import CannotGoOn
 from risingbandits.allocation.arms.checkpointed import Checkpointed
+from risingbandits.allocation.pull import CannotGoOn
 from risingbandits.allocation.status.status import standing
 
 OVERFITS = [0.1, 0.5, 0.9, 0.4, 0.3, 0.2]

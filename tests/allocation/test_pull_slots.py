@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from pathlib import Path
@@ -60,7 +61,7 @@ class Watcher:
                 raise OSError("lost")
             if self.ends and number % 5 == 2:
                 raise ArmInUse("not now")
-            return 7.0 if self.ends and number % 5 == 3 else 0.5  # 7 is refused
+            return math.nan if self.ends and number % 5 == 3 else 0.5  # 7 is refused
         finally:
             with self.lock:
                 self.now[pull.slot] -= 1

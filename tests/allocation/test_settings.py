@@ -167,5 +167,5 @@ def test_a_loss_beyond_the_range_is_told_of_both_settings_that_it_needs() -> Non
     said = 'reward must lie in reward_range (0, 1), got 1.45; reward_range=None, in plans "unknown", takes any number'
     for direction, more in (("maximize", '; for a loss, also direction="minimize".'), ("minimize", ".")):
         with pytest.raises(RisingBanditsError) as refused:
-            Settings.make(arms=["a"], budget=3, direction=direction).check_reward(1.45)
+            Settings.make(arms=["a"], budget=3, direction=direction, reward_range=(0, 1)).check_reward(1.45)
         assert str(refused.value) == said + more

@@ -48,7 +48,7 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, head: str, *option
             'sigma must be a number or "smooth" if reward_range is None',
         ),
         (
-            "budget = 3\nwarm_start = {a = [5]}",
+            "budget = 3\nreward_range = [0, 1]\nwarm_start = {a = [5]}",
             "warm_start of a must lie in reward_range (0, 1), got 5.0; reward_range=None, in plans",
         ),
         ('budget = 3\nstore = "."', "cannot be read: Is a directory."),

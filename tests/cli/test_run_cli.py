@@ -188,20 +188,19 @@ command = ["sh", "-c", "if [ {attempt} = 1 ]; then echo not yet >&2; exit 1; fi;
 name = "broken"
 command = ["sh", "-c", "echo x; exit 3"]
 [[arms]]
-name = "outside"
-command = ["echo", "1.5"]
+name = "diverged"
+command = ["echo", "nan"]
 """
     code, out, err = outcome(capsys, "run", write(tmp_path, text, 'budget = 4\nretries = 2\npolicy = "round-robin"\n'))
     assert code == 0
     store = tmp_path / "plan.db"
     assert kinds(store, "tell") == [("flaky", n) for n in (1, 2, 3, 4)]
-    assert (
-        sorted(kinds(store, "fail"))
-        == [("broken", 1)] * 2 + [("flaky", n) for n in (1, 2, 3, 4)] + [("outside", 1)] * 2
-    )
+    assert sorted(kinds(store, "fail")) == [("broken", 1)] * 2 + [("diverged", 1)] * 2 + [
+        ("flaky", n) for n in (1, 2, 3, 4)
+    ]
     assert "fail flaky: exit code 1 ('not yet'); output in " in err
     assert "failed 2 times in a row: exit code 3" in err
-    assert "reward must lie in reward_range (0, 1), got 1.5" in err
+    assert "the last line of the output must be a finite number" in err
     assert "Recommended: flaky" in out
     assert "Traceback" not in err
 

@@ -65,8 +65,10 @@ class Allocator:
         last opened with are applied (see `extend`) or refused by name.
     direction : {"maximize", "minimize"}
         "minimize" for losses, which fall.
-    reward_range : (low, high) or None
-        The range of all rewards; None if unknown.
+    reward_range : (low, high), None or "auto"
+        The range of all rewards; None if unknown. "auto": unknown for best-arm identification with policies that need
+        none, such as the default, otherwise (0, 1). The first reward outside it ends `run` with an error that blames no
+        arm.
     sigma : "auto", "estimate", "smooth" or float
         Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves with hardly any noise.
     max_arms : int, "auto" or None
@@ -125,7 +127,7 @@ class Allocator:
         policy: str | Policy | None = None,
         store: str | Path | Store | None = None,
         direction: str = "maximize",
-        reward_range: tuple[float, float] | None = (0.0, 1.0),
+        reward_range: tuple[float, float] | str | None = "auto",
         sigma: float | str = "auto",
         max_arms: int | str | None = None,
         order: str | None = None,

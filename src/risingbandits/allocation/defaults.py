@@ -72,6 +72,18 @@ def choose_policy(
     return chosen
 
 
+def takes_any_range(policy: str | Policy | None, sigma: Any) -> bool:
+    """Whether a policy that is to find the best arm is the same for rewards of unknown range as for those in [0, 1]."""
+    try:
+        unknown, known = (
+            choose_policy(policy, objective="best-arm", reward_range=range_, sigma=sigma)
+            for range_ in (None, (0.0, 1.0))
+        )
+    except RisingBanditsError:  # it needs the range; what is wrong otherwise is said later
+        return False
+    return unknown.get_params() == known.get_params()
+
+
 def _with_sigma(policy: Policy, sigma: Any, in_range: bool) -> Policy:
     """The policy with this sigma; "auto" is its own "auto" or "estimate", which is for rewards in a known range."""
     if "sigma" not in policy.get_params():

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Changes = dict[str, Any]  # as in the event
 
-_PLANNED = {"budget", "policy", "reward_range", "max_arms", "max_pulls"}  # on which the plan of a policy depends
+_PLANNED = {"budget", "direction", "policy", "reward_range", "max_arms", "max_pulls"}  # what a policy plans with
 _ADDED = ("warm_start", "arm_settings")  # of which an event has those of some arms, in addition to what is known
 _NO_ARMS: dict[str, list[str]] = {"in": [], "out": []}
 _NAMES_SHOWN = 6
@@ -187,7 +187,8 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     arms = found.get("arms", _NO_ARMS)
     described = {arm: x for arm, x in found.get("arm_settings", {}).items() if arm in arms["in"]}
     changes = {name: value for name, value in found.items() if not settings[name].may_change}
-    _check_fixed(before, given, [name for name in changes if not settings[name].extends])
+    wrong_way = {"direction"} if not ledger.told else set()  # it can be corrected until a pull counts
+    _check_fixed(before, given, [name for name in changes if not settings[name].extends and name not in wrong_way])
     if len(arms["out"]) == len(before.arms):
         there = quoted(before.arms)
         raise RisingBanditsError(f"arms are {there} in the store, got {quoted(after.arms)}, none of them.")

@@ -106,3 +106,11 @@ def better(best: Saved | None, new: Saved, direction: str) -> Saved:
 
 class NoArmFree(RisingBanditsError):
     """There is budget left, but no arm can be pulled now: all are in flight or masked, or the rest is in flight."""
+
+
+class CannotGoOn(RisingBanditsError):
+    """A run cannot go on, through no fault of an arm, as on a full disk: the pull is given back and the run stops."""
+
+
+class OutOfRange(CannotGoOn):
+    """A reward is outside the range that the user gave: the arm is not to blame, and would only do it again."""

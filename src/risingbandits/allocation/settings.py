@@ -29,11 +29,12 @@ from risingbandits._core.errors import (
 )
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective
+from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective, takes_any_range
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.options import Check, Setting, option_classes
 from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.memory import check_memory
+from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
@@ -44,6 +45,7 @@ from risingbandits.policies.settings import or_none
 ORDERS = ("given", "random")
 BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
 _LONGEST_NAME = 200
+_UNIT = (0.0, 1.0)  # the range of rewards where one is needed and none is given
 
 
 def setting(default: Any, check: Check, **more: Any) -> Any:
@@ -193,7 +195,7 @@ class Settings:
         None, or_none(lambda where, value: Objective.get(value, where).name)
     )  # None: by the policy
     direction: str = one_of(*DIRECTIONS)
-    reward_range: tuple[float, float] | None = setting((0.0, 1.0), or_none(check_range), extends=True)
+    reward_range: tuple[float, float] | None = setting("auto", or_none(check_range), extends=True)
     sigma: float | str = setting("auto", check_sigma, stored=False)  # the policy has it
     max_arms: int | None = setting(None, or_none(_max_arms), extends=True)
     order: str | None = setting(None, or_none(partial(check_choice, allowed=ORDERS)))
@@ -233,10 +235,13 @@ class Settings:
         >>> Settings.make(arms=["a", "b"], budget=100, max_arms="auto").policy
         Auto()
         """
-        values = _checked(given)
+        open_range = given.get("reward_range", "auto") == "auto"
+        values = _checked({**given, "reward_range": _UNIT} if open_range else given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
             values["objective"] = implied_objective(values["policy"])
+        if open_range and values["objective"] == "best-arm" and takes_any_range(values["policy"], values["sigma"]):
+            values["reward_range"] = None
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
         known = values["prior"] is not None or values["order"] == "given"
         policy = choose_policy(values["policy"], ordered=known, **chosen)
@@ -270,11 +275,11 @@ class Settings:
         reward = value + 0.0 if type(value) is float and math.isfinite(value) else check_finite(name, value)
         if self.reward_range is not None and not self.reward_range[0] <= reward <= self.reward_range[1]:
             low, high = self.reward_range
+            way = 'reward_range=None, in plans "unknown", takes any number'
+            if self.objective == "cumulative":
+                way = 'objective="cumulative" needs the range of all rewards'
             loss = '; for a loss, also direction="minimize"' if self.direction == "maximize" else ""
-            raise RisingBanditsError(
-                f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; reward_range=None, in plans "
-                f'"unknown", takes any number{loss}.'
-            )
+            raise OutOfRange(f"{name} must lie in reward_range ({low:g}, {high:g}), got {shown(value)}; {way}{loss}.")
         return reward
 
     def scale(self) -> tuple[float, float]:

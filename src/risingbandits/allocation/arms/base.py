@@ -17,10 +17,6 @@ class ArmInUse(RisingBanditsError):
     """An arm cannot be pulled now, through no fault of its own: its pull is given back, not counted as a failure."""
 
 
-class CannotGoOn(RisingBanditsError):
-    """A run cannot go on, through no fault of an arm, as on a full disk: the pull is given back and the run stops."""
-
-
 class Outcome(NamedTuple):
     """A reward and its cost. Without a cost, a pull counts as the budget says: 1, or the seconds it took.
 

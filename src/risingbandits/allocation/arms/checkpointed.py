@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int
-from risingbandits.allocation.arms.base import CannotGoOn, Outcome, as_arm, check_direction, makes_arm
+from risingbandits.allocation.arms.base import Outcome, as_arm, check_direction, makes_arm
 from risingbandits.allocation.arms.checkpoints import (
     Checkpoints,
     Holds,
@@ -25,7 +25,7 @@ from risingbandits.allocation.arms.checkpoints import (
     needed_after,
     needed_before,
 )
-from risingbandits.allocation.pull import Pull, Saved
+from risingbandits.allocation.pull import CannotGoOn, Pull, Saved
 
 if TYPE_CHECKING:
     from risingbandits.allocation.allocator import Allocator
@@ -123,6 +123,7 @@ class Checkpointed:
         self._make: Callable[[], Any] | None = arm if (makes_arm(arm) if make is None else make) else None
         self._arm: Any = None
         self._failure = ""  # why the last pull that was made does not count
+        self._out_of_range: tuple[Name | None, Name, float | Outcome] | None = None  # see `refused`
         self._refused = False  # whether a pull was not made because the object could not go back to its start
         if self._make is None:
             self._take(arm)
@@ -166,9 +167,13 @@ class Checkpointed:
                 raise
 
     def _make_pull(self, pull: Pull) -> float | Outcome:
-        made = self._made_by(self._at(pull), pull)
+        again = self._out_of_range is not None and self._out_of_range[:2] == (self.held, Name(pull.n - 1, pull.before))
+        if self._out_of_range is not None and again:
+            made, self.held = self._out_of_range[2], Name(pull.n, pull.id)
+        else:
+            made = self._made_by(self._at(pull), pull)
         outcome = made if isinstance(made, Outcome) else Outcome(made)
-        if self._keeps_itself or outcome.reward is None or not self._due():
+        if self._keeps_itself or outcome.reward is None or not (again or self._due()):
             return made
         proof = self._save(Name(pull.n, pull.id))
         self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
@@ -187,6 +192,11 @@ class Checkpointed:
         if self._files is not None and self._can_be_saved:  # there is a checkpoint from before its first pull here
             return reason, False
         return self._cannot_go_back(pull.n), True
+
+    def refused(self, pull: Pull, outcome: float | Outcome) -> None:
+        """The user's range was too narrow for a reward: if it is corrected, the pull need not be made again."""
+        if not self._keeps_itself:
+            self._out_of_range = (self.held, Name(pull.n - 1, pull.before), outcome)
 
     def told(self, pull: Pull) -> None:
         """A pull counts: only its checkpoint, or the newest before it, and the best one are still needed."""

@@ -24,8 +24,8 @@ from uuid import uuid4
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, flush_folder, remove, whole
-from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn
-from risingbandits.allocation.pull import CHECKPOINT, Pull, Saved, better, checkpoint_name, folder_name
+from risingbandits.allocation.arms.base import ArmInUse
+from risingbandits.allocation.pull import CHECKPOINT, CannotGoOn, Pull, Saved, better, checkpoint_name, folder_name
 from risingbandits.allocation.stores.base import STORE_MARK, check_folder_of
 
 log = logging.getLogger("risingbandits")

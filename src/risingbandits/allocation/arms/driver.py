@@ -19,14 +19,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome, own_settings
+from risingbandits.allocation.arms.base import ArmInUse, Outcome, own_settings
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.arms.slots import Places, Slots
-from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.pull import CannotGoOn, NoArmFree, OutOfRange, Pull
 from risingbandits.allocation.remembering import remember_quietly
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -251,6 +251,8 @@ class Driver:
             self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, OutOfRange) and not isinstance(result, BaseException):
+                self.arms[pull.arm].refused(pull, result)
             if isinstance(error, CannotGoOn):
                 with suppress(RisingBanditsError):  # the disk may be full; then the pull is reclaimed later
                     self.allocator.release(pull, reason)

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.platform import KILL
 from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all, end_group, ended, wait_for
-from risingbandits.allocation.arms.base import ArmInUse, CannotGoOn, Outcome
+from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
 from risingbandits.allocation.commands.folders import ArmFolder
 from risingbandits.allocation.commands.output import FINISHED, Output, last_line, read_outcome
 from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
-from risingbandits.allocation.pull import Pull, Saved, folder_name
+from risingbandits.allocation.pull import CannotGoOn, Pull, Saved, folder_name
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:

@@ -124,8 +124,8 @@ def _budget(where: str, value: Any) -> Budget:
     return Budget(**amounts)
 
 
-def _reward_range(where: str, value: Any) -> tuple[float, float] | None:
-    return None if value == "unknown" else check_range(where, value)
+def _reward_range(where: str, value: Any) -> tuple[float, float] | str | None:
+    return None if value == "unknown" else value if value == "auto" else check_range(where, value)
 
 
 def _warm_start(where: str, value: Any) -> Any:

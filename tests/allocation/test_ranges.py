@@ -1,0 +1,146 @@
+"""A reward outside the range is the user's error: the run stops at the first, and the corrected one goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from risingbandits import Allocator, Pull, RisingBanditsError
+from risingbandits.cli import run
+
+NAMES = [f"lr {number}" for number in range(12)]
+
+
+def loss(arm: str, n: int) -> float:
+    """A cross-entropy that begins at ln 10; arm 7 ends lowest."""
+    rate = 1.0 + abs(int(arm.split()[1]) - 7)
+    noise = np.random.default_rng([int(arm.split()[1]), n]).normal(0.0, 0.01)
+    return float(0.1 * rate + (2.3 - 0.1 * rate) / (1 + n / 4) + noise)
+
+
+def decisions(change: Callable[[float], float], budget: int, **settings: Any) -> list[str]:
+    allocator = Allocator(NAMES, budget, **settings)
+    return [pull.arm for pull in allocator if allocator.tell(pull, change(loss(pull.arm, pull.n)))]
+
+
+@pytest.mark.parametrize("budget", [20, 60, 300, 1500])
+def test_scaled_and_shifted_rewards_are_played_alike(budget: int) -> None:
+    """So best-arm identification needs no range."""
+    whole = decisions(lambda x: x, budget, direction="minimize")
+    for scale, shift in ((1.0, 100.0), (1e3, 0.0), (0.01, -7.0), (37.3, 5.1)):
+        assert decisions(lambda x, a=scale, b=shift: a * x + b, budget, direction="minimize") == whole  # type: ignore[misc]
+        assert decisions(lambda x, a=scale, b=shift: b - a * x, budget) == whole  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_an_unknown_range_decides_as_a_given_one(direction: str) -> None:
+    given: dict[str, Any] = {"direction": direction}
+    found = decisions(lambda x: x / 3.0, 400, **given)
+    assert found == decisions(lambda x: x / 3.0, 400, reward_range=(0.0, 1.0), **given)
+    assert found == decisions(lambda x: x / 3.0, 400, reward_range=(-1.0, 3.0), **given)
+
+
+def test_a_loss_without_a_range_finds_the_best() -> None:
+    arms = {name: (lambda pull: loss(pull.arm, pull.n)) for name in NAMES}
+    allocator = Allocator(arms, 120, direction="minimize")
+    allocator.run(progress=False)
+    assert (allocator.recommend(), allocator.spent) == ("lr 7", 120)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_first_reward_outside_the_range_ends_the_run(jobs: int, tmp_path: Path) -> None:
+    made = []
+
+    def arm(pull: Pull) -> float:
+        made.append(pull)
+        return loss(pull.arm, pull.n)
+
+    given: dict[str, Any] = {"objective": "cumulative", "direction": "minimize", "store": tmp_path / "run.db"}
+    with Allocator(dict.fromkeys(NAMES, arm), 40, **given) as allocator:
+        said = (
+            r'^reward must lie in reward_range .0, 1., got .*; objective="cumulative" needs the range of all rewards\.$'
+        )
+        with pytest.raises(RisingBanditsError, match=said):
+            allocator.run(jobs=jobs, progress=False)
+        assert 1 <= len(made) <= jobs
+        assert not allocator.ledger.in_flight
+        assert {event.kind for event in allocator.store.events()} <= {"ask", "expire"}
+    with Allocator(dict.fromkeys(NAMES, arm), 40, reward_range=(0, 5), **given) as allocator:
+        allocator.run(jobs=jobs, progress=False)
+        assert allocator.spent == 40
+        assert not any(event.kind in ("fail", "retire") for event in allocator.store.events())
+
+
+def test_an_object_that_cannot_go_back_need_not() -> None:
+    class Learner:
+        def __init__(self) -> None:
+            self.pulls = 0
+
+        def pull(self, pull: Pull) -> float:
+            self.pulls += 1
+            assert self.pulls == pull.n
+            return 1.5 - 1.0 / pull.n
+
+    learners = {"a": Learner(), "b": Learner()}
+    allocator = Allocator(learners, 10, policy="round-robin")
+    with pytest.raises(RisingBanditsError, match=r"got 1\.1"):
+        allocator.run(progress=False)
+    allocator.extend(reward_range=(0.0, 2.0))
+    allocator.run(progress=False)
+    assert {name: learner.pulls for name, learner in learners.items()} == {"a": 5, "b": 5}
+    assert allocator.rewards("a") == [1.5 - 1.0 / n for n in range(1, 6)]
+
+
+def test_a_reward_that_is_not_a_number_is_the_arms_fault() -> None:
+    allocator = Allocator({"a": lambda pull: float("nan"), "b": lambda pull: 0.5}, 9, objective="cumulative")
+    allocator.run(progress=False)
+    assert allocator.explain()["a"].status == "retired"
+
+
+def test_the_direction_can_be_corrected_until_a_pull_counts(tmp_path: Path) -> None:
+    store = tmp_path / "run.db"
+    with Allocator(["a", "b"], 9, store=store) as allocator:
+        first = allocator.ask()
+        assert first is not None
+        allocator.release(first)
+    with Allocator(["a", "b"], 9, store=store, direction="minimize") as allocator:
+        assert allocator.taken_over == "direction maximize -> minimize"
+        for pull in allocator:
+            allocator.tell(pull, {"a": 1.0, "b": 2.0}[pull.arm])
+        assert allocator.recommend() == "a"
+    with pytest.raises(RisingBanditsError, match="direction is 'minimize' in the store, got 'maximize'"):
+        Allocator(["a", "b"], 9, store=store)
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(argument) for argument in arguments])
+    text = capsys.readouterr()
+    return code, text.out, text.err
+
+
+def test_commands_print_losses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Twelve commands and no range: nothing is burnt, and the best one is recommended."""
+    plan = tmp_path / "plan.toml"
+    arms = "".join(
+        f'[[arms]]\nname = "arm {number}"\ncommand = ["sh", "-c", "echo 2.{abs(number - 7):02d}"]\n'
+        for number in range(12)
+    )
+    plan.write_text(f'budget = 16\ndirection = "minimize"\n{arms}')
+    code, out, _ = outcome(capsys, "run", plan)
+    assert code == 0
+    assert "Recommended: arm 7" in out
+    plan.write_text(f'budget = 14\nobjective = "cumulative"\ndirection = "minimize"\n{arms}')
+    code, _, err = outcome(capsys, "run", plan, "--fresh")
+    assert code == 2
+    assert "got 2." in err
+    assert "needs the range of all rewards" in err
+    assert len(list((tmp_path / "plan.db.logs").rglob("*.out"))) == 1
+    plan.write_text(f'budget = 14\nobjective = "cumulative"\ndirection = "minimize"\nreward_range = [0, 3]\n{arms}')
+    code, out, err = outcome(capsys, "run", plan)
+    assert code == 0
+    assert "reward_range (0, 1) -> (0, 3)" in out
+    assert "fail" not in err
