@@ -44,7 +44,7 @@ NOT_ON_WINDOWS = """
     signal.pthread_kill signal.pthread_sigmask time.clock_gettime
 """
 BEHIND = {"_core/platform.py", "_core/processes.py"}
-# Commands as arms need flock anyway; the command line looks whether there is pthread_kill; crashes are tested by kills.
+# Commands as arms need flock anyway; the command line looks whether there is a mask; crashes are tested by kills.
 ALSO = {"allocation/commands/folders.py": {"os.pread"}, "testing/lost_arms.py": {"signal.SIGKILL"}}
 FOREIGN = {f"{module}.{name}" for module, names in NOT_ON_MACOS.items() for name in names.split()}
 
@@ -125,7 +125,7 @@ def test_names_that_windows_does_not_have_are_behind_two_modules() -> None:
     used_here = {name: used(path) & names for name, path in found.items() if name not in BEHIND and "lab/" not in name}
     assert {place: names for place, names in used_here.items() if names} == {
         **ALSO,
-        "cli/interrupted.py": {"signal.pthread_kill", "signal.pthread_sigmask"},
+        "cli/interrupted.py": {"signal.pthread_sigmask"},
     }
     other = [name for name, path in found.items() if name not in BEHIND and re.search('["(f]/proc', path.read_text())]
     assert other == []

@@ -9,14 +9,12 @@ not ended the program after a while.
 
 from __future__ import annotations
 
-import math
+import atexit
 import os
-import queue
 import signal
 import sys
 import threading
 import time
-from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -25,7 +23,6 @@ SENTENCE = "Interrupted; no unfinished files were left behind."
 
 _SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
 _FAREWELL = 3.0  # seconds for threads to end by themselves
-_asked: queue.SimpleQueue[float] = queue.SimpleQueue()
 _program = _heard = _leaving = _said = False
 
 
@@ -46,8 +43,9 @@ def listen() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _not_lost
-        if hasattr(signal, "pthread_kill"):
-            threading.Thread(target=_send_again, name="risingbandits-interrupts", daemon=True).start()
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, _send_again)
+            atexit.register(_send_no_more)
     if sys.argv[1:2] == ["worker"]:
         for name in ("SIGTERM", "SIGUSR1"):
             number = getattr(signal, name, None)
@@ -57,9 +55,9 @@ def listen() -> None:
 
 def say() -> None:
     """Tell the user, once. From then on the program is about to end, and nothing interrupts it."""
-    global _leaving, _said
+    global _said
     if _program:
-        _leaving = True
+        _send_no_more()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not (_program and _said):
         _said = True
@@ -68,8 +66,7 @@ def say() -> None:
 
 def leave(code: int) -> None:
     """End the program. One that was interrupted does not wait for long for its threads."""
-    global _leaving
-    _leaving = True
+    _send_no_more()
     if code != CODE:
         sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -109,18 +106,20 @@ def _not_lost(ignored: Any) -> None:
 
 
 def _again(seconds: float) -> None:
-    # Only this queue may be used here: what a signal has interrupted may hold the locks of all else.
-    _asked.put(seconds)
+    """Interrupt again after a while, unless it is to be earlier, or the program has ended by then."""
+    if not _leaving and hasattr(signal, "setitimer"):
+        left = signal.getitimer(signal.ITIMER_REAL)[0]
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
 
 
-def _send_again() -> None:
-    """In a thread of its own: interrupt the main thread, which may be waiting for something, when it is time."""
-    due = math.inf
-    while True:
-        with suppress(queue.Empty):
-            left = due - time.monotonic()
-            due = min(due, _asked.get(timeout=None if left == math.inf else max(0.0, left)) + time.monotonic())
-            continue
-        due = math.inf
-        if not _leaving:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+def _send_no_more() -> None:
+    global _leaving
+    _leaving = True
+    if hasattr(signal, "setitimer"):  # Python's last act is to restore the default, by which an alarm kills
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _send_again(number: int, frame: FrameType | None) -> None:
+    # Sent rather than raised: whoever holds interrupts back, as while code is compiled, holds this one back, too.
+    if not _leaving:
+        signal.raise_signal(signal.SIGINT)
