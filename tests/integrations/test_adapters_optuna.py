@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +23,8 @@ from optuna.trial import TrialState
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Pull
-from risingbandits.integrations._optuna_view import shown_to_samplers
-from risingbandits.integrations.optuna import OptunaArms, StudyArm
+from risingbandits.allocation.arms.base import Outcome
+from risingbandits.integrations.optuna import OptunaArms, StudyArm, shown_to_samplers
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
@@ -68,6 +72,12 @@ def curve(limit: float, step: int) -> float:
     return limit * step / (step + 4)
 
 
+def reward(arms: OptunaArms, pull: Pull) -> float:
+    given = arms[pull.arm].pull(pull)
+    assert isinstance(given, float)
+    return given
+
+
 def train(trial: Any) -> Iterator[float]:
     limit = trial.suggest_float("limit", 0.2, 1.0)
     for step in range(1, 200):
@@ -105,7 +115,7 @@ def test_running_trials_are_taken_up_again(storage: Any, tmp_path: Path) -> None
         for _ in range(12):
             pull = allocator.ask()
             assert pull is not None
-            allocator.tell(pull, first[pull.arm].pull(pull))
+            allocator.tell(pull, reward(first, pull))
         lost = allocator.ask()  # reported to the study, but the process dies before the allocator is told
         assert lost is not None
         first[lost.arm].pull(lost)
@@ -147,7 +157,7 @@ def test_an_objective_that_keeps_checkpoints_is_told_where_to_start() -> None:
     arm = OptunaArms(make_study(None), resumed, 1)["trial 0"]
     values = [arm.pull(Pull(n, "trial 0", n)) for n in (1, 2, 2, 3, 9)]
     assert values == [curve(1.0, n) for n in (1, 2, 2, 3, 9)]
-    assert starts == [1, 2, 9]
+    assert starts == [1, 9], "the second pull 2 finds what was reported"
 
 
 def test_an_objective_that_ends_is_complete() -> None:
@@ -156,13 +166,13 @@ def test_an_objective_that_ends_is_complete() -> None:
 
     study = make_study(None)
     arms = OptunaArms(study, short, 2)
-    allocator = Allocator(arms, budget=50, retries=1)
+    allocator = Allocator(arms, budget=50)
     allocator.run(progress=False)
     assert allocator.spent == 6
     arms.finish(())
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 2
-    with pytest.raises(RisingBanditsError, match="trial 0 has no step 4: its objective ended after step 3"):
-        arms["trial 0"].pull(Pull(9, "trial 0", 4))
+    assert allocator.recommend() in arms, "finished is not failed"
+    assert arms["trial 0"].pull(Pull(9, "trial 0", 4)) == Outcome(finished=True)
 
 
 def test_an_objective_that_fails_begins_again() -> None:
@@ -189,7 +199,7 @@ def test_more_trials_later() -> None:
     for _ in range(5):
         pull = allocator.ask()
         assert pull is not None
-        allocator.tell(pull, arms[pull.arm].pull(pull))
+        allocator.tell(pull, reward(arms, pull))
     allocator.add(*arms.add())
     allocator.run(progress=False)
     assert len(allocator.rewards("trial 2")) > 0
@@ -222,7 +232,7 @@ def test_the_sampler_sees_the_trials_before(storage: Any, tmp_path: Path) -> Non
         for _ in range(20):
             pull = allocator.ask()
             assert pull is not None
-            allocator.tell(pull, arms[pull.arm].pull(pull))
+            allocator.tell(pull, reward(arms, pull))
         assert sampler.seen == list(range(20)), "10 before the 11th ask"
         assert {trial.state for trial in study.trials} == {TrialState.RUNNING}
     again = OptunaArms(make_study(storage()), train)
@@ -261,7 +271,7 @@ def test_names_follow_first_pulls_and_others_may_ask_too() -> None:
         pull = allocator.ask()
         assert pull is not None
         assert pull.arm == f"trial {i}"
-        allocator.tell(pull, arms[pull.arm].pull(pull))
+        allocator.tell(pull, reward(arms, pull))
         study.tell(study.ask(), 0.5)  # somebody else's
     marks = [trial.user_attrs.get("risingbandits") for trial in study.trials]
     assert marks == ["trial 0", None, "trial 1", None, "trial 2", None]
@@ -282,6 +292,215 @@ def test_bad_input() -> None:
         arms.finish("trial 1")
     with pytest.raises(RisingBanditsError, match="reward must be one of best, trial; got 'worst'"):
         StudyArm(make_study(None), lambda trial: 1.0, reward="worst")
+
+
+class Unmodified:
+    """An objective as written for `Study.optimize`, which counts how often each epoch of each trial is trained."""
+
+    def __init__(self, epochs: int = 8, first: int | None = None) -> None:
+        self.epochs = epochs
+        self.first = first  # epochs of trial 0, where they are others
+        self.trained: Counter[tuple[int, int]] = Counter()
+        self.pruned: list[int] = []
+        self.live = self.most_live = 0
+
+    def __call__(self, trial: Any) -> float:
+        limit: float = trial.suggest_float("limit", 0.2, 1.0)
+        self.live += 1
+        self.most_live = max(self.most_live, self.live)
+        try:
+            for epoch in range(self.epochs if trial.number or self.first is None else self.first):
+                self.trained[trial.number, epoch] += 1
+                trial.report(curve(limit, epoch + 1), step=10 * epoch)  # from 0, with gaps
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+        except optuna.TrialPruned:
+            self.pruned.append(trial.number)
+            raise
+        finally:
+            self.live -= 1
+        return limit
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("trial-")]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_unmodified_objective_runs(storage: Any, jobs: int) -> None:
+    """Reports are pulls whatever their steps, and no epoch is trained twice."""
+    study = make_study(storage())
+    study.pruner = optuna.pruners.ThresholdPruner(upper=0.0)  # it would prune everything
+    objective = Unmodified(20, first=2)
+    arms = OptunaArms(study, objective, n_trials=4)
+    allocator = Allocator(arms, budget=20, policy="round-robin", direction=arms.direction)
+    allocator.run(jobs=jobs, progress=False)
+    assert allocator.spent == 20
+    assert set(objective.trained.values()) == {1}
+    arms.finish(allocator.recommend())
+    assert threads() == []
+    assert len(study.trials) == 4
+    for trial in study.trials:
+        name = trial.user_attrs["risingbandits"]  # threads that ask at the same time may get each other's number
+        rewards = allocator.rewards(name)
+        assert rewards == [curve(trial.params["limit"], n) for n in range(1, len(rewards) + 1)]
+        assert trial.intermediate_values == dict(enumerate(rewards, start=1))
+        ended = trial.number == 0
+        assert trial.value == (trial.params["limit"] if ended else rewards[-1]), "what it returned"
+        complete = ended or name == allocator.recommend()
+        assert trial.state == (TrialState.COMPLETE if complete else TrialState.PRUNED)
+    assert sorted(objective.pruned) == [1, 2, 3], "report raises TrialPruned where the run is closed"
+
+
+def test_an_unmodified_objective_is_trained_again_by_a_later_process(storage: Any, tmp_path: Path) -> None:
+    def run(budget: int) -> Unmodified:
+        objective = Unmodified(50)
+        arms = OptunaArms(make_study(storage()), objective, n_trials=3)
+        with Allocator(arms, budget=60, store=tmp_path / "a.sqlite", policy="round-robin") as allocator:
+            while allocator.spent < budget:
+                pull = allocator.ask()
+                assert pull is not None
+                allocator.tell(pull, reward(arms, pull))
+        for arm in arms.values():
+            arm.close()
+        return objective
+
+    run(30)
+    later = run(60)
+    assert set(later.trained.values()) == {1}
+    assert max(later.trained) == (2, 19), "ten epochs again, and ten more"
+    values = [list(trial.intermediate_values.values()) for trial in make_study(storage()).trials]
+    assert [len(each) for each in values] == [20, 20, 20]
+
+
+def test_live_trials_are_limited() -> None:
+    """Beyond the limit, the trial that was pulled longest ago is closed and later trained again."""
+    objective = Unmodified(30)
+    arms = OptunaArms(make_study(None), objective, n_trials=5, live_trials=2)
+    order = [0, 1, 0, 2, 3, 3, 0, 1]
+    counts: Counter[int] = Counter()
+    for number in order:
+        counts[number] += 1
+        arms[f"trial {number}"].pull(Pull(1, f"trial {number}", counts[number]))
+    assert objective.most_live == 2
+    assert objective.pruned == [1, 0, 2, 3]
+    assert objective.trained[0, 0] == 2, "closed for trial 3, and trained again"
+    for arm in arms.values():
+        arm.close()
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_an_interrupt_ends_all_threads(signals: int) -> None:
+    """The first lets the step end; the second does not wait for it, and the thread ends at its next report."""
+    proceed = threading.Event()
+
+    class Interrupted(Unmodified):
+        def __call__(self, trial: Any) -> float:
+            if trial.number == 2:
+                for _ in range(signals):
+                    signal.raise_signal(signal.SIGINT)
+                    time.sleep(0.2)
+                if signals == 2:
+                    assert proceed.wait(60), "the run waits for the step"
+            return super().__call__(trial)
+
+    arms = OptunaArms(make_study(None), Interrupted(50), n_trials=4)
+    allocator = Allocator(arms, budget=100, policy="round-robin")
+    with pytest.raises(KeyboardInterrupt):
+        allocator.run(progress=False)
+    assert allocator.spent == (3 if signals == 1 else 2)
+    proceed.set()
+    for _ in range(200):
+        if not threads():
+            break
+        time.sleep(0.05)
+    assert threads() == []
+
+
+def test_a_grid_is_finished() -> None:
+    """GridSampler stops the study when its last trial is told, which Optuna refuses outside of its own loop."""
+    grid = {"limit": [0.3, 0.6, 0.9]}
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.GridSampler(grid, seed=1))
+    arms = OptunaArms(study, Unmodified())
+    allocator = Allocator(arms, budget=15)
+    assert len(arms) == 3, "as many as the grid has"
+    allocator.run(progress=False)
+    arms.finish(allocator.recommend())
+    assert sorted(trial.params["limit"] for trial in study.trials) == grid["limit"]
+    assert study.best_params == {"limit": 0.9}
+    assert TrialState.RUNNING not in {trial.state for trial in study.trials}
+
+
+def test_other_forms_of_objectives() -> None:
+    def only_returns(trial: Any) -> float:
+        return 0.4
+
+    def prunes_itself(trial: Any) -> float:
+        trial.report(0.3, step=7)
+        raise optuna.TrialPruned
+
+    def fails_once(trial: Any) -> None:
+        trial.report(0.1, step=0)
+        if next(failures):
+            raise OSError("disk")
+        trial.report(0.2, step=1)
+
+    def pulled(objective: Any, pulls: int) -> tuple[list[Any], Any]:
+        arms = OptunaArms(make_study(None), objective, 1)
+        outcomes = [arms["trial 0"].pull(Pull(n, "trial 0", n)) for n in range(1, pulls + 1)]
+        return outcomes, arms.study.trials[0]
+
+    outcomes, trial = pulled(only_returns, 2)
+    assert outcomes == [Outcome(0.4, finished=True), Outcome(finished=True)]
+    assert (trial.state, trial.value) == (TrialState.COMPLETE, 0.4)
+    outcomes, trial = pulled(prunes_itself, 2)
+    assert outcomes == [0.3, Outcome(finished=True)]
+    assert (trial.state, trial.value) == (TrialState.PRUNED, 0.3)
+    outcomes, trial = pulled(lambda trial: iter((0.1, 0.2)), 3)
+    assert outcomes == [0.1, 0.2, Outcome(finished=True)]
+    assert (trial.state, trial.value) == (TrialState.COMPLETE, 0.2)
+    failures = iter([True, False])
+    arm = OptunaArms(make_study(None), fails_once, 1)["trial 0"]
+    assert arm.pull(Pull(1, "trial 0", 1)) == 0.1
+    with pytest.raises(OSError, match="disk"):
+        arm.pull(Pull(2, "trial 0", 2))
+    assert arm.pull(Pull(3, "trial 0", 2, attempt=2)) == 0.2
+    assert arm.pull(Pull(4, "trial 0", 3)) == Outcome(finished=True)
+    assert (arm.frozen.state, arm.frozen.value) == (TrialState.COMPLETE, 0.2)
+    assert threads() == []
+
+
+def guide(budget: int, seed: int) -> tuple[Any, Allocator]:
+    """The example of the guide."""
+
+    def train(trial: Any) -> Iterator[float]:
+        rate = trial.suggest_float("rate", 0.001, 0.1, log=True)
+        for step in range(1, 51):
+            yield (1 - rate) ** step
+
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    arms = OptunaArms(study, train)
+    allocator = Allocator(arms, budget=budget, direction=arms.direction)
+    allocator.run(progress=False)
+    arms.finish(allocator.recommend())
+    return study, allocator
+
+
+@pytest.mark.parametrize(
+    ("budget", "seed"),
+    [
+        pytest.param(budget, seed, marks=[] if (budget, seed) in ((60, 0), (1000, 1)) else [pytest.mark.slow])
+        for budget in (60, 120, 250, 500, 1000, 2000)
+        for seed in range(10)
+    ],
+)
+def test_the_example_of_the_guide_recommends_the_best(budget: int, seed: int) -> None:
+    study, allocator = guide(budget, seed)
+    last = {name: allocator.rewards(name)[-1] for name in allocator.arms if allocator.rewards(name)}
+    ended = [value for name, value in last.items() if len(allocator.rewards(name)) == 50]
+    best = allocator.recommend()
+    assert last[best] == min(ended or last.values())
+    assert f"trial {study.best_trial.number}" == best
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
@@ -342,7 +561,7 @@ def test_samplers_compare_paused_trials_at_equal_age(direction: str) -> None:
             age = min(len(mine), len(other)) - 1
             ahead = mine[age] - other[age] if direction == "maximize" else other[age] - mine[age]
             won[i] += 1.0 if ahead > 0 else 0.5 if ahead == 0 else 0.0
-    view = shown_to_samplers(study, "risingbandits")
+    view = shown_to_samplers(study)
     seen = view.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     shown = np.array([trial.value for trial in seen[:20]], dtype=float)
     assert seen[20].value == 0.123
@@ -365,5 +584,5 @@ def test_values_that_are_not_finite_are_shown_as_the_worst() -> None:
         trial.set_user_attr("risingbandits", f"trial {trial.number}")
         for step, value in enumerate(values, start=1):
             trial.report(value, step)
-    shown = [trial.value for trial in shown_to_samplers(study, "risingbandits").get_trials(deepcopy=False)]
+    shown = [trial.value for trial in shown_to_samplers(study).get_trials(deepcopy=False)]
     assert shown == [0.4, 0.4, 0.4, 0.2]

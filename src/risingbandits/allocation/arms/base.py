@@ -39,6 +39,7 @@ class Arm(Protocol):
     - ``save(path)`` and ``load(path)``: a checkpoint is kept beside the store after each pull, and the next pull, here,
       on a cluster or in a later run, continues where the last counted pull left the learner;
     - ``stop()``, called from another thread: end the running pull soon and, when called again, at once;
+    - ``close()``, called when a run was interrupted: give up what it holds between pulls, such as threads;
     - ``restores_itself = True``, if it reads ``pull.n`` and brings itself to that step;
     - ``direction``, "maximize" or "minimize": an allocator with the opposite direction refuses the arm.
     """

@@ -265,6 +265,11 @@ class Checkpointed:
         """Whether the learner can do without a checkpoint, by being trained again."""
         return self._make is not None or self._finds_its_step
 
+    def close(self) -> None:
+        """Have the arm give up what it holds between pulls."""
+        if callable(close := getattr(self._arm, "close", None)):
+            close()
+
     def look_again(self) -> None:
         """Checkpoints were removed by others."""
         self._there = None

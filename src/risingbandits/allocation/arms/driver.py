@@ -453,6 +453,9 @@ def run_arms(
             driver.economy = Economy(allocator, folder, driver.arms, keep, driver.jobs)
             driver.economy.tidy()
         received = driver.run()
+    if received is not None:
+        for ended in driver.arms.values():
+            ended.close()
     remember_quietly(allocator)
     if received == signal.SIGINT:
         raise KeyboardInterrupt
