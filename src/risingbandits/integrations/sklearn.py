@@ -2,7 +2,8 @@
 
 Both arms depend only on the pull's number: pull n finds its learner as n - 1 pulls leave it. If that is not so, because
 a process died between learning and telling or no checkpoint was kept, the learner is first trained again from the
-start, without scores.
+start, without scores. Of a pipeline, the last step learns with each pull; the steps before it are fitted once, on all
+of X, before the first.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ try:
     import joblib  # type: ignore[import-untyped]
     from sklearn.base import clone, is_classifier
     from sklearn.metrics import get_scorer
+    from sklearn.pipeline import Pipeline
     from sklearn.utils import indexable
 except ImportError:
     raise missing("scikit-learn", "PartialFitArm and WarmStartArm", "sklearn") from None
@@ -34,6 +36,7 @@ _SEEN = (
     "PartialFitArm: there are more pulls than batches in the data, so that models are now scored on rows that they "
     "have learnt from, which favours those that learn by heart: give X_valid and y_valid."
 )
+_GROWING = ("n_estimators", "max_iter")  # what counts the training of a learner with warm_start
 _NO_SETTINGS = ("random_state", "n_jobs", "verbose", "warm_start")  # which say nothing of how well a model learns
 
 
@@ -41,6 +44,8 @@ class _SklearnArm(ABC):
     """A learner and how many pieces of training it has had. Subclasses say what a piece is."""
 
     restores_itself = True  # what was lost is learnt again
+    X: Any
+    y: Any
 
     def __init__(self, estimator: Any, score: Any, cost: str | None, seed: int) -> None:
         self.estimator = estimator
@@ -58,8 +63,28 @@ class _SklearnArm(ABC):
 
     def _start(self) -> None:
         """A fresh learner."""
-        self.learner = seeded(clone(self.estimator), self.seed)
-        self.trained = 0
+        self._take(seeded(clone(self.estimator), self.seed), 0)
+
+    def _take(self, learner: Any, trained: int) -> None:
+        self.learner, self.trained = learner, trained
+        self._input: Any = None
+
+    @property
+    def _last(self) -> Any:
+        """What learns: the learner, or the last step of a pipeline."""
+        return last_step(self.learner)
+
+    def _prepared(self) -> Any:
+        """``X`` as what learns sees it."""
+        if self._input is None:
+            self._input = self.X
+            if isinstance(self.learner, Pipeline) and len(self.learner) > 1:
+                before = self.learner[:-1]
+                if not self.trained:
+                    before.fit(self.X, self.y)
+                    self.learner.steps[:-1] = before.steps
+                self._input = before.transform(self.X)
+        return self._input
 
     @abstractmethod
     def _learn(self, piece: int) -> None:
@@ -90,7 +115,7 @@ class _SklearnArm(ABC):
         saved = joblib.load(path)
         if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
             raise RisingBanditsError(f"{path} is not the checkpoint of a scikit-learn arm.")
-        self.learner, self.trained = saved["learner"], saved["trained"]
+        self._take(saved["learner"], saved["trained"])
 
     def _outcome(self, reward: float, rows: int, started: float) -> Outcome:
         if self.cost is None:
@@ -109,7 +134,8 @@ class PartialFitArm(_SklearnArm):
     Parameters
     ----------
     estimator : scikit-learn estimator
-        With ``partial_fit``; a clone of it learns. If its ``random_state`` is None, it becomes ``seed``.
+        With ``partial_fit``, or a pipeline whose last step has it; a clone of it learns. If its ``random_state`` is
+        None, it becomes ``seed``.
     X, y : arrays, data frames or sparse matrices with the same number of rows
         The data to learn from.
     X_valid, y_valid : optional
@@ -157,8 +183,10 @@ class PartialFitArm(_SklearnArm):
         cost: str | None = None,
         seed: int = 0,
     ) -> None:
-        if not hasattr(estimator, "partial_fit"):
-            raise RisingBanditsError(f"estimator must have partial_fit, got {shown(estimator)}.")
+        if not hasattr(last_step(estimator), "partial_fit"):
+            raise RisingBanditsError(
+                f"estimator must have partial_fit, or be a pipeline whose last step has it, got {shown(estimator)}."
+            )
         self.X, self.y = _data(X, y)
         if (X_valid is None) != (y_valid is None):
             raise RisingBanditsError("X_valid and y_valid must be given both or not at all, got one of them.")
@@ -188,18 +216,14 @@ class PartialFitArm(_SklearnArm):
         self._bring_to(0 if first else pull.n)  # what was lost is learnt again at no cost
         started = time.perf_counter()
         self._bring_to(pull.n)
-        X, y = self._rows(pull.n)
-        reward = score_of(self.learner, X, y, self.score, self._variance)
+        rows = self._order.rows(pull.n)
+        reward = score_of(self.learner, _rows(self.X, rows), self.y[rows], self.score, self._variance)
         self._bring_to(pull.n + 1)
         return self._outcome(reward, self._order.batch * (2 if first else 1), started)
 
     def _learn(self, piece: int) -> None:
-        X, y = self._rows(piece)
-        self.learner.partial_fit(X, y, **self._labels)
-
-    def _rows(self, piece: int) -> tuple[Any, Any]:
         rows = self._order.rows(piece)
-        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], self.y[rows]
+        self._last.partial_fit(_rows(self._prepared(), rows), self.y[rows], **self._labels)
 
 
 class WarmStartArm(_SklearnArm):
@@ -208,13 +232,14 @@ class WarmStartArm(_SklearnArm):
     Parameters
     ----------
     estimator : scikit-learn estimator
-        With ``warm_start`` and ``parameter``. If its ``random_state`` is None, it becomes ``seed``.
+        With ``warm_start`` and ``parameter``, or a pipeline whose last step has them. If its ``random_state`` is None,
+        it becomes ``seed``.
     X, y : arrays, data frames or sparse matrices with the same number of rows
         The data to learn from.
     X_valid, y_valid
         The data to be scored on.
-    parameter : str
-        What grows: "n_estimators" for ensembles, "max_iter" for learners that continue with each fit.
+    parameter : str, optional
+        What grows. None: "n_estimators" if the learner has it, as ensembles do, otherwise "max_iter".
     step : int
         By how much it grows with each pull; default 1.
     total : bool, optional
@@ -247,21 +272,24 @@ class WarmStartArm(_SklearnArm):
         X_valid: Any,
         y_valid: Any,
         *,
-        parameter: str = "n_estimators",
+        parameter: str | None = None,
         step: int = 1,
         total: bool | None = None,
         score: Any = None,
         cost: str | None = None,
         seed: int = 0,
     ) -> None:
-        settings = estimator.get_params(deep=False)
+        learns = last_step(estimator)
+        has = learns.get_params(deep=False)
+        if parameter is None:
+            parameter = next((name for name in _GROWING if name in has), _GROWING[0])
         for needed in ("warm_start", parameter):
-            if needed not in settings:
-                raise RisingBanditsError(f"estimator must have the setting {needed!r}, got {shown(estimator)}.")
+            if needed not in has:
+                raise RisingBanditsError(f"estimator must have the parameter {needed!r}, got {shown(learns)}.")
         self.X, self.y = _data(X, y)
         self.X_valid, self.y_valid = _data(X_valid, y_valid)
         self.parameter, self.step = parameter, check_positive_int("step", step)
-        grows = parameter == "n_estimators" or type(estimator).__name__.startswith("HistGradientBoosting")
+        grows = parameter == "n_estimators" or type(learns).__name__.startswith("HistGradientBoosting")
         self.total = grows if total is None else total
         self._variance = None if is_classifier(estimator) else _variance(self.y_valid)
         super().__init__(estimator, score, cost, seed)
@@ -276,8 +304,8 @@ class WarmStartArm(_SklearnArm):
 
     def _learn(self, piece: int) -> None:
         amount = self.step * (piece + 1) if self.total else self.step
-        self.learner.set_params(warm_start=True, **{self.parameter: amount})
-        self.learner.fit(self.X, self.y)
+        self._last.set_params(warm_start=True, **{self.parameter: amount})
+        self._last.fit(self._prepared(), self.y)
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
@@ -290,6 +318,9 @@ def settings_of(estimator: Any) -> dict[str, Any]:
     >>> settings_of(MLPClassifier((64, 32)))
     {'model': 'MLPClassifier', 'hidden_layer_sizes': '(64, 32)'}
     """
+    if isinstance(estimator, Pipeline):
+        names = [type(step).__name__ for _, step in estimator.steps]
+        return {**settings_of(last_step(estimator)), "model": " | ".join(names)}
     try:
         usual = type(estimator)().get_params()
     except TypeError:  # it has parameters that must be given
@@ -301,6 +332,15 @@ def settings_of(estimator: Any) -> dict[str, Any]:
         if (several or _plain(value)) and differs and name.rpartition("__")[2] not in _NO_SETTINGS:
             found[name] = str(value) if several else value
     return found
+
+
+def last_step(estimator: Any) -> Any:
+    """The last step of a pipeline; any other estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _rows(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _plain(value: Any) -> bool:
