@@ -74,8 +74,8 @@ def rows_of(stream: str, seed: int, most: int = MOST) -> list[tuple[dict[Any, An
     return [(x, number[y]) for x, y in rows[:most]]
 
 
-def play(stream: str, contender: str, seed: int, most: int = MOST) -> float:
-    """The share of right predictions, each made before its sample is learnt."""
+def play(stream: str, contender: str, seed: int, most: int = MOST) -> tuple[float, bool]:
+    """The share of right predictions, each made before its sample is learnt, and whether a model was said to fall."""
     rows = rows_of(stream, seed, most)
     models = list(in_order(seed, stream_models(len({y for _, y in rows}) == 2)).values())
     model: Any
@@ -90,7 +90,7 @@ def play(stream: str, contender: str, seed: int, most: int = MOST) -> float:
         scaled = scaler.transform_one(x)
         right += model.predict_one(scaled) == y
         model.learn_one(scaled, y)
-    return right / len(rows)
+    return right / len(rows), getattr(getattr(model, "_watch", None), "warned", False)
 
 
 def models_of_change(anew: bool) -> list[Any]:
@@ -124,14 +124,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="two seeds, short")
     options = parser.parse_args(arguments)
-    seeds, most = (range(2), 100) if options.quick else (range(options.seeds), MOST)
-    warnings.simplefilter("ignore", UserWarning)  # that models fall is what the second table is about
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that models fall is what the second table is about
+        _print(options.quick, options.seeds)
+
+
+def _print(quick: bool, n_seeds: int) -> None:
+    seeds, most = (range(2), 100) if quick else (range(n_seeds), MOST)
     others = CONTENDERS[1:]
     print("| stream | " + " | ".join(CONTENDERS) + " | " + " | ".join(f"over {other}" for other in others) + " |")
     print("| --- |" + " ---: |" * (len(CONTENDERS) + len(others)))
-    gains = []
+    gains, alarms = [], 0
     for stream in STREAMS:
-        shares = np.array([[play(stream, contender, seed, most) for contender in CONTENDERS] for seed in seeds])
+        found = np.array([[play(stream, contender, seed, most) for contender in CONTENDERS] for seed in seeds])
+        shares, alarms = found[:, :, 0], alarms + int(found[:, 0, 1].sum())
         gain = [Paired.of(shares[:, 0] - shares[:, i]) for i in range(1, len(CONTENDERS))]
         gains.append([each.mean for each in gain])
         cells = [f"{mean:.3f}" for mean in shares.mean(axis=0)]
@@ -140,9 +146,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for other, over in zip(others, np.transpose(gains), strict=True):
         ahead, behind = int((over > 0).sum()), int((over < 0).sum())
         print(f"Over {other}: {over.mean():+.4f} on average, ahead on {ahead}, behind on {behind} of {len(over)}.")
+    print(f"A model was said to have got worse in {alarms} of {len(STREAMS) * len(seeds)} runs of {OURS}.")
     print("\n| change | policy | before the change | after it |\n| --- | --- | ---: | ---: |")
     for change, policy, anew in itertools.product(CHANGES, POLICIES, (False, True)):
-        half = 300 if options.quick else HALF
+        half = 300 if quick else HALF
         shares = np.array([play_change(change, policy, anew, seed, half) for seed in seeds])
         cells = [f"{each.mean:.3f} ± {each.half_width:.3f}" for each in (Paired.of(shares[:, i]) for i in (0, 1))]
         print(f"| {change} | {policy}{', models restart' if anew else ''} | {' | '.join(cells)} |", flush=True)

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import random
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("river")
@@ -18,7 +20,7 @@ pytest.importorskip("river")
 from river import base, checks, datasets, linear_model, metrics, naive_bayes, optim
 
 from risingbandits import RisingBanditsError
-from risingbandits.integrations.river import RisingClassifier, RisingRegressor, SampleScore
+from risingbandits.integrations.river import RisingClassifier, RisingRegressor, SampleScore, Watch
 from risingbandits.policies import Auto, policy_class
 
 SEGMENTS = list(datasets.ImageSegments().take(400))
@@ -47,14 +49,23 @@ def two_models() -> list[Any]:
     return [naive_bayes.GaussianNB(), naive_bayes.BernoulliNB()]
 
 
-def plain_selection(models: list[Any], policy: Any, samples: list[Any]) -> list[Any]:
-    """The slow, obvious reference: ask, predict, score, learn, tell."""
+def plain_selection(models: list[Any], policy: Any, samples: list[Any]) -> list[tuple[int, Any]]:
+    """The slow, obvious reference: the best by its lower bound predicts; the one that is asked for is scored, learns.
+
+    Without changes of the stream, which ADWIN would find: all rewards of a model count.
+    """
+    rewards: list[list[float]] = [[] for _ in models]
     predictions = []
-    for x, y in samples:
+    for t, (x, y) in enumerate(samples, start=1):
+        bounds = [
+            float(np.mean(own)) - math.sqrt(math.log(t) / (2 * len(own))) if own else -math.inf for own in rewards
+        ]
+        best = int(np.argmax(bounds))
+        predictions.append((best, models[best].predict_one(x)))
         arm = policy.ask()
-        predictions.append(models[arm].predict_one(x))
+        rewards[arm].append(float(models[arm].predict_one(x) == y))
         models[arm].learn_one(x, y)
-        policy.tell(arm, 1.0 if predictions[-1] == y else 0.0)
+        policy.tell(arm, rewards[arm][-1])
     return predictions
 
 
@@ -67,12 +78,12 @@ def test_classifier_equals_the_plain_loop(policy: str | None, predictions_before
         reference_policy = reference_policy.replace(sigma="estimate")
     reference_models = two_models()
     expected = plain_selection(reference_models, reference_policy.reset(2, seed=5), SEGMENTS)
-    for (x, y), label in zip(SEGMENTS, expected, strict=True):
+    for (x, y), (best, label) in zip(SEGMENTS, expected, strict=True):
+        assert model.in_charge.number == best
         for _ in range(predictions_before_learning):
             assert model.predict_one(x) == label
         model.learn_one(x, y)
     assert model.pulls == reference_policy.pulls.tolist()
-    assert model.best_model is model.models[reference_policy.recommend()]
 
 
 def test_predicting_changes_nothing() -> None:
@@ -116,29 +127,9 @@ def test_labels_of_other_models_have_probability_zero() -> None:
     model = RisingClassifier(two_models(), policy="round-robin")
     x = SEGMENTS[0][0]
     model.learn_one(x, "a")
-    assert model.predict_proba_one(x) == {"a": 1.0}  # the second model has not learnt yet
-    model.learn_one(x, "b")
+    assert model.predict_proba_one(x) == {"a": 1.0}
+    model.learn_one(x, "b")  # by the second model, while the first predicts
     assert model.predict_proba_one(x) == {"a": 1.0, "b": 0.0}
-
-
-def test_who_is_in_charge_and_since_when() -> None:
-    """Counted beside: from which sample on the model that learns next has learnt without a break."""
-    model = RisingClassifier(two_models(), policy="epsilon-greedy", seed=4)
-    assert model.in_charge == (0, "GaussianNB", 1, 0.0)
-    learnt: list[int] = []
-    breaks = 0
-    for t, (x, y) in enumerate(SEGMENTS, start=1):
-        now = next(i for i, own in enumerate(model.models) if own is model.next_model)
-        run = next((k for k, other in enumerate(reversed(learnt)) if other != now), len(learnt))
-        assert model.in_charge[:3] == (now, ("GaussianNB", "BernoulliNB")[now], t - run)
-        breaks += t > 1 and run == 0
-        model.learn_one(x, y)
-        learnt.append(now)
-    assert breaks > 3
-    lines = model.summary().splitlines()
-    assert lines[0].split() == ["model", "samples", "recent", "score"]
-    assert [line.split()[2] for line in lines[1:]] == [str(n) for n in model.pulls]
-    assert f"in charge since sample {model.in_charge.since}" in lines[1 + model.in_charge.number]
 
 
 class Told(base.Classifier):
@@ -154,6 +145,23 @@ class Told(base.Classifier):
         self.n += 1
 
 
+def test_who_is_in_charge_and_since_when() -> None:
+    model = RisingClassifier([Told(lambda n: n % 2 == 0), Told(lambda n: True)], policy="round-robin")
+    assert model.in_charge == (0, "Told", 1, 0.0)
+    since, last = 1, 0
+    for t in range(1, 60):
+        now = next(i for i, own in enumerate(model.models) if own is model.best_model)
+        if now != last:
+            since, last = t, now
+        assert model.in_charge[:3] == (now, "Told", since)
+        model.learn_one({}, 1)
+    assert (last, model.in_charge.score) == (1, 1.0)
+    lines = model.summary().splitlines()
+    assert lines[0].split() == ["model", "samples", "recent", "score"]
+    assert [line.split()[2] for line in lines[1:]] == ["30", "29"]
+    assert f"in charge since sample {since}" in lines[2]
+
+
 def warned(right: Callable[[int], bool], samples: int) -> list[str]:
     """The warnings of a stream in which both models are right by the same rule."""
     model = RisingClassifier([Told(right), Told(right)], policy="round-robin")
@@ -164,16 +172,39 @@ def warned(right: Callable[[int], bool], samples: int) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_a_model_in_charge_that_falls_is_said_once() -> None:
+def test_a_model_that_falls_is_said_once() -> None:
     rng = random.Random(1)
     luck = [rng.random() for _ in range(3_000)]
-    steady = warned(lambda n: luck[n] < 0.8, 4_000)
     rising = warned(lambda n: luck[n] < min(0.9, 0.2 + n / 500), 4_000)
-    assert steady == rising == []
+    assert rising == []
     falling = warned(lambda n: luck[n] < (0.9 if n < 500 else 0.3), 4_000)
     assert len(falling) == 1, "both fall, and again and again"
     assert falling[0].startswith("Told (model ")
-    assert "is in charge and has got worse" in falling[0]
+    assert "has got worse, from 0." in falling[0]
+
+
+def test_steady_models_are_hardly_ever_said_to_fall() -> None:
+    """Below 1 % of stationary streams; benchmarks/streams.py counts them on real ones."""
+    said = 0
+    for seed in range(200):
+        rng = random.Random(seed)
+        right = rng.choice((0.5, 0.7, 0.9))
+        luck = [rng.random() < right for _ in range(1_000)]
+        said += bool(warned(luck.__getitem__, 2_000))
+    assert said < 2
+
+
+def test_what_models_were_worth_before_a_change_is_forgotten() -> None:
+    watch = Watch(2)
+    for n in range(300):
+        watch.see(0, None, float(n % 10 != 0))
+        watch.see(1, None, float(n % 5 != 0))
+    assert watch.best == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(100):  # only the second is trained, and falls
+            watch.see(1, None, 0.0)
+    assert watch.best == 1, "the score of the first is from before the change"
 
 
 def test_a_loss_is_minimised() -> None:
@@ -221,11 +252,11 @@ def test_score_of_a_regression_does_not_depend_on_units() -> None:
 
 def test_bad_settings() -> None:
     with pytest.raises(RisingBanditsError, match="policy must be a name, a policy or None, got 3"):
-        RisingClassifier(two_models(), policy=3).predict_one({})  # type: ignore[arg-type]
+        RisingClassifier(two_models(), policy=3).learn_one({}, 1)  # type: ignore[arg-type]
     with pytest.raises(RisingBanditsError, match="scale must be a finite number > 0, got 0"):
         RisingClassifier(two_models(), scale=0)
     with pytest.raises(RisingBanditsError, match="needs horizon"):
-        RisingClassifier(two_models(), policy="sequential-halving").predict_one({})
+        RisingClassifier(two_models(), policy="sequential-halving").learn_one({}, 1)
     with pytest.raises(ValueError, match="At least 2 models"):
         RisingClassifier(two_models()[:1])
 

@@ -5,27 +5,21 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from risingbandits._core.errors import missing
+from risingbandits._core.errors import check_finite, missing
 from risingbandits._core.tables import TextTable
+from risingbandits.integrations._policy_run import PolicyRun
 from risingbandits.policies import Policy
 
 try:
-    from river import metrics
+    from river import drift, metrics, stats
     from river.model_selection.base import ModelSelectionClassifier, ModelSelectionRegressor
 except ImportError:
     raise missing("River", "RisingClassifier and RisingRegressor", "river") from None
-
-import math
-import warnings
-from typing import NamedTuple
-
-from river import drift, metrics, stats
-
-from risingbandits._core.errors import check_finite
-from risingbandits.integrations._policy_run import PolicyRun
 
 Features = dict[Any, Any]
 
@@ -74,29 +68,29 @@ class _Rising:
 
     @property
     def next_model(self) -> Any:
-        """The model that predicts now and learns from the next sample."""
+        """The model that learns from the next sample."""
         return self.models[self._started().arm]
+
+    @property
+    def best_model(self) -> Any:
+        """The model that predicts: the one whose recent score has the highest lower confidence bound."""
+        return self.models[self._watch.best]
 
     @property
     def in_charge(self) -> InCharge:
         """That model (``number``, ``name``), from which sample on (``since``), and its recent ``score``."""
-        number = self._started().arm
-        return self._watch.in_charge(number, self.models[number])
+        best = self._watch.best
+        return InCharge(best, name_of(self.models[best]), self._watch.since, self._watch.score(best))
 
     def summary(self) -> str:
         """A table of the models: samples learnt, recent score, and which is in charge since when."""
         now = self.in_charge
         rows = []
         for number, (model, learnt) in enumerate(zip(self.models, self.pulls, strict=True)):
-            score = self._watch.in_charge(number, model).score
+            score = f"{self._watch.score(number):.3f}" if learnt else "-"
             told = f"in charge since sample {now.since}" if number == now.number else ""
-            rows.append((str(number), name_of(model), str(learnt), f"{score:.3f}" if learnt else "-", told))
+            rows.append((str(number), name_of(model), str(learnt), score, told))
         return TextTable(("", "model", "samples", "recent score", ""), rows, frozenset({0, 2, 3})).plain()
-
-    @property
-    def best_model(self) -> Any:
-        """The model to keep if the stream ended now, as the policy recommends."""
-        return self.models[self._started().policy.recommend()]
 
     @property
     def pulls(self) -> list[int]:
@@ -128,12 +122,12 @@ class _Rising:
 class RisingClassifier(_Rising, ModelSelectionClassifier):
     """Choose among classifiers that learn from a stream; each sample trains one of them.
 
-    The model that is to be trained next also predicts. `predict_one` and `predict_proba_one` use it and change nothing;
-    `learn_one` lets it predict the sample once more, tells the policy what that was worth (0 to 1), trains it, and
-    picks the next. Predicting any number of times before learning, or not at all, makes no difference to what is
-    learnt. Only one model is trained per sample, so the cost is that of a single model, however many there are.
-    `in_charge` says which one it is now, and since when. If it gets worse, as in a stream that drifts, there is one
-    warning; policies for rising models do not expect it (docs/adapters.md).
+    The policy chooses the model that learns from a sample; the best model so far predicts. `predict_one` and
+    `predict_proba_one` change nothing. `learn_one` lets the chosen model predict the sample, tells the policy what that
+    was worth (0 to 1), and trains it. Only one model is trained per sample, so the cost is about that of a single
+    model, however many there are. The best model is the one whose recent score has the highest lower confidence bound;
+    `in_charge` names it. If a model gets worse, as in a stream that drifts, there is one warning; policies for rising
+    models do not expect it (docs/adapters.md).
 
     Parameters
     ----------
@@ -174,12 +168,12 @@ class RisingClassifier(_Rising, ModelSelectionClassifier):
         self._labels.setdefault(y)
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
-        """The label that the model to be trained next predicts."""
-        return self.next_model.predict_one(x, **kwargs)
+        """The label that the best model predicts."""
+        return self.best_model.predict_one(x, **kwargs)
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Its probabilities, 0 for labels that only other models have seen; equal ones before it has learnt."""
-        probabilities = self.next_model.predict_proba_one(x, **kwargs)
+        probabilities = self.best_model.predict_proba_one(x, **kwargs)
         if not probabilities:
             return {label: 1.0 / len(self._labels) for label in self._labels}
         return {**dict.fromkeys(self._labels, 0.0), **probabilities}
@@ -226,8 +220,8 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     default_metric = metrics.MAE
 
     def predict_one(self, x: Features, **kwargs: Any) -> float:
-        """What the model to be trained next predicts."""
-        return float(self.next_model.predict_one(x, **kwargs))
+        """What the best model predicts."""
+        return float(self.best_model.predict_one(x, **kwargs))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -238,8 +232,8 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
 
 
 _MESSAGE = (
-    "{name} (model {number}) is in charge and has got worse, from {before:.2f} to {after:.2f}: the stream may have "
-    "changed, and policies expect models that rise; models that restart by themselves help, such as "
+    "{name} (model {number}) has got worse, from {before:.2f} to {after:.2f}: the stream may have changed, and "
+    "policies expect models that rise; models that restart by themselves help, such as "
     "river.drift.DriftRetrainingClassifier(model)."
 )
 _WORSE = 0.05  # of the range of rewards: a fall that is worth a warning
@@ -247,11 +241,11 @@ _KNOWN = 50  # samples in its window from which on a model's score is one to be 
 
 
 class InCharge(NamedTuple):
-    """The model that predicts now and learns from the next sample."""
+    """The model that predicts now."""
 
     number: int  # its place in ``models``
     name: str  # its class; of a pipeline, that of its last step
-    since: int  # the sample from which on it has been in charge without a break, counted from 1
+    since: int  # the first sample that it predicts, counted from 1, since the last change
     score: float  # its recent mean reward, from 0 to 1; 0 before its first
 
 
@@ -259,32 +253,40 @@ class Watch:
     """Follows the rewards of each model with ADWIN, which detects changes and forgets what is outdated."""
 
     def __init__(self, n_models: int) -> None:
+        self.best = 0  # the model with the highest lower confidence bound (Hoeffding's, for rewards in [0, 1])
+        self.since = 1
         self._recent: list[Any] = [drift.ADWIN() for _ in range(n_models)]
-        self._best = [0.0] * n_models  # the highest score that each has had
-        self._last = -1  # the model in charge at the last sample
-        self._since = 1
+        self._highest = [0.0] * n_models  # scores that each has had
         self._samples = 0
-        self._warned = False
+        self.warned = False
+
+    def score(self, number: int) -> float:
+        """The recent mean reward of a model."""
+        return float(self._recent[number].estimation)
 
     def see(self, number: int, model: Any, reward: float) -> None:
-        """A sample for model ``number`` and its worth. Warns once, when the model gets worse."""
+        """A sample for model ``number`` and its worth. Warns once, when a model gets worse."""
         self._samples += 1
-        if number != self._last:
-            self._last, self._since = number, self._samples
         recent = self._recent[number]
         recent.update(reward)
         if recent.width >= _KNOWN:
-            self._best[number] = max(self._best[number], recent.estimation)
-        best = self._best[number]
-        if recent.drift_detected and recent.estimation < best - _WORSE and not self._warned:
-            self._warned = True
-            told = {"name": name_of(model), "number": number, "before": best, "after": recent.estimation}
-            warnings.warn(_MESSAGE.format(**told), stacklevel=4)
-
-    def in_charge(self, number: int, model: Any) -> InCharge:
-        """What is known about the model that is to be pulled next."""
-        since = self._since if number == self._last else self._samples + 1
-        return InCharge(number, name_of(model), since, float(self._recent[number].estimation))
+            self._highest[number] = max(self._highest[number], recent.estimation)
+        before = self._highest[number]
+        if recent.drift_detected and recent.estimation < before - _WORSE:
+            # The stream has changed, and what the others were worth before says nothing now.
+            self._recent = [each if each is recent else drift.ADWIN() for each in self._recent]
+            self._highest = [0.0] * len(self._recent)
+            if not self.warned:
+                self.warned = True
+                told = {"name": name_of(model), "number": number, "before": before, "after": recent.estimation}
+                warnings.warn(_MESSAGE.format(**told), stacklevel=4)
+        spread = math.log(self._samples + 1) / 2.0
+        bounds = [
+            each.estimation - math.sqrt(spread / each.width) if each.width else -math.inf for each in self._recent
+        ]
+        best = max(range(len(bounds)), key=bounds.__getitem__)
+        if best != self.best:
+            self.best, self.since = best, self._samples + 1
 
 
 def name_of(model: Any) -> str:
