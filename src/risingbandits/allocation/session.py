@@ -214,9 +214,9 @@ class Session:
 
     def tell(self, pull: Pull | int, outcome: Outcome, listened: bool = False) -> Told | bool:
         """Whether the outcome counts, which it does not if its (arm, n) is known; if ``listened``, what to pass on."""
-        return self.transact(partial(self._tell, pull=pull, outcome=outcome, listened=listened))
+        return self.transact(partial(self._tell, pull, outcome, listened))
 
-    def _tell(self, ledger: Ledger, pull: Pull | int, outcome: Outcome, listened: bool) -> Told | bool:
+    def _tell(self, pull: Pull | int, outcome: Outcome, listened: bool, ledger: Ledger) -> Told | bool:
         reward, cost, checkpoint, finished = outcome
         id = pull[0] if isinstance(pull, Pull) else self._id(ledger, pull)
         flight = ledger.countable(id)
