@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     [
         (["sim"], ["simulate"]),
         (["simulate", "--obj"], ["--objective"]),
-        (["simulate", "--objective", ""], ["cumulative", "best-arm"]),
+        (["simulate", "--objective", ""], ["best-arm", "cumulative"]),
         (["simulate", "--problem", "paper-"], ["paper-15arms", "paper-2arms"]),
         (["simulate", "--policies", "round-robin,red"], ["round-robin,red-ucb"]),
         (["policies", "round"], ["round-robin"]),
