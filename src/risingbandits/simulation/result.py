@@ -288,6 +288,10 @@ class Result:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 arrays = dict(file)
             labels = [entry["label"] for entry in header["policies"]]
+            named = (header["horizon"], len(header["arms"]), len(labels))
+            kept = sum(name.startswith("regret.") for name in arrays)
+            if not labels or named != (arrays["record_at"][-1], len(arrays["final_means"]), kept):
+                raise RisingBanditsError(f"{folder / _HEADER} must have the rounds, arms and policies of {_DATA}.")
             by_label = {
                 kind: {label: arrays[f"{kind}.{number}"] for number, label in enumerate(labels)}
                 for kind in ("regret", "pulls", "recommended", "reward")
