@@ -144,3 +144,28 @@ def test_commands_print_losses(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert code == 0
     assert "reward_range (0, 1) -> (0, 3)" in out
     assert "fail" not in err
+
+
+def test_a_forgotten_direction_is_doubted_once(caplog: pytest.LogCaptureFixture) -> None:
+    arms = {name: (lambda pull: loss(pull.arm, pull.n)) for name in NAMES}
+    allocator = Allocator(arms, 120)
+    allocator.run(progress=False)
+    assert allocator.recommend() != "lr 7"
+    said = 'direction is "maximize", but the reward falls in 100% of the arms; for a loss, give direction="minimize"'
+    assert [record.message for record in caplog.records if "direction" in record.message] == [f"{said}."]
+    assert said in allocator.explain().sentences()
+    assert allocator.explain().to_dict()["doubt"] == said
+
+
+def test_no_direction_is_doubted_without_reason(caplog: pytest.LogCaptureFixture) -> None:
+    for direction, sign in (("minimize", 1.0), ("maximize", -1.0)):
+        arms = {name: (lambda pull, sign=sign: sign * loss(pull.arm, pull.n)) for name in NAMES}
+        allocator = Allocator(arms, 120, direction=direction)
+        allocator.run(progress=False)
+        assert (allocator.recommend(), allocator.explain().doubt) == ("lr 7", "")
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        allocator = Allocator({name: lambda pull: rng.normal() for name in NAMES}, 120)
+        allocator.run(progress=False)
+        assert allocator.explain().doubt == "", "of noise alone"
+    assert "direction" not in caplog.text

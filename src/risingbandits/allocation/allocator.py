@@ -186,7 +186,7 @@ class Allocator:
         return allocator
 
     def _begin_with(self, store: Store, joined: Joined, arms: Mapping[str, Any]) -> None:
-        self.store, self.is_closed = store, False
+        self.store, self.is_closed, self._doubted = store, False, False
         self._session = Session(store, joined.settings, joined.ledger)
         self.taken_over = "" if joined.given is None else take_over(self._session, joined.given)
         ledger = self._session.ledger()
@@ -334,7 +334,16 @@ class Allocator:
         if found is None:
             said = "those with rewards are lost or no longer named" if self.ledger.told else "no pull has counted yet"
             raise RisingBanditsError(f"no arm can be recommended: {said}.")
+        self.doubt_direction()
         return found
+
+    def doubt_direction(self) -> None:
+        """Warn, once, if most curves go the wrong way."""
+        from risingbandits.allocation.status.status import direction_sentence
+
+        if not self._doubted and (said := direction_sentence(self.ledger)):
+            self._doubted = True
+            log.warning("%s.", said)
 
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm in the order of its pulls."""

@@ -289,6 +289,9 @@ class Driver:
             if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
             self.display.told(pull, outcome.reward)
+            told = self.allocator.ledger.told
+            if told & (told - 1) == 0 or self.allocator.finished:  # often enough to save most of the budget
+                self.allocator.doubt_direction()
 
     def _checked(self, result: float | Outcome) -> Outcome:
         """What a pull gave, as it is told; only one that has found the end of its arm may be without a reward."""

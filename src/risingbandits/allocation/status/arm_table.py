@@ -73,6 +73,7 @@ class AllocationTable:
     against: str = ""  #: what speaks against that
     untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
     model: str = ""  #: where end, band and chance come from
+    doubt: str = ""  #: that most curves go the wrong way, if they do
 
     def __getitem__(self, arm: str) -> ArmRow:
         return next(row for row in self.rows if row.arm == arm)
@@ -90,7 +91,7 @@ class AllocationTable:
             said.append(f"to keep: {self.recommended}, {self.why_recommended}")
         if self.against:
             said.append(f"against that: {self.against}")
-        return [*said, self.model] if self.model else said
+        return [*said, *(more for more in (self.model, self.doubt) if more)]
 
     def text_table(self) -> TextTable:
         """The same with numbers as strings, for a terminal or a file; columns without a number are left out."""
@@ -124,7 +125,7 @@ class AllocationTable:
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain Python, for JSON: None for missing numbers."""
         told = {name: getattr(self, name) for name in ("next", "why_next", "recommended", "why_recommended", "against")}
-        said = {name: getattr(self, name) for name in ("untried", "model", "prior")}
+        said = {name: getattr(self, name) for name in ("untried", "model", "prior", "doubt")}
         return {"title": self.title, "arms": [_plain(row) for row in self.rows], **told, **said}
 
     def __str__(self) -> str:

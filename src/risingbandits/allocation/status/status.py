@@ -21,8 +21,10 @@ from risingbandits.policies.commit.forecast import Forecast, forecast
 from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
+from risingbandits.recorded.curves import direction_of_values
 
 _NAMED = 3  # arms that a sentence names
+_FEWEST, _LOOKED_AT = 4, 60  # rewards of a curve that says something about its direction; at most so many of it
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
 _LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
 
@@ -42,7 +44,39 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     if opinion and (compared := ledger.option(Costs)) is not None:
         opinion += f"; pulls and levels in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
     said = untried_sentence(ledger), opinion
-    return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
+    return AllocationTable(
+        title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said, doubt=direction_sentence(ledger)
+    )
+
+
+def direction_sentence(ledger: Ledger) -> str:
+    """That most curves go the wrong way, as losses do that are maximised; empty if they do not.
+
+    >>> from risingbandits import Allocator
+    >>> allocator = Allocator(["a", "b"], budget=12, policy="round-robin")
+    >>> for pull in allocator:
+    ...     _ = allocator.tell(pull, 1.0 / pull.n)
+    >>> direction_sentence(allocator.ledger)
+    'direction is "maximize", but the reward falls in 100% of the arms; for a loss, give direction="minimize"'
+    """
+    curves = [np.array(arm.rewards) for arm in ledger.arms if len(arm.rewards) >= _FEWEST]
+    moving = [curve for curve in curves if _moves(curve)]
+    if len(moving) < 2 or 2 * len(moving) <= len(curves):
+        return ""
+    way, reason = direction_of_values(moving)
+    given = ledger.settings.direction
+    if way is None or way == given:
+        return ""
+    what = "for a loss" if way == "minimize" else "if higher is better"
+    return f'direction is "{given}", but the reward {reason.replace("runs", "arms")}; {what}, give direction="{way}"'
+
+
+def _moves(curve: Floats) -> bool:
+    """Whether a curve rises or falls more than chance explains, by the test of Mann and Kendall."""
+    seen = curve[np.unique(np.linspace(0, len(curve) - 1, _LOOKED_AT).astype(int))]
+    n = len(seen)
+    ups = float(np.sign(np.triu(seen[None, :] - seen[:, None], 1)).sum())
+    return abs(ups) >= 2.0 * math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
 
 
 def prior_sentence(ledger: Ledger) -> str:
@@ -140,7 +174,12 @@ def standing(ledger: Ledger, folder: Path | None = None) -> str:
     arm = ledger.arm(best)
     more = [
         said
-        for said in (_best_sentence(ledger, arm, folder), _failed_sentence(ledger), untried_sentence(ledger))
+        for said in (
+            _best_sentence(ledger, arm, folder),
+            _failed_sentence(ledger),
+            untried_sentence(ledger),
+            direction_sentence(ledger),
+        )
         if said
     ]
     return f"{done} Recommended: {arm.name}{''.join(f'. {said}' for said in more)}{'.' if more else ''}"
