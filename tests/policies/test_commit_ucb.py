@@ -305,8 +305,10 @@ def test_explain_names_level_line_value_risk_and_cost() -> None:
     for _ in range(30):
         policy.tell(1, 0.1)
     explanation = policy.explain()
-    assert list(explanation.columns) == ["pulls", "level", "sure", "line", "slope", "commit value", "risk", "cost"]
-    assert explanation["level"][0] == pytest.approx(np.linspace(0.2, 0.8, 200)[-50:].mean())
+    assert list(explanation.columns) == [
+        *("pulls", "level", "lcb", "sure", "line", "slope", "commit value", "risk", "cost")
+    ]
+    assert explanation["level"][0] == pytest.approx(np.linspace(0.2, 0.8, 200)[128:].mean())
     assert explanation["sure"][0] < explanation["level"][0]
     assert explanation["cost"][1] > 0
     assert explanation["commit value"][2] == np.inf

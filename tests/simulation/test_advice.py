@@ -36,7 +36,7 @@ def test_the_course_is_that_of_the_replay() -> None:
 
 
 def test_the_best_policy_is_named_with_what_it_saves() -> None:
-    outcome = played("round-robin", "successive-halving")
+    outcome = played("constant", "successive-halving")
     advice = advise(outcome, hours=HOURS, step=100.0, price=2.0)
     assert (advice.policy, advice.arm, advice.short, advice.uncertainty) == ("successive-halving", "net 8", 0.0, 0.0)
     assert advice.equals == ()
@@ -159,7 +159,7 @@ def log(path: Path, timed: bool = True) -> str:
 
 
 def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few = ("--policies", "successive-halving,round-robin")
+    few = ("--policies", "successive-halving,constant")
     assert run(["replay", log(tmp_path / "log.csv"), *few, "--hours", "40", "--price", "2"]) == 0
     shown = capsys.readouterr()
     assert "accuracy: maximize (by the word 'accuracy' in its name); 8 runs." in shown.err

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
-from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Ints, Mask, Rng
 from risingbandits.policies import reasons
+from risingbandits.policies._kernels import levels
 from risingbandits.policies.explanation import Explanation, Moment
 from risingbandits.policies.settings import check_settings
 
@@ -38,22 +38,12 @@ _GROWTH = 1.25
 _LISTEN = 63  # a remark is looked for every 64 rounds
 
 
-@kernel
-def most_pulled(state: Any, t: int, pulls: Ints) -> int:
-    """The arm pulled most often, the lowest number among equals."""
-    best = 0
-    for arm in range(1, pulls.shape[0]):
-        if pulls[arm] > pulls[best]:
-            best = arm
-    return best
-
-
 class Kernels(NamedTuple):
     """The compiled pieces of a policy. None allocates, raises or returns an unavailable arm."""
 
     select: Callable[..., int]  # (state, t, available or None, rng or None) -> arm for round t = 1, 2, ...
     update: Callable[..., None]  # (state, t, arm, reward, rng or None)
-    recommend: Callable[..., int] = most_pulled  # (state, rounds played, pulls of each arm) -> arm to keep
+    recommend: Callable[..., int] = levels.recommend  # (state, rounds played, levels of the arms, for it alone)
 
 
 # Templates of the calls that Python makes. A plain tuple reaches compiled code about 1 us sooner than a NamedTuple, so
@@ -68,12 +58,14 @@ def _ask(fields: tuple[Any, ...], t: int, available: Mask, rng: Rng) -> int:
     return select(State(*fields), t, available, rng)
 
 
-def _tell(fields: tuple[Any, ...], t: int, arm: int, reward: float, rng: Rng) -> None:
+def _tell(fields: tuple[Any, ...], known: Floats | None, t: int, arm: int, reward: float, rng: Rng) -> None:
     update(State(*fields), t, arm, reward, rng)
+    if known is not None:
+        levels.add(known, arm, reward)
 
 
-def _recommend(fields: tuple[Any, ...], t: int, pulls: Ints) -> int:
-    return recommend(State(*fields), t, pulls)
+def _recommend(fields: tuple[Any, ...], t: int, known: Floats | None) -> int:
+    return recommend(State(*fields), t, known)
 
 
 class _Calls(NamedTuple):
@@ -136,6 +128,7 @@ class Policy:
 
     _state: Any = None
     _rng: Rng = None
+    _levels: Floats | None = None
     _remarked = False
 
     def __init__(self) -> None:
@@ -168,7 +161,7 @@ class Policy:
 
     def why_kept(self, at: Moment) -> str:
         """Why the arm of this moment is recommended, in a few words."""
-        return self.keeps or reasons.why_kept(at, self.kernels_for(at.pulls.size).recommend is most_pulled)
+        return self.keeps or reasons.why_kept(at)
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         """This policy with settings that are None filled in from a simulated problem, where it may know them.
@@ -252,15 +245,28 @@ class Policy:
         """Start a run whose state has the form that it has after ``rounds`` rounds, for `restore`; return self."""
         return self.reset(n_arms, horizon)
 
-    def _begin(self, n_arms: int, horizon: int | None, state: Any, capacity: int, pulls: list[int], rng: Rng) -> None:
+    def _begin(
+        self,
+        n_arms: int,
+        horizon: int | None,
+        state: Any,
+        capacity: int,
+        pulls: list[int],
+        rng: Rng,
+        known: Floats | None = None,
+    ) -> None:
         self.n_arms, self.horizon, self.rounds = n_arms, horizon, sum(pulls)
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
         self._remarked = False
+        self._levels = known
         self._find_calls()
 
     def _find_calls(self) -> None:
-        self._calls = _calls(self.kernels_for(self.n_arms, self.horizon), self._state.__class__, self._rng is not None)
+        kernels = self.kernels_for(self.n_arms, self.horizon)
+        if self._levels is None:
+            self._levels = levels.new_levels(self.n_arms) if kernels.recommend is levels.recommend else None
+        self._calls = _calls(kernels, self._state.__class__, self._rng is not None)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_calls"}
@@ -304,7 +310,8 @@ class Policy:
             self.make_room(self._state, self._capacity)
         self.rounds += 1
         self._pulls[arm] += 1
-        self._calls.tell.call(self._fields, self.rounds, arm, float(reward), self._rng if self.draws_on_tell else None)
+        rng = self._rng if self.draws_on_tell else None
+        self._calls.tell.call(self._fields, self._levels, self.rounds, arm, float(reward), rng)
         if not self.rounds & _LISTEN and not self._remarked:
             self._say()
 
@@ -346,9 +353,12 @@ class Policy:
         self.take_workers(self._state, check_positive_int("workers", workers))
 
     def recommend(self) -> int:
-        """The arm to keep if the run ended now."""
+        """The arm that is best by what is known now: with the highest recent level less its standard error.
+
+        Policies whose definition has a recommendation of its own say so.
+        """
         self._check_begun("recommend")
-        return int(self._calls.recommend.call(self._fields, self.rounds, self.pulls))
+        return int(self._calls.recommend.call(self._fields, self.rounds, self._levels))
 
     def explain(self) -> Explanation:
         """What is known about each arm, which is next and why, which one to keep and why; changes nothing."""

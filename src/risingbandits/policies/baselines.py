@@ -8,7 +8,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer
@@ -43,7 +43,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     return state.arm
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies import reasons
-from risingbandits.policies._kernels import sweeps
+from risingbandits.policies._kernels import levels, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import get_policy, policy_class, register
@@ -78,10 +78,8 @@ def _update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
         state.counters[_OUTSIDE] += 1
 
 
-def _recommend(state: Any, t: int, pulls: Ints) -> int:
-    for number in range(state.inner_pulls.shape[0]):
-        state.inner_pulls[number] = pulls[state.members[number]]
-    return state.members[inner_recommend(state, t - state.counters[_OUTSIDE], state.inner_pulls)]
+def _recommend(state: Any, t: int, known: Floats | None) -> int:
+    return state.members[inner_recommend(state, t - state.counters[_OUTSIDE], known)]
 
 
 def _select_without_generator(state: Any, t: int, available: Mask, rng: Rng) -> int:
@@ -147,7 +145,9 @@ def _kernels(inner: Kernels, draws: bool) -> Kernels:
             "inner_select": bound_kernel(_select_without_generator, **names),
             "inner_update": bound_kernel(_update_without_generator, **names),
         }
-    return Kernels(*(bound_kernel(template, **names) for template in (_select, _update, _recommend)))
+    common = inner.recommend is levels.recommend  # it knows all arms, by their own numbers
+    templates = (_select, _update) if common else (_select, _update, _recommend)
+    return Kernels(*(bound_kernel(template, **names) for template in templates))
 
 
 @cache
@@ -300,7 +300,9 @@ class FewArms(Policy):
 
     def why_kept(self, at: Moment) -> str:
         inside = self._inside(at)
-        return super().why_kept(at) if inside is None else self._inner_of(at.state).why_kept(inside)
+        return (
+            super().why_kept(at) if inside is None or "lcb" in at.parts else self._inner_of(at.state).why_kept(inside)
+        )
 
     def _inside(self, at: Moment) -> Moment | None:
         """The moment as the inner policy sees it; None if the arm is not one of the few."""

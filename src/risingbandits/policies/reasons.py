@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from risingbandits._core.types import Floats, Ints
+from risingbandits.policies._kernels import levels
 from risingbandits.policies.explanation import Explanation, Moment, Units, counted
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ def explanation(policy: Policy, state: Any, arm: int | None, units: Units | None
     parts = policy.parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
     why = "" if arm is None else policy.why_next(at._replace(arm=arm))
+    if policy._levels is not None:  # what the recommendation compares; a policy's own level is another mean
+        own = {"mean" if name == "level" else name: column for name, column in parts.items()}
+        parts = {**levels.columns(policy._levels), **own}
     if not policy.rounds:
         return Explanation(policy.described(), t, {"pulls": pulls, **parts}, arm, why)
-    at = at._replace(arm=policy.recommend())
+    at = at._replace(arm=policy.recommend(), parts=parts)
     kept = at.arm, policy.why_kept(at), against_by_parts(at)
     return Explanation(policy.described(), t, {"pulls": pulls, **parts}, arm, why, *kept)
 
@@ -48,10 +52,10 @@ def why_next(at: Moment) -> str:
     return f"best level {at.level('level')}" if at.leads("level") else "its turn"
 
 
-def why_kept(at: Moment, most_pulled: bool) -> str:
-    """By its pulls, if the policy recommends that way, otherwise by its level."""
-    if most_pulled:
-        return f"pulled most often, {at.pulls[at.arm]:,} of {at.pulls.sum():,} pulls"
+def why_kept(at: Moment) -> str:
+    """By its level, given the noise or as it is, or by the race."""
+    if "lcb" in at.parts:
+        return f"best recent level less its standard error, {at.level('lcb')} (level {at.level('level')})"
     if at.leads("level"):
         return f"best level {at.level('level')}"
     if "active" in at.parts and at.parts["active"][at.arm]:

@@ -34,6 +34,7 @@ def state_dict(policy: Policy) -> dict[str, Any]:
         "numbers": {name: value for name, value in fields.items() if not isinstance(value, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
         "remarked": policy._remarked,
+        "levels": None if policy._levels is None else policy._levels.tolist(),
         "arrays": {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)},
     }
 
@@ -53,7 +54,8 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
         else:
             fields[name] = type(value)(run["numbers"][name])
     rng = None if begun._rng is None else _generator(run["generator"])
-    policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng)
+    known = None if begun._levels is None else np.array(run["levels"], dtype=np.float64).reshape(begun._levels.shape)
+    policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng, known)
     policy._remarked = bool(run["remarked"])
 
 

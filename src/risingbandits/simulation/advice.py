@@ -121,7 +121,7 @@ def advise(
     --------
     >>> from risingbandits.simulation.replay import replay
     >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
-    >>> print(advise(replay(curves, ["successive-halving", "round-robin"], 80, orders=10)))
+    >>> print(advise(replay(curves, ["successive-halving", "constant"], 80, orders=10)))
     Use successive-halving: in each of 10 orders of the arms it keeps the best one, net 8 with 0.7875.
     Training every arm to the end takes 320 pulls; the policy takes 80, and 15 more train the arm that it keeps to the
     end, 30 % of that in all: it saves 225 pulls.
@@ -176,7 +176,7 @@ def policy_for(outcomes: Sequence[Replay], objective: str | Objective | None = N
 
     >>> from risingbandits.simulation.replay import replay
     >>> tasks = [{f"net {k}": [0.1 * k * (1 - r**n) for n in range(1, 41)] for k in range(1, 9)} for r in (0.9, 0.8)]
-    >>> policy_for([replay(task, ["successive-halving", "round-robin"], 80, orders=10) for task in tasks])
+    >>> policy_for([replay(task, ["successive-halving", "constant"], 80, orders=10) for task in tasks])
     ('successive-halving', ())
     """
     if not outcomes or len({tuple(sorted(outcome.reward)) for outcome in outcomes}) > 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from risingbandits._core.jit import bound_kernel, compiled, kernel
 from risingbandits._core.types import Floats, Ints, Rng
+from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
 from risingbandits.problems._kernels import (
@@ -54,14 +55,15 @@ recommend: Any = None
 
 
 def loop(  # type: ignore[no-untyped-def]
-    state, arms, horizon, policy_rng, arms_rng, pulls, record_at, gained, earned, available, limits
+    state, arms, horizon, policy_rng, arms_rng, pulls, record_at, gained, earned, available, limits, known
 ):
     """Play rounds 1..horizon, or until no arm is available; return the recommended arm.
 
     ``pulls`` counts the pulls of each arm; ``gained[c]`` becomes the sum of the means of the pulled arms up to round
     ``record_at[c]`` (these rise and end at the horizon), and ``earned[c]`` that of the rewards. An arm that has been
-    pulled as often as ``limits`` says is no longer ``available``. ``earned`` is None if it is not needed, ``limits``
-    and ``available`` if arms do not end; the machine code then contains nothing of them.
+    pulled as often as ``limits`` says is no longer ``available``. ``known`` has the levels of all arms. ``earned`` is
+    None if it is not needed, ``limits`` and ``available`` if arms do not end, ``known`` if the policy recommends by a
+    rule of its own; the machine code then contains nothing of them.
     """
     total = 0.0
     paid = 0.0
@@ -75,6 +77,8 @@ def loop(  # type: ignore[no-untyped-def]
             left -= 1
         mean, reward = pull(arms, arm, pulls[arm], t, arms_rng)
         update(state, t, arm, reward, policy_rng)
+        if known is not None:
+            levels.add(known, arm, reward)
         total += mean
         if earned is not None:
             paid += reward
@@ -90,7 +94,7 @@ def loop(  # type: ignore[no-untyped-def]
         if earned is not None:
             earned[c] = paid
         c += 1
-    return recommend(state, t, pulls)
+    return recommend(state, t, known)
 
 
 class SimulatedArms:
@@ -169,6 +173,7 @@ class Runner:
         self.limits = problem.lengths if after_end == "stop" else None
         self.state = policy.new_state(problem.n_arms, horizon, horizon)
         kernels = policy.kernels_for(problem.n_arms, horizon)
+        self.by_levels = kernels.recommend is levels.recommend
         self.loop = compiled_loop(kernels, self.state.__class__, self.arms.pull) if loop is None else loop
         self.at_start = {
             name: value.copy()
@@ -200,5 +205,6 @@ class Runner:
             earned,
             None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
             self.limits,
+            levels.new_levels(self.n_arms) if self.by_levels else None,
         )
         return Run(gained, pulls, int(recommended), earned, self.policy.remark(self.state))

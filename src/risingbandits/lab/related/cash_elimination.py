@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import kernel, plain
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
@@ -74,7 +74,7 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     return sweeps.highest(state.order, state.marks, state.best)
 
 

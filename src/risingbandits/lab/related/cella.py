@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import recent_means, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
@@ -193,7 +193,7 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The active arm that ends highest, as far as it was pulled."""
     best = -math.inf
     chosen = state.order[0]

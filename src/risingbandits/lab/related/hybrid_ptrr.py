@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _random_round_robin as rr
 from risingbandits.lab.related._random_round_robin import State
 from risingbandits.policies import reasons
 from risingbandits.policies._kernels import argmax
-from risingbandits.policies.base import Kernels, most_pulled
+from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer, number, one_of
@@ -79,12 +79,6 @@ def _committed(state: State) -> bool:
     return False
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    """The arm committed to; before, the one pulled most often."""
-    return state.marks[rr.TURN] if state.marks[rr.STAGE] == rr.COMMITTED else most_pulled(state, t, pulls)
-
-
 @register
 class HybridPTRR(rr.RandomRoundRobin):
     r"""Hybrid of a search for the best arm by bounds, for B rounds, and of `PTRR`, if that has found none.
@@ -141,7 +135,7 @@ class HybridPTRR(rr.RandomRoundRobin):
     name = "hybrid-ptrr"
     summary = "commits to an arm that bounds prove best, else goes on as PTRR (worst case, no noise)"
     verified = "published definition (guess of m: derived here)"
-    kernels = Kernels(select=select, update=update, recommend=recommend)
+    kernels = Kernels(select=select, update=update)
 
     alpha: float = number(1.0, above=0.0)
     B: int | None = integer(None)
@@ -172,8 +166,3 @@ class HybridPTRR(rr.RandomRoundRobin):
         if stage == rr.COMMITTED:
             return "its lower bound was above all other upper bounds"
         return super().why_next(at)
-
-    def why_kept(self, at: Moment) -> str:
-        if at.state.marks[rr.STAGE] == rr.COMMITTED:
-            return "its lower bound was above all other upper bounds"
-        return reasons.why_kept(at, most_pulled=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
@@ -79,7 +79,7 @@ def _eliminate(state: State) -> int:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     return sweeps.highest(state.order, state.marks, state.lower)
 
 

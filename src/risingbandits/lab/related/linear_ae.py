@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
@@ -75,7 +75,7 @@ def _judge(state: State, arm: int, rest: float) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     return sweeps.highest(state.order, state.marks, state.value)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
@@ -68,7 +68,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     if state.marks[_MISSING] == 0:
         return state.marks[_CHOSEN]
     return _best(state, float(max(state.horizon - t, 0)), None)

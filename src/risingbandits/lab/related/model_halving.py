@@ -10,7 +10,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.best_arm import _phases
 from risingbandits.policies.registry import register
@@ -119,7 +119,7 @@ def _fit(state: State, arm: int, log_n: float) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The arm of the race with the highest level at the target."""
     best = -math.inf
     chosen = state.order[0]

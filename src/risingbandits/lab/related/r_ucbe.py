@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, histories, noise_estimate, trends
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
@@ -70,13 +70,13 @@ def _widen(state: Any, arm: int) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The arm with the highest estimate of mu(T), the width left out."""
     return argmax.highest(state.estimate, None)
 
 
 @kernel
-def recommend_by_index(state: State, t: int, pulls: Ints) -> int:
+def recommend_by_index(state: State, t: int, known: Floats | None) -> int:
     """The arm with the highest index."""
     return argmax.highest(state.value, None)
 

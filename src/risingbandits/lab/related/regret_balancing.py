@@ -10,7 +10,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import reward_scale, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
@@ -69,7 +69,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The active arm with the best mean."""
     chosen = -1
     best = -math.inf

@@ -22,6 +22,8 @@ class SuccessiveRejects(_phases.PhasePolicy):
     For arms that do not change. The mean of all rewards of a rising arm lies below what it gives now, most for those
     that rise late: `RSR` takes the mean of the last ones.
 
+    Its recommendation is its own: the best of the arms that are left, by the mean of the phase.
+
     References
     ----------
     J.-Y. Audibert, S. Bubeck, R. Munos. Best Arm Identification in Multi-Armed Bandits. COLT 2010.
@@ -55,6 +57,8 @@ class RSR(_phases.PhasePolicy):
     Use it to find the arm with the highest mean after T pulls, argmax mu_i(T), with a fixed budget of T pulls in all;
     it needs no knowledge of the noise. It does not extrapolate: an arm that overtakes the others only beyond about
     T / K pulls is dropped.
+
+    Its recommendation is its own: the best of the arms that are left, by the mean of the phase.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def best(state: Any, available: Mask) -> int:
 
 
 @kernel
-def recommend(state: Any, t: int, pulls: Ints) -> int:
+def recommend(state: Any, t: int, known: Floats | None) -> int:
     return best(state, None)
 
 

@@ -131,7 +131,7 @@ def end_phase(state: Any) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The active arm with the highest mean over the window of the present phase."""
     if state.marks[ACTIVE] == 1:
         return state.order[0]

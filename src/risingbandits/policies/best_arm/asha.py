@@ -119,6 +119,8 @@ class ASHA(recent_means.RecentPolicy):
     Use it with many workers that ask at the same time: an arm that is being pulled is not available, and the others
     need not wait for it. It needs no horizon. With one worker, `SelectiveRace` and `RSR` lose less.
 
+    Its recommendation is its own: the highest mean of the last share of the rewards, as rungs are judged.
+
     Parameters
     ----------
     eta : int

@@ -20,6 +20,8 @@ class SequentialHalving(_phases.PhasePolicy):
     Use it for many arms. Since each phase looks at its own rewards only, it copes with rising arms better than
     successive rejects on all rewards; half the arms, however, are dropped after the first phase.
 
+    Its recommendation is its own: the best of the arms that are left, by the mean of the phase.
+
     References
     ----------
     Z. Karnin, T. Koren, O. Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013.
@@ -52,6 +54,8 @@ class SuccessiveHalving(_phases.PhasePolicy):
     is the same with :math:`\eta = 2` for rewards with much noise: it takes all of a rung's rewards.
 
     Use it as the common yardstick of hyper-parameter tuning. `SelectiveRace` loses less if the budget is small.
+
+    Its recommendation is its own: the best of the arms that are left, by the mean of the phase.
 
     Parameters
     ----------

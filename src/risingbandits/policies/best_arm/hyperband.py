@@ -137,6 +137,8 @@ class Hyperband(recent_means.RecentPolicy):
 
     Use it as a yardstick: it hedges between opening many arms and knowing a few well.
 
+    Its recommendation is its own: the highest mean of the last share of the rewards, as rungs are judged.
+
     Parameters
     ----------
     eta : int

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies import reasons
 from risingbandits.policies._kernels import recent_means, sweeps
 from risingbandits.policies.base import Kernels
@@ -202,7 +202,7 @@ def _halve(state: State, t: int) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The highest level among the arms in the race and those outside that are at least as old as all of these."""
     active = state.marks[_ACTIVE]
     oldest = 1
@@ -243,6 +243,8 @@ class ScoutedHalving(recent_means.RecentPolicy):
     noise or curves. No rate is proved. The scouts cannot see what changes beyond sqrt(T) pulls, and three
     scouts may be wrong about the others. If early levels say nearly everything, scouting is a price that
     `SuccessiveHalving` does not pay (docs/best_arm.md).
+
+    Its recommendation is its own: the highest level of the arms in the race and of others with as many pulls.
 
     Parameters
     ----------

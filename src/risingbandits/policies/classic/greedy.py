@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import argmax, running_means, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.explanation import Moment
@@ -144,7 +144,7 @@ def update_exploring(state: ExploringState, t: int, arm: int, reward: float, rng
 
 
 @kernel
-def recommend_exploring(state: ExploringState, t: int, pulls: Ints) -> int:
+def recommend_exploring(state: ExploringState, t: int, known: Floats | None) -> int:
     return _best(state, None)
 
 
@@ -172,6 +172,8 @@ class ExploreThenCommit(Policy):
 
     Use it as the simplest way to spend a budget, and if switching between arms is expensive. On rising arms the mean of
     early pulls favours arms that start well; a larger m is the only remedy.
+
+    Its recommendation is its own: the arm that it commits to, with the best mean of all rewards.
 
     Parameters
     ----------

@@ -119,9 +119,6 @@ class CommitFamily(noise_estimate.NoisePolicy):
             return f"may still pay as much as the incumbent, up to {at.units.level(rival)} a pull"
         return f"may pay up to {at.units.level(rival)} a pull from here on, the incumbent {at.units.level(own)}"
 
-    def why_kept(self, at: Moment) -> str:
-        return f"its sure level is the highest (level {at.level('level')})"
-
     def promise(self, at: Moment, arm: int) -> float:
         """What committing to an arm could pay, by the columns of `explain`."""
         return float(at.parts["commit value"][arm])

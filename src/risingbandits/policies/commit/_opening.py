@@ -257,13 +257,3 @@ def _look_for_challengers(state: Any, t: int) -> None:
         plan["next"][0] = OPEN
     else:
         plan["hold"][0] = max(older + 1, int(_HOLD_GROWTH * older))
-
-
-@kernel
-def recommend(state: Any) -> int:
-    """The open arm with the highest sure level."""
-    b = state.order[0]
-    for place in range(1, state.plan["opened"][0]):
-        if sure_level(state, state.order[place]) > sure_level(state, b):
-            b = state.order[place]
-    return b

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, noise_model, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import (
@@ -214,7 +214,7 @@ def _learn(state: State, t: int, arm: int) -> bool:
 
 
 @rare_kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     """The arm with the best prediction of its level at the end of the horizon, had it been played all the time.
 
     After a short run predictions go far beyond what was seen, so the arm with the highest sure level is kept: the mean
@@ -261,6 +261,8 @@ class CommitEnsemble(CommitFamily):
     with the best predicted level at the end or, with at most 2,000 rounds per arm, with the best level now (the last
     quarter of its rewards, less a standard error). Its bound may fail if no shape fits (docs/commit-ensemble.md has
     figures); then `CommitUCB` is the safe choice.
+
+    Its recommendation is its own: the highest predicted value at the end, after short runs the surest level.
 
     Parameters
     ----------
@@ -368,7 +370,7 @@ class CommitEnsemble(CommitFamily):
 
     def why_kept(self, at: Moment) -> str:
         if at.t - 1 <= _SHORT * at.pulls.size:
-            return super().why_kept(at)
+            return f"its sure level is the highest (level {at.level('level')})"
         return f"best predicted level at the end, {at.level('final')}"
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:

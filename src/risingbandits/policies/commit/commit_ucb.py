@@ -15,8 +15,8 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
-from risingbandits._core.types import Ints, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, noise_model, records
+from risingbandits._core.types import Mask, Rng
+from risingbandits.policies._kernels import histories, noise_estimate, noise_model, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _batches, _commit_value, _differences, _lines, _told_noise, _widths
 from risingbandits.policies.commit._family import CommitFamily, warn_once
@@ -143,12 +143,6 @@ def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
                 _batches.redraw_line(state, t, other, state.smooth[other, noise_estimate.SIGMA])
 
 
-@kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
-    """The incumbent: the arm with the highest pessimistic level."""
-    return argmax.highest(state.arms["low"], None)
-
-
 @register
 class CommitUCB(CommitFamily):
     r"""Optimism about commitment: play the arm whose commitment could pay most, if the chance is worth its price.
@@ -215,8 +209,8 @@ class CommitUCB(CommitFamily):
     verified = "derived here"
     kinds: ClassVar[dict[str, int]] = {**CommitFamily.kinds, "bernstein": _widths.BERNSTEIN}
     estimates = (noise_estimate.SMOOTH, noise_estimate.ESTIMATE, "auto")
-    kernels = Kernels(select=select, update=update, recommend=recommend)
-    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
     arm_type = _ARMS
     scratch = frozenset({"pool", "pairs"})
 
@@ -290,7 +284,6 @@ class CommitUCB(CommitFamily):
             return np.where(known, state.arms[name] / per, np.nan)
 
         return {
-            "level": self.levels(state),
             "sure": column("lo"),
             "line": column("u"),
             "slope": column("s"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Ints, Mask, Rng
+from risingbandits._core.types import Mask, Rng
 from risingbandits.policies._kernels import noise_estimate, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import _opening, commit_ucb
@@ -56,13 +56,6 @@ def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None
         _opening.update(state, t, arm, reward)
     else:
         commit_ucb.update_smooth(state, t, arm, reward, rng)
-
-
-@kernel
-def recommend(state: Any, t: int, pulls: Ints) -> int:
-    if not state.few:
-        return commit_ucb.recommend(state, t, pulls)
-    return _opening.recommend(state) if state.plan["opened"][0] > 0 else 0
 
 
 @register
@@ -124,8 +117,8 @@ class OpenArms(CommitUCB):
     verified = "derived here"
     randomised = True
     batched = False
-    kernels = Kernels(select=select, update=update, recommend=recommend)
-    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
+    kernels = Kernels(select=select, update=update)
+    kernels_smooth = Kernels(select=select, update=update_smooth)
 
     def __init__(
         self,
@@ -190,16 +183,15 @@ class OpenArms(CommitUCB):
         return "the arms that are due are not free"
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        """Columns: ``level``, ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of
+        """Columns: ``ahead`` of the incumbent at equal age and ``cost`` of having opened the arm; those of
         `CommitUCB` if there are many pulls.
         """
         if not state.few:
             return super().parts(state, t)
-        columns = {name: np.full(state.order.size, np.nan) for name in ("level", "ahead", "cost")}
+        columns = {name: np.full(state.order.size, np.nan) for name in ("ahead", "cost")}
         b = int(state.plan["incumbent"][0])
         for arm in state.order[: state.plan["opened"][0]]:
             n = state.counts[arm]
-            columns["level"][arm] = interpreted(_opening.level)(state, arm, n)
             if b >= 0:
                 columns["ahead"][arm] = interpreted(_opening.ahead)(state, arm, b)
                 today = interpreted(_opening.level)(state, b, state.counts[b])

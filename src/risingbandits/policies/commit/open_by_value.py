@@ -13,7 +13,7 @@ import numpy as np
 
 from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
-from risingbandits._core.types import Floats, Ints, Mask, Rng
+from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _beside, _opening, _trials, _trials_noise
@@ -53,7 +53,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @kernel
-def recommend(state: State, t: int, pulls: Ints) -> int:
+def recommend(state: State, t: int, known: Floats | None) -> int:
     return _trials.surest(state) if state.plan["opened"][0] > 0 else 0
 
 
@@ -102,6 +102,8 @@ class OpenByValue(Policy):
     Use it with few pulls per arm, as in the choice of models or hyper-parameters (docs/opening-arms.md).
     Nothing needs to be known about noise or ceiling. No rate is proved. It does not find late bloomers that are behind
     at every age: with many pulls use `CommitUCB` or `CommitEnsemble`, or `Auto`, which switches by itself.
+
+    Its recommendation is its own: the highest level less its standard error, with its own windows and noise.
 
     Parameters
     ----------
