@@ -13,6 +13,7 @@ from risingbandits import RisingBanditsError
 from risingbandits.allocation import Allocator, Budget
 from risingbandits.allocation.commands.placeholders import PLACEHOLDERS, check_placeholders, expand
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
+from risingbandits.cli.run_plan import plan_allocator
 
 ARM = '[[arms]]\nname = "a"\ncommand = ["true"]\n'
 FULL = """\
@@ -394,3 +395,20 @@ def test_no_mutation_of_a_plan_gives_a_traceback(folder: Path, start: int, lengt
 @given(content=st.binary(max_size=60))
 def test_no_bytes_give_a_traceback(folder: Path, content: bytes) -> None:
     read_or_refuse(folder, content)
+
+
+def test_a_prior_of_logs_with_several_metrics_is_read_by_the_one_that_the_plan_names(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for name, best in (("small", 0.3), ("large", 0.5), ("huge", 0.9)):
+        rows = "".join(f"{n},{1 - best},{best * n / (n + 1)}\n" for n in range(1, 8))
+        (tmp_path / "logs" / f"{name}.csv").write_text("epoch,val_loss,val_accuracy\n" + rows)
+    arms = "".join(f'[[arms]]\nname = "{name}"\ncommand = ["true"]\n' for name in ("small", "large", "huge"))
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'budget = 9\nprior = "logs"\n{arms}')
+    with pytest.raises(RisingBanditsError, match=r"plan\.toml: metric must be given, because there are several"):
+        plan_allocator(read_plan(plan))
+    plan.write_text(f'budget = 9\nprior = "logs"\nmetric = "val_accuracy"\n{arms}')
+    with plan_allocator(read_plan(plan)) as allocator:
+        prior = allocator.settings.prior
+    assert prior is not None
+    assert sorted(prior.beliefs, key=lambda arm: prior.of(arm).mean) == ["small", "large", "huge"]

@@ -298,5 +298,8 @@ def test_without_ray_one_sentence() -> None:
         "import sys; sys.modules['ray'] = None; from risingbandits.allocation import RayArms; RayArms({'a': list})"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    sentence = "RisingBanditsError: Ray is needed for RayArms: pip install 'risingbandits[ray]'."
+    sentence = (
+        "RisingBanditsError: Ray is needed for RayArms: pip install 'risingbandits[ray]' or, before the first release, "
+        "pip install '.[ray]' in a clone."
+    )
     assert done.stderr.strip().endswith(sentence)

@@ -36,7 +36,8 @@ except Exception as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith(f"RisingBanditsError {sentence}"), done.stdout + done.stderr
-    assert f"pip install 'risingbandits[{library}]'." in done.stdout
+    assert f"pip install 'risingbandits[{library}]'" in done.stdout
+    assert f"before the first release, pip install '.[{library}]' in a clone." in done.stdout
     assert len(done.stdout.splitlines()) == 1
 
 

@@ -155,7 +155,10 @@ def test_bad_arguments(tmp_path: Path) -> None:
 def test_without_ray_one_sentence() -> None:
     program = "import sys; sys.modules['ray'] = None\nfrom risingbandits.integrations import RisingScheduler"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    sentence = "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]'."
+    sentence = (
+        "RisingBanditsError: Ray is needed for RisingScheduler: pip install 'risingbandits[tune]' or, "
+        "before the first release, pip install '.[tune]' in a clone."
+    )
     assert done.stderr.strip().endswith(sentence)
 
 

@@ -239,5 +239,8 @@ def test_without_ray_one_sentence(command: list[str], tmp_path: Path) -> None:
         command = [*command, "--dataset", "digits"]
     program = WITHOUT_RAY.format(arguments=[*command, "--backend", "ray", "--out", str(tmp_path / "out")])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    sentence = "risingbandits: Ray is needed for backend 'ray': pip install 'risingbandits[ray]'.\n"
+    sentence = (
+        "risingbandits: Ray is needed for backend 'ray': pip install 'risingbandits[ray]' or, "
+        "before the first release, pip install '.[ray]' in a clone.\n"
+    )
     assert (done.returncode, done.stderr) == (2, sentence)

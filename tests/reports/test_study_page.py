@@ -230,7 +230,7 @@ def test_without_plotly_the_extra_is_named(folder: Path) -> None:
     command = [sys.executable, "-c", program, "report", str(folder), "-o", str(folder / "page.html")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "Plotly is needed for reports: pip install 'risingbandits[report]'." in done.stderr
+    assert "Plotly is needed for reports: pip install 'risingbandits[report]'" in done.stderr
 
 
 @given(st.text())

@@ -26,7 +26,10 @@ class RisingBanditsError(ValueError):
 
 def missing(library: str, purpose: str, extra: str) -> RisingBanditsError:
     """The error for a library that is not installed, which says how to get it."""
-    return RisingBanditsError(f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]'.")
+    return RisingBanditsError(
+        f"{library} is needed for {purpose}: pip install 'risingbandits[{extra}]' or, before the first release, "
+        f"pip install '.[{extra}]' in a clone."
+    )
 
 
 _MOST_BITS = 14_000  # of an integer that is written out: Python refuses to write more than 4,300 digits

@@ -21,6 +21,7 @@ from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in, names_its_slot, visible_devices
 from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
 from risingbandits.allocation.options import Check
+from risingbandits.allocation.prior.sources import LogSource
 from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
 from risingbandits.allocation.stores.base import is_server
 
@@ -86,6 +87,8 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     for name in ("prior", "warm_start"):
         if isinstance(settings.get(name), list):
             settings[name] = [_beside(folder, source) for source in settings[name]]
+    if "metric" in values and "prior" in settings:
+        settings["prior"] = [LogSource(source, values["metric"]) for source in settings["prior"]]
     if "memory" in settings:
         settings["memory"] = _beside(folder, settings["memory"])
     if any(arm.settings for arm in arms):
@@ -157,6 +160,7 @@ _PLAN: dict[str, Check] = {
     "jobs": check_positive_int,
     "matrix": read_matrix,
     "memory": check_text,
+    "metric": check_text,
     "prior": check_sources,
     "reward_range": _reward_range,
     "slots": check_slots,

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 _ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
 
 
+class LogSource(NamedTuple):
+    """Logs or anything else at a path, and the metric to read if they have several."""
+
+    path: str
+    metric: str
+
+
 class Sources(NamedTuple):
     """What was read."""
 
@@ -134,6 +141,8 @@ def _tasks(source: Any, ways: _Ways, metric: str | None, what: str) -> tuple[boo
     """Whether the source may hold several runs, and its tasks."""
     from risingbandits.recorded.curves import Curves  # here and below: with all readers of logs, which few runs need
 
+    if isinstance(source, LogSource):
+        source, metric = source
     if isinstance(source, Shelf):
         return True, list(source.entries())
     if isinstance(source, Curves):

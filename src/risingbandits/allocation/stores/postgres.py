@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from uuid import uuid4
 
-from risingbandits._core.errors import RisingBanditsError, shown
+from risingbandits._core.errors import RisingBanditsError, missing, shown
 from risingbandits.allocation.stores._sql import VERSION, SqlStore
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 
@@ -31,9 +31,7 @@ def load_psycopg(what: str) -> Any:
     try:
         import psycopg
     except ImportError as error:
-        raise RisingBanditsError(
-            f"psycopg is needed for {what} in PostgreSQL: pip install 'risingbandits[postgres]'."
-        ) from error
+        raise missing("psycopg", f"{what} in PostgreSQL", "postgres") from error
     return psycopg
 
 

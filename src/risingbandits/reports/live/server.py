@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, missing
 from risingbandits.reports.live.page_updates import PageUpdates
 
 if TYPE_CHECKING:
@@ -97,9 +97,7 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
     try:
         import uvicorn
     except ImportError:
-        raise RisingBanditsError(
-            "Starlette and uvicorn are needed for watch: pip install 'risingbandits[report]'."
-        ) from None
+        raise missing("Uvicorn", "watch", "report") from None
 
     class Announced(uvicorn.Server):
         """Ready once it handles signals: an earlier Ctrl-C would stop it in the middle of its start."""
