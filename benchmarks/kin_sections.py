@@ -19,7 +19,16 @@ import numpy as np
 from risingbandits import Result, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.related.triggers import graph_problem
-from risingbandits.problems import Bernoulli, Exponential, Gaussian, LinearCapped, NoNoise, PowerLaw
+from risingbandits.problems import (
+    Bernoulli,
+    ConstantCurve,
+    Exponential,
+    Gaussian,
+    LinearCapped,
+    NoNoise,
+    PowerLaw,
+    Tabulated,
+)
 
 PAPER = ("paper-2arms", "paper-15arms")
 YARDSTICKS = ("red-ucb", "commit-ucb", "round-robin")
@@ -53,6 +62,9 @@ def problem(name: str) -> RisingBandit:
     if name == "jumps":
         rows = [np.repeat(levels, [8_000, 6_000, 6_000]) for levels in JUMPS]
         return RisingBandit.from_array(rows, noise=Bernoulli(), restless=True)
+    if name == "falling":
+        fall = Tabulated(1.0 - 0.9 * np.arange(1, 20_001) / 20_000)
+        return RisingBandit([fall, ConstantCurve(0.4), ConstantCurve(0.3)], Gaussian(0.1), 20_000)
     if name == "blooming":
         return RisingBandit([Exponential(0.9, 0.02), Exponential(0.6, 0.5), Exponential(0.5, 0.5)], Bernoulli(), 20_000)
     if name == "claimed":
@@ -137,6 +149,15 @@ def model_selection(size: Size) -> str:
     return table(("policy", *PAPER, *homes), every, columns)
 
 
+def cited(size: Size) -> str:
+    """FEWA, wSWA, AdSwitch and stochastic CORRAL."""
+    labels = ["fewa", "fewa(alpha=0.06)", "wswa", "raw-ucb", "ad-switch", "glr-kl-ucb", "stochastic-corral", "corral"]
+    long = ["", "", "wswa", "", "ad-switch(every=100)", "", "stochastic-corral", ""]
+    columns = [column(name, labels, 20, regret_and_error, size) for name in ("falling", "jumps")]
+    columns += [column(name, long, 10, regret_and_error, size) for name in PAPER]
+    return table(("ad-switch has every = 100 on the paper's", "falling", "jumps", *PAPER), labels, columns)
+
+
 def graphs(size: Size) -> str:
     """Arms that make each other rise: regret in % of what the best policy earns."""
     labels = ["graph-red-ucb", "red-ucb", "r-less-ucb", "commit-ucb", "round-robin"]
@@ -162,6 +183,7 @@ TABLES = {
     "late-power-laws": late_power_laws,
     "random-round-robin": random_round_robin,
     "model-selection": model_selection,
+    "cited": cited,
     "graphs": graphs,
 }
 

@@ -30,12 +30,15 @@ class Corral(Clipped):
         sums = np.cumsum(self.mixed())
         return min(int(np.searchsorted(sums, rng.random(), side="right")), self.n_arms - 1)
 
+    def loss(self, arm: int) -> float:
+        return 1.0 - float(self.rewards[-1])
+
     def tell(self, arm: int, reward: float, rng: Any) -> None:
         super().tell(arm, reward, rng)
         if self.rates is None:
             self.rates = np.full(self.n_arms, math.sqrt(self.n_arms / self.horizon) if self.eta is None else self.eta)
         losses = np.zeros(self.n_arms)
-        losses[arm] = (1 - self.rewards[-1]) / self.mixed()[arm]
+        losses[arm] = self.loss(arm) / self.mixed()[arm]
         inverse = 1 / self.p + self.rates * losses
         pole = float(np.min(inverse / self.rates))
 

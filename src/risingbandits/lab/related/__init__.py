@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from risingbandits._core.plugins import ListedPolicy, load_on_use
 
 if TYPE_CHECKING:
+    from risingbandits.lab.related.ad_switch import AdSwitch
     from risingbandits.lab.related.cash_elimination import CashElimination
     from risingbandits.lab.related.cella import CellaETC, RestSure
     from risingbandits.lab.related.corral import Corral
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.et_sw_gaussian_ts import ETSWGaussianThompson
     from risingbandits.lab.related.et_ts import ETTS
     from risingbandits.lab.related.exp3 import Exp3, Exp3S
+    from risingbandits.lab.related.fewa import FEWA
     from risingbandits.lab.related.glr_kl_ucb import GLRKLUCB
     from risingbandits.lab.related.graph_red_ucb import GraphREdUCB
     from risingbandits.lab.related.hybrid_ptrr import HybridPTRR
@@ -33,14 +35,17 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.rc_be import RCBE
     from risingbandits.lab.related.regret_balancing import RegretBalancing
     from risingbandits.lab.related.rejects import RSR, SuccessiveRejects
+    from risingbandits.lab.related.stochastic_corral import StochasticCorral
     from risingbandits.lab.related.sw_gaussian_ts import SWGaussianThompson
     from risingbandits.lab.related.ti_ucb import TIUCB
     from risingbandits.lab.related.tsallis_inf import TsallisINF
     from risingbandits.lab.related.window_greedy import WindowGreedy
+    from risingbandits.lab.related.wswa import WSWA
 
 CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
 
 POLICIES: dict[str, ListedPolicy] = {
+    "ad-switch": ListedPolicy("risingbandits.lab.related.ad_switch", "AdSwitch", CUMULATIVE),
     "cash-elimination": ListedPolicy("risingbandits.lab.related.cash_elimination", "CashElimination", BEST_ARM),
     "cella-etc": ListedPolicy("risingbandits.lab.related.cella", "CellaETC", BEST_ARM),
     "corral": ListedPolicy("risingbandits.lab.related.corral", "Corral", CUMULATIVE),
@@ -55,6 +60,7 @@ POLICIES: dict[str, ListedPolicy] = {
     "et-ts": ListedPolicy("risingbandits.lab.related.et_ts", "ETTS", CUMULATIVE),
     "exp3": ListedPolicy("risingbandits.lab.related.exp3", "Exp3", CUMULATIVE),
     "exp3-s": ListedPolicy("risingbandits.lab.related.exp3", "Exp3S", CUMULATIVE),
+    "fewa": ListedPolicy("risingbandits.lab.related.fewa", "FEWA", CUMULATIVE),
     "glr-kl-ucb": ListedPolicy("risingbandits.lab.related.glr_kl_ucb", "GLRKLUCB", CUMULATIVE),
     "graph-red-ucb": ListedPolicy("risingbandits.lab.related.graph_red_ucb", "GraphREdUCB", CUMULATIVE),
     "hybrid-ptrr": ListedPolicy("risingbandits.lab.related.hybrid_ptrr", "HybridPTRR", CUMULATIVE),
@@ -73,9 +79,11 @@ POLICIES: dict[str, ListedPolicy] = {
     "regret-balancing": ListedPolicy("risingbandits.lab.related.regret_balancing", "RegretBalancing", CUMULATIVE),
     "rest-sure": ListedPolicy("risingbandits.lab.related.cella", "RestSure", BEST_ARM),
     "successive-rejects": ListedPolicy("risingbandits.lab.related.rejects", "SuccessiveRejects", BEST_ARM),
+    "stochastic-corral": ListedPolicy("risingbandits.lab.related.stochastic_corral", "StochasticCorral", CUMULATIVE),
     "sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.sw_gaussian_ts", "SWGaussianThompson", CUMULATIVE),
     "ti-ucb": ListedPolicy("risingbandits.lab.related.ti_ucb", "TIUCB", CUMULATIVE),
     "tsallis-inf": ListedPolicy("risingbandits.lab.related.tsallis_inf", "TsallisINF", CUMULATIVE),
+    "wswa": ListedPolicy("risingbandits.lab.related.wswa", "WSWA", CUMULATIVE),
     "window-greedy": ListedPolicy("risingbandits.lab.related.window_greedy", "WindowGreedy", CUMULATIVE),
 }
 
@@ -83,6 +91,7 @@ __all__ = [
     "CUSUMUCB",
     "DUCB",
     "ETTS",
+    "FEWA",
     "GLRKLUCB",
     "MUCB",
     "PTRR",
@@ -91,6 +100,8 @@ __all__ = [
     "RSR",
     "RUCBE",
     "TIUCB",
+    "WSWA",
+    "AdSwitch",
     "CashElimination",
     "CellaETC",
     "Corral",
@@ -109,6 +120,7 @@ __all__ = [
     "RegretBalancing",
     "RestSure",
     "SWGaussianThompson",
+    "StochasticCorral",
     "SuccessiveRejects",
     "TsallisINF",
     "WindowGreedy",

@@ -43,7 +43,12 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if chance == 0.0:  # nobody asked for this arm
         chance = state.chances[arm]
     state.asked[arm] = 0.0
-    loss = (1.0 - reward_scale.unit(reward, state.low, state.width)) / chance
+    learn(state, arm, (1.0 - reward_scale.unit(reward, state.low, state.width)) / chance)
+
+
+@kernel
+def learn(state: Any, arm: int, loss: float) -> None:
+    """Move the weights by the weighted loss of an arm, and raise the rates of those that became rare."""
     _step(state, arm, loss)
     n_arms = state.weights.shape[0]
     for i in range(n_arms):
@@ -56,7 +61,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 
 
 @kernel
-def _step(state: State, arm: int, loss: float) -> None:
+def _step(state: Any, arm: int, loss: float) -> None:
     """1/p_i <- 1/p_i + eta_i (l_i - x), where the loss of the other arms is 0 and x makes the sum of all p 1.
 
     The sum rises with x, from at most 1 at x = 0 to at least 1 at x = loss; beyond a pole, where some 1/p would be
@@ -78,7 +83,7 @@ def _step(state: State, arm: int, loss: float) -> None:
 
 
 @kernel
-def _sum(state: State, arm: int, loss: float, x: float) -> float:
+def _sum(state: Any, arm: int, loss: float, x: float) -> float:
     total = 0.0
     for i in range(state.weights.shape[0]):
         own = loss if i == arm else 0.0
