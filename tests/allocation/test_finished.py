@@ -54,11 +54,10 @@ def test_a_generator_that_ends_is_finished(kind: str, jobs: int, tmp_path: Path)
         check(allocator)
 
 
-@pytest.mark.parametrize("backend", ["processes", pytest.param("ray", marks=pytest.mark.slow)])
-def test_elsewhere(backend: str, tmp_path: Path) -> None:
-    pytest.importorskip("ray" if backend == "ray" else "cloudpickle")
+def test_in_processes(tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
     with Allocator(makers(), 1000, store=tmp_path / "run.db") as allocator:
-        allocator.run(jobs=2, progress=False, backend=backend)
+        allocator.run(jobs=2, progress=False, backend="processes")
         check(allocator)
 
 
