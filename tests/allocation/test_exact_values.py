@@ -150,7 +150,7 @@ def check(reader: StoreReader, told: Told) -> None:
     assert bits(curves["settings"]["warm_start"]["a"]) == bits(WARM)
     _, *rows = csv.reader(io.StringIO(exports.curves_csv(reader)))
     assert bits(float(cell) for (cell,) in rows) == rewards
-    with np.errstate(over="ignore", invalid="ignore"):  # of forecasts
+    with np.errstate(over="ignore", invalid="ignore"):  # of levels
         status = json.loads(json_text(status_dict(ledger)))  # show --json
     assert bits([status["arms"][0]["last"]]) == rewards[-1:]
     with TemporaryDirectory() as memory:

@@ -149,5 +149,5 @@ def test_an_explanation_as_dict_and_as_html() -> None:
     assert known["against"] == ""
     page = said._repr_html_()
     assert page.count("<tr>") == 4
-    assert "to keep: 1, best recent level" in page
+    assert "recommended: 1, best recent level" in page
     assert str(said).splitlines()[-2:] == said.sentences()

@@ -181,7 +181,7 @@ def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
     assert bar.share == pytest.approx(30 / 90)
     row = allocation_table(log.ledger)[str(log.ledger.recommend())]
     assert found["leader"].value == row.arm
-    assert f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)" in found["leader"].detail
+    assert found["leader"].detail == f"level {row.level:.3g}, lcb {row.lcb:.3g}"
     assert found["left"].value == "60 pulls"
     last = Counter(event.arm for event in [event for event in events if event.kind == "tell"][-20:])
     assert found["being pulled"].value == events[-1].arm

@@ -66,9 +66,9 @@ class Explanation:
         The round that is about to be decided.
     columns : dict of arrays
         "pulls" and what the policy knows about each arm: "level" (an estimate of the reward now), and if it has them
-        "sure" (a lower bound on that), "trend" (what it may still gain), "width" (uncertainty), "value" (the index),
-        "final" with its band and "chance" (the level at the end, and the chance to be the best then), and others of its
-        own; NaN if an arm has no estimate yet.
+        "lcb" or "sure" (a lower bound on that), "trend" (what it may still gain), "width" (uncertainty), "value" (the
+        index), "final" with its band and "chance" (the level at the end, and the chance to be the best then), and
+        others of its own; NaN if an arm has no estimate yet.
     arm : int or None
         The arm that would be pulled next, if every arm were available.
     why : str
@@ -107,7 +107,7 @@ class Explanation:
         if self.arm is not None:
             said.append(f"next: {self.arm}, {self.why}")
         if self.kept is not None:
-            said.append(f"to keep: {self.kept}, {self.why_kept}")
+            said.append(f"recommended: {self.kept}, {self.why_kept}")
         if self.against:
             said.append(f"against that: {self.against}")
         return said

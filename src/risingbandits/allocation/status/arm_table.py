@@ -1,4 +1,4 @@
-"""The table of the arms of an allocation: what is known about each, which is next, which one to keep, and why."""
+"""The table of the arms of an allocation: what is known about each, which is next, which is recommended, and why."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ OPENED = {
     "given": "as given",
     "dropped": "at random, prior dropped",
 }
-_NUMBERS = ("cost", "last", "level", "sure", "trend", "width", "value", "end", "band", "chance", "brings", "costs")
+_NUMBERS = ("cost", "last", "level", "lcb", "trend", "width", "value", "brings", "costs")
 # Left out if a line is too short for all, in this order.
-_OPTIONAL = ("trend", "width", "costs", "brings", "end", "sure", "value", "band", "last", "settings", "opened")
+_OPTIONAL = ("trend", "width", "costs", "brings", "value", "last", "settings", "opened")
 
 
 class ArmRow(NamedTuple):
@@ -32,7 +32,7 @@ class ArmRow(NamedTuple):
     last: float  #: the last reward
     level: float  #: its current level: the policy's estimate, or the mean of the last quarter of its rewards
     trend: float  #: what a further pull may add, if the policy says so
-    width: float  #: how uncertain the level is: the policy's confidence width, or a standard error
+    width: float  #: how uncertain the level is: the policy's confidence width, if it has one
     value: float  #: the index, if the policy compares one
     status: str  #: waiting (for its first pull), in flight, paused (between two pulls), finished or retired
     why: str  #: why it is next, or why it cannot be
@@ -41,11 +41,9 @@ class ArmRow(NamedTuple):
     slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
     bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is
-    sure: float = math.nan  #: a lower bound on the level, if the policy has one
-    end: float = math.nan  #: the level that the curve model expects at the end of the run
-    end_low: float = math.nan  #: the end lies above this
-    end_high: float = math.nan  #: and below this, with probability 0.9, by the model
-    chance: float = math.nan  #: that it is the best of the tried arms then, by the model
+    lcb: float = (
+        math.nan
+    )  #: the level less its uncertainty (more for a loss), if the policy or its rule has such a bound
     brings: float = math.nan  #: reward that trying it may bring in the rest of the run, if the policy says so
     costs: float = math.nan  #: reward that trying it loses
     best: float = math.nan  #: its best reward
@@ -68,11 +66,11 @@ class AllocationTable:
     prior: str = ""  #: where the prior is from and how far it is confirmed, or that settings decide
     next: str | None = None  #: the arm whose pull would be next
     why_next: str = ""
-    recommended: str | None = None  #: the arm to keep if everything ended now; None before the first reward
+    recommended: str | None = None  #: the best arm if everything ended now; None before the first reward
     why_recommended: str = ""
     against: str = ""  #: what speaks against that
     untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
-    model: str = ""  #: where end, band and chance come from
+    rounds: str = ""  #: what the reasons count, if arms are compared by cost
     doubt: str = ""  #: that most curves go the wrong way, if they do
 
     def __getitem__(self, arm: str) -> ArmRow:
@@ -83,15 +81,15 @@ class AllocationTable:
         return [*self.reasons(), *([self.untried] if self.untried else [])]
 
     def reasons(self) -> list[str]:
-        """Which arm is next, which one to keep, why, and where the forecasts come from, a line each."""
+        """Which arm is next, which is recommended, why, and what to doubt, a line each."""
         said = []
         if self.next is not None:
             said.append(f"next: {self.next}, {self.why_next}")
         if self.recommended is not None:
-            said.append(f"to keep: {self.recommended}, {self.why_recommended}")
+            said.append(f"recommended: {self.recommended}, {self.why_recommended}")
         if self.against:
             said.append(f"against that: {self.against}")
-        return [*said, *(more for more in (self.model, self.doubt) if more)]
+        return [*said, *(more for more in (self.rounds, self.doubt) if more)]
 
     def text_table(self) -> TextTable:
         """The same with numbers as strings, for a terminal or a file; columns without a number are left out."""
@@ -125,7 +123,7 @@ class AllocationTable:
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain Python, for JSON: None for missing numbers."""
         told = {name: getattr(self, name) for name in ("next", "why_next", "recommended", "why_recommended", "against")}
-        said = {name: getattr(self, name) for name in ("untried", "model", "prior", "doubt")}
+        said = {name: getattr(self, name) for name in ("untried", "rounds", "prior", "doubt")}
         return {"title": self.title, "arms": [_plain(row) for row in self.rows], **told, **said}
 
     def __str__(self) -> str:
@@ -141,10 +139,8 @@ def _plain(row: ArmRow) -> dict[str, Any]:
 
 
 def _text(row: ArmRow, column: str) -> str:
-    if column == "band":
-        return "-" if math.isnan(row.end_low) else f"{row.end_low:.3g} to {row.end_high:.3g}"
     value = getattr(row, column)
-    if column in ("brings", "costs", "chance"):
+    if column in ("brings", "costs"):
         return "-" if math.isnan(value) else f"{value:.2g}" if abs(value) >= 0.005 else "0"
     return f"{value:g}" if column == "cost" else _number(value)
 

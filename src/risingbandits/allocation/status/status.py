@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from risingbandits.allocation.deciding.costs import Costs, cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
 from risingbandits.allocation.status.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
-from risingbandits.policies.commit.forecast import Forecast, forecast
 from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
@@ -26,7 +25,8 @@ from risingbandits.recorded.curves import direction_of_values
 _NAMED = 3  # arms that a sentence names
 _FEWEST, _LOOKED_AT = 4, 60  # rewards of a curve that says something about its direction; at most so many of it
 # What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
-_LEVELS, _TRENDS, _WIDTHS, _VALUES = ("level",), ("trend", "slope"), ("width",), ("value", "commit value")
+_LEVELS, _BOUNDS, _TRENDS, _WIDTHS = ("level",), ("lcb", "sure"), ("trend", "slope"), ("width",)
+_VALUES = ("value", "commit value")
 
 
 def allocation_table(ledger: Ledger) -> AllocationTable:
@@ -34,19 +34,16 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
     following, place, opened = _next_arm(ledger)
     explanation = policy_explanation(ledger.policy, ledger.policy._state, place, Units(ledger.zero, ledger.span))
     name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation, opened))
-    model = forecasts(ledger)
-    rows = [_row(ledger, arm, explanation, model, f"next: {why}" if arm is following else "") for arm in ledger.arms]
+    rows = [_row(ledger, arm, explanation, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
     if costs := cost_sentence(ledger):
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
-    opinion = model.sentence()
-    if opinion and (compared := ledger.option(Costs)) is not None:
-        opinion += f"; pulls and levels in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
-    said = untried_sentence(ledger), opinion
-    return AllocationTable(
-        title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said, doubt=direction_sentence(ledger)
-    )
+    compared, rounds = ledger.option(Costs), ""
+    if compared is not None and ledger.told:
+        rounds = f"pulls and levels in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
+    said = untried_sentence(ledger), rounds, direction_sentence(ledger)
+    return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
 
 def direction_sentence(ledger: Ledger) -> str:
@@ -257,18 +254,16 @@ def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
         ledger.policy = policy
 
 
-def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecasts, why_next: str) -> ArmRow:
-    level, sure = _part(explanation, arm, _LEVELS), _part(explanation, arm, ("sure",))
+def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str) -> ArmRow:
+    level, lcb = _part(explanation, arm, _LEVELS), _part(explanation, arm, _BOUNDS)
     trend, width = _part(explanation, arm, _TRENDS), _part(explanation, arm, _WIDTHS)
-    level, sure = ledger.zero + ledger.span * level, ledger.zero + ledger.span * sure
+    level, lcb = ledger.zero + ledger.span * level, ledger.zero + ledger.span * lcb
     trend, width = ledger.span * trend, abs(ledger.span) * width
     by_cost = ledger.option(Costs) is not None  # then what the policy knows is by rounds of equal cost, not by pulls
     if (by_cost or not any(name in explanation.columns for name in _LEVELS)) and arm.rewards:
         level = recent_mean(arm)
-    if by_cost or not any(name in explanation.columns for name in (*_WIDTHS, "sure")):
-        width = abs(model.units.span) * float(model.found.error[arm.index])
     if by_cost:
-        sure = trend = math.nan
+        lcb = trend = width = math.nan
     brings = costs = value = math.nan
     if "price" in explanation.columns:  # OpenByValue: what a trial may bring and loses, over the rounds left
         brings, costs = (abs(ledger.span) * _part(explanation, arm, (name,)) for name in ("value", "price"))
@@ -286,11 +281,7 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
         arm.state,
         why_next or _why(ledger, arm),
         masked=arm.masked,
-        sure=sure,
-        end=model.of("final", arm.index),
-        end_low=min(ends := [model.of(name, arm.index) for name in ("low", "high")]),
-        end_high=max(ends),
-        chance=float(model.found.chance[arm.index]),
+        lcb=lcb,
         brings=brings,
         costs=costs,
         best_checkpoint=place_of(arm.name, arm.best),
@@ -310,14 +301,14 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, model: Forecas
 
 
 def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
-    """The arm to keep, why, and what speaks against it: which arms are ahead of it in the table."""
+    """The recommended arm, why, and what speaks against it: which arms are ahead of it in the table."""
     best = ledger.recommend()
     if best is None:
         return None, "", ""
     arm = ledger.arm(best)
     why = explanation.why_kept if arm.place == explanation.kept else "best recent rewards of the arms that are left"
     columns = {}
-    for called, name in (("last reward", "last"), ("level", "level"), ("predicted end", "end")):
+    for called, name in (("last reward", "last"), ("level", "level")):
         rewards = np.array([getattr(row, name) for row in rows])
         columns[called] = rewards / ledger.span, [f"{reward:.4g}" for reward in rewards]
     pulls = np.array([row.pulls for row in rows])
@@ -378,68 +369,6 @@ def in_short(worker: str, with_host: bool) -> str:
     host, _, rest = worker.partition(":")
     number = rest.partition(":")[0]
     return f"{host}, process {number}" if with_host else f"process {number}" if number else host
-
-
-# -- what a curve model expects, for any policy; no decision uses it --------------------------------------------------
-
-_HEADROOM = 0.25  # of the rewards so far, above the best of them, where no range is known
-
-
-class Forecasts(NamedTuple):
-    """The forecast of each arm at the end of the run, with ``units`` that make rewards of its numbers."""
-
-    found: Forecast
-    units: Units
-    age: int | None  # pulls that the most pulled arm could have by the end; None if arms are compared by cost
-
-    def of(self, column: str, arm: int) -> float:
-        """A level of an arm, as a reward."""
-        return self.units.zero + self.units.span * float(getattr(self.found, column)[arm])
-
-    def sentence(self) -> str:
-        """Where this comes from."""
-        if not np.isfinite(self.found.final).any():
-            return ""
-        model = (
-            "end and band (90 %) come from a curve model, the chance of being the best from levels at equal resource"
-        )
-        taken = "given all of the budget that is left" if self.age is None else f"taken to {counted(self.age)}"
-        return f"{model}: each tried arm {taken}"
-
-
-def forecasts(ledger: Ledger) -> Forecasts:
-    """What to expect from each arm at the resource that the most pulled one can reach by the end of the run.
-
-    Arms are compared at equal resource, or at an arm's limit of pulls. If costs are compared, each has as many pulls as
-    the rest of the budget pays for: an expensive arm gets fewer.
-    """
-    compared = ledger.option(Costs)
-    if compared is None:
-        left = 0 if ledger.finished else max(0, ledger.horizon() - ledger.policy.rounds)
-        age = left + max((len(arm.rewards) for arm in ledger.arms), default=0)
-        reached = [age] * len(ledger.arms)
-    else:
-        age, costs = None, compared.expected()
-        money = 0.0 if ledger.finished else max(0.0, ledger.settings.budget.amount - ledger.spent)
-        reached = [len(arm.rewards) + round(money / costs[arm.place]) for arm in ledger.arms]
-    ages = [int(min(n, arm.most_pulls)) for arm, n in zip(ledger.arms, reached, strict=True)]
-    units = _units(ledger)
-    curves = [(np.array(arm.rewards) - units.zero) / units.span for arm in ledger.arms]
-    limits = (0.0, 1.0) if ledger.settings.reward_range is not None else (-np.inf, np.inf)
-    found = forecast(curves, ages, limits)
-    if np.isfinite(found.chance).sum() < 2:  # of one arm alone it says nothing
-        found.chance.fill(np.nan)
-    return Forecasts(found, units, age)
-
-
-def _units(ledger: Ledger) -> Units:
-    """Units in which rewards are shares of the range, or of what was seen and a little more."""
-    if ledger.settings.reward_range is not None or not ledger.told:
-        return Units(ledger.zero, ledger.span)
-    seen: Floats = np.concatenate([np.array(arm.rewards) for arm in ledger.arms]) / ledger.span
-    low, high = float(seen.min()), float(seen.max())
-    span = (1.0 + _HEADROOM) * (high - low) or max(1.0, abs(high))
-    return Units(ledger.span * low, ledger.span * span)
 
 
 # -- arms that a finished run never tried -----------------------------------------------------------------------------

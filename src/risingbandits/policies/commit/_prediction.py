@@ -15,9 +15,9 @@ from risingbandits._core.types import Floats, Ints
 from risingbandits.policies.commit import _ensemble_bounds
 from risingbandits.policies.commit import _ensemble_members as members
 
-BAND = 0.9  # probability that the level at the end lies in the band
+_BAND = 0.9  # probability that the level at the end lies in the band
 _MOST_DRAWS, _LEAST_DRAWS, _ALL_DRAWS = 1_000, 200, 40_000  # of one arm, and of all: more would keep people waiting
-MISFIT = 0.1  # how wrong shapes may be: a deviation, as a share of the way from today's level to the end
+_MISFIT = 0.1  # how wrong shapes may be: a deviation, as a share of the way from today's level to the end
 
 
 class Mixture(NamedTuple):
@@ -95,7 +95,7 @@ def _cut(x: Floats, positive: Floats) -> tuple[Floats, Floats]:
     return hazard, np.where(x >= members.CLEAR, 1.0, np.maximum(1e-3, 1.0 - hazard * (hazard + x)))
 
 
-def ends(mixture: Mixture, levels: Floats, limits: tuple[float, float], misfit: float = MISFIT) -> Ends:
+def ends(mixture: Mixture, levels: Floats, limits: tuple[float, float]) -> Ends:
     """The level of each arm at the end, between the ``limits``, and its chance; ``levels`` are those of today.
 
     Draws come from a separate generator, so that asking twice gives the same answer and does not affect the run.
@@ -109,9 +109,9 @@ def ends(mixture: Mixture, levels: Floats, limits: tuple[float, float], misfit: 
         total = mixture.share[arm].cumsum()
         component = np.searchsorted(total[:-1], uniform[arm] * total[-1], side="right")
         mean = mixture.mean[arm, component]
-        drawn[arm] = mean + np.hypot(mixture.spread[arm, component], misfit * (mean - levels[arm])) * normal[arm]
+        drawn[arm] = mean + np.hypot(mixture.spread[arm, component], _MISFIT * (mean - levels[arm])) * normal[arm]
     chance = np.bincount(drawn.argmax(axis=0), minlength=n_arms) / draws
-    low, high = np.quantile(drawn, [0.5 - BAND / 2, 0.5 + BAND / 2], axis=1).clip(*limits)
+    low, high = np.quantile(drawn, [0.5 - _BAND / 2, 0.5 + _BAND / 2], axis=1).clip(*limits)
     return Ends((mixture.share * mixture.mean).sum(axis=1).clip(low, high), low, high, chance)
 
 

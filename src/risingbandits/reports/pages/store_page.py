@@ -29,9 +29,9 @@ _LONGEST_REASON = 120
 _MOST_ROWS = 200
 _HOW_TO_READ = (
     "Each arm makes one pull at a time; what a pull takes from the budget is counted when its reward is told. Level is "
-    "an estimate of what an arm gives now, sure a lower bound on that, width how uncertain it is, trend what a further "
+    "an estimate of what an arm gives now, lcb that less its uncertainty, width a policy's own, trend what a further "
     "pull may add, value what the policy compares, brings and costs the reward that trying the arm may bring and lose; "
-    "which of these are shown depends on the policy. End, band and chance come from a curve model."
+    "which of these are shown depends on the policy."
 )
 
 
@@ -41,33 +41,22 @@ def progress_bar(log: AllocationLog) -> Bar:
     return Bar("progress", progress.share, f"{progress.percent()} of the budget is spent: {spent(log.ledger)}")
 
 
-def leader(found: AllocationTable, finished: bool) -> Answers:
-    """The arm to keep if everything ended now, and what is known of it."""
+def leader(found: AllocationTable) -> Answers:
+    """The recommended arm if everything ended now, and what is known of it."""
     if found.recommended is None:
         return Answers("leader", [Answer("leader", "none yet", "no reward has been told")])
     row = found[found.recommended]
-    return Answers("leader", [Answer("leader", row.arm, _band(row, finished))])
+    return Answers("leader", [Answer("leader", row.arm, _level(row))])
 
 
-def _band(row: ArmRow, finished: bool) -> str:
-    """Where an arm is and will be, as far as that is known.
+def _level(row: ArmRow) -> str:
+    """The recent level of an arm and its bound, as far as they are known.
 
-    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, math.nan, 0.01, math.nan, "paused", "", end_low=0.52, end_high=0.9)
-    >>> _band(row, finished=False)
-    'level 0.515; expected to end between 0.52 and 0.9 (90 % band)'
-    >>> _band(row._replace(chance=0.25), finished=True)
-    'level 0.515; its curve model says between 0.52 and 0.9 (90 % band); 25 % chance of being the best arm tried'
-    >>> _band(row._replace(end_low=math.nan, end_high=math.nan), finished=False)
-    'level 0.515 ± 0.01'
+    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, math.nan, math.nan, math.nan, "paused", "")
+    >>> _level(row), _level(row._replace(lcb=0.505))
+    ('level 0.515', 'level 0.515, lcb 0.505')
     """
-    if math.isnan(row.end_low):
-        said = f"level {row.level:.3g}" + ("" if math.isnan(row.width) else f" ± {row.width:.2g}")
-    else:
-        band = f"between {row.end_low:.3g} and {row.end_high:.3g} (90 % band)"
-        said = f"level {row.level:.3g}; {'its curve model says' if finished else 'expected to end'} {band}"
-    if math.isnan(row.chance):
-        return said
-    return f"{said}; {100.0 * row.chance:.0f} % chance of being the best arm tried"
+    return f"level {row.level:.3g}" + ("" if math.isnan(row.lcb) else f", lcb {row.lcb:.3g}")
 
 
 def answers(log: AllocationLog, live: bool) -> Answers:
@@ -157,7 +146,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     table = log.arms_table(_MOST_ROWS, found.text_table())._replace(title="Arms, most spent first")
     reasons = Text("reasons", "; ".join(found.sentences()) or "Nothing is known yet.")
     sections = [
-        Section("summary", "At a glance", [bar, leader(found, log.ledger.finished), told, counts]),
+        Section("summary", "At a glance", [bar, leader(found), told, counts]),
         Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
         Section("learning", "Learning curves", [learning_curves(log, arms)]),
         Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
