@@ -60,7 +60,7 @@ def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     assert "RoundRobin(), 5 of 20 pulls spent, 1 in flight" in out
     assert "not opened (max_arms)" in out
     assert f":{os.getpid()}" in out
-    assert "Spent 5 of 20 pulls. Recommended: a, b" in out
+    assert 'Spent 5 of 20 pulls. Recommended: c"d' in out
 
 
 def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_other_exports(capsys: pytest.CaptureFixture[str], store: Path, tmp_path
     assert outcome(capsys, "export", store, "-o", tmp_path / "x.json")[0] == 0
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["curves"] == {name: rewards for name, rewards in REWARDS.items() if rewards}
-    assert (content["spent"], content["recommended"]) == (5, "a, b")
+    assert (content["spent"], content["recommended"]) == (5, 'c"d')
     assert content["settings"]["budget"] == {"pulls": 20}
     assert outcome(capsys, "export", store, "--events", "-o", tmp_path / "e.json")[0] == 0
     assert [Event(**entry) for entry in json.loads((tmp_path / "e.json").read_text())] == events

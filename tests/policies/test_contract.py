@@ -232,6 +232,7 @@ def test_explanation_reads_well() -> None:
         policy.tell(0, reward)
     text = str(policy.explain())
     assert text.splitlines()[0] == "REdUCB(sigma=0.1), round 5"
-    assert text.splitlines()[1].split() == ["arm", "pulls", "level", "trend", "width", "value"]
-    assert text.splitlines()[3].split() == ["1", "0", "-", "-", "-", "inf"]
-    assert text.splitlines()[4:] == ["next: 1, never pulled", "recommended: 0, pulled most often, 4 of 4 pulls"]
+    assert text.splitlines()[1].split() == ["arm", "pulls", "level", "lcb", "mean", "trend", "width", "value"]
+    assert text.splitlines()[3].split() == ["1", "0", "-", "-", "-", "-", "-", "inf"]
+    why = "best recent level less its standard error, 0.4 (level 0.4)"
+    assert text.splitlines()[4:] == ["next: 1, never pulled", f"recommended: 0, {why}"]
