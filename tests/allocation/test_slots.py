@@ -423,3 +423,11 @@ def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
         log.take(reader.events())
         assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
         assert log.arms_table(20).header[-2:] == ("prior", "opened")
+
+
+def test_numbers_in_names_are_settings_unless_an_arm_has_others() -> None:
+    allocator = Allocator(["mlp lr=0.02,wd=1e-4", "act=relu", "x=inf"], 4, arm_settings={"act=relu": {"depth": 2}})
+    found = {arm.name: arm.settings for arm in allocator.ledger.arms}
+    assert found["mlp lr=0.02,wd=1e-4"] == {"lr": 0.02, "wd": 1e-4}
+    assert found["act=relu"] == {"depth": 2}
+    assert found["x=inf"] == {"x": "inf"}

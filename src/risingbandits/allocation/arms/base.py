@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+import math
+import re
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import suppress
 from types import GeneratorType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -141,11 +143,35 @@ def check_direction(name: str, arm: Any, direction: str) -> None:
 
 
 def settings_of_arms(arms: Any, given: Any) -> Any:
-    """``given`` settings of arms and, for those without any, their own ``settings`` attribute."""
-    if not isinstance(arms, Mapping) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
+    """``given`` configs of arms and, for those without any, what the arm or else its name says."""
+    if not isinstance(arms, Collection) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
         return given
-    found = {name: settings for name, arm in arms.items() if (settings := own_settings(arm))}
+    own = {name: own_settings(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
+    found = {
+        name: settings
+        for name in arms
+        if isinstance(name, str) and (settings := own.get(name) or settings_in_name(name))
+    }
     return {**found, **(given or {})} or None
+
+
+_IN_NAME = re.compile(r"(?:^|(?<=[\s,;/(\[]))([A-Za-z_][\w.]*)=([^\s,;/()\[\]]+)")
+
+
+def settings_in_name(name: str) -> dict[str, float | str]:
+    """The config that the name of an arm spells out; empty if it has none.
+
+    >>> settings_in_name("mlp lr=0.02,wd=1e-4 act=relu"), settings_in_name("network 8")
+    ({'lr': 0.02, 'wd': 0.0001, 'act': 'relu'}, {})
+    """
+    found: dict[str, float | str] = {}
+    for key, value in _IN_NAME.findall(name):
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        found[key] = number if math.isfinite(number) else value
+    return found
 
 
 def own_settings(arm: Any) -> dict[str, float | str]:
