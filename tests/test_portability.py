@@ -208,6 +208,7 @@ def test_psutil_finds_what_a_command_started_where_there_is_no_proc(
     try:
         (tmp_path / "psutil.py").write_text(PSUTIL.format(pid=child.pid))
         monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "psutil", raising=False)  # Ray brings its own
         for module in (platform, processes):
             monkeypatch.setattr(module, "_PROC", tmp_path / "proc")
         platform.psutil.cache_clear()
@@ -219,6 +220,7 @@ def test_psutil_finds_what_a_command_started_where_there_is_no_proc(
     finally:
         platform.psutil.cache_clear()
         child.kill()
+        child.wait()
 
 
 def test_the_scan_sees_names(tmp_path: Path) -> None:

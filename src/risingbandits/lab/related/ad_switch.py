@@ -190,7 +190,7 @@ class AdSwitch(Policy):
     Parameters
     ----------
     c1 : float
-        :math:`C_1`, above 0.
+        The constant C1 of the tests, above 0.
     every : int
         Tests are made after every so many rounds. Default 1, as defined.
     reward_range : (float, float)

@@ -76,14 +76,12 @@ def begin(state: State, length: int) -> None:
 
 @register
 class WSWA(Policy):
-    r"""wSWA: pull the arm with the best mean of its last M rewards; begin anew after 1, 2, 4, 8, ... rounds.
+    r"""Sliding-window average (wSWA): pull the arm with the best mean of its last M rewards; restart at doubling times.
 
     In an epoch of T' rounds every arm is pulled M times in turn, then the arm with the highest mean of its last M
-    rewards, where
+    rewards. After it everything is forgotten and T' is doubled. The number M is
 
     .. math:: M = \lceil \alpha\, (4 \sigma T' / K)^{2/3} \log^{1/3}(\sqrt 2\, T') \rceil.
-
-    After it everything is forgotten and T' is doubled.
 
     From the paper (Levine, Crammer and Mannor, 2017), as the program of Seznec (SMPyBandits) has it, with
     :math:`\alpha = 0.2` as there. The paper's theorem has an :math:`\alpha` that depends on how fast arms fall.
