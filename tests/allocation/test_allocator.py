@@ -138,7 +138,7 @@ def test_every_policy_serves_with_arms_in_flight(name: str) -> None:
             allocator.tell(pull, float(rng.random()))
     assert allocator.spent == 80
     text = str(allocator.explain())
-    assert len(text.splitlines()) >= 8, text  # a title, a header, four arms, reasons
+    assert len(text.splitlines()) >= 7, text  # a title, a header, four arms, the recommendation
 
 
 def test_minimize_is_maximize_upside_down() -> None:
