@@ -105,7 +105,7 @@ class FEWA(Policy):
 
     name = "fewa"
     summary = "filters arms by the means of ever longer windows, for arms that fall"
-    verified = "published definition"
+    verified = "published definition (read from a public program)"
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"pool", "kept"})
 

@@ -112,7 +112,7 @@ class WSWA(Policy):
 
     name = "wswa"
     summary = "the best mean of each arm's last M rewards, in doubling epochs, for arms that fall"
-    verified = "published definition"
+    verified = "published definition (read from a public program)"
     kernels = Kernels(select=select, update=update)
     scratch = frozenset({"pool"})
 
