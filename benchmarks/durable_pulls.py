@@ -82,7 +82,6 @@ def serve(folder: Path) -> None:
             pull = driver.allocator.ask()
             assert pull is not None
             driver.running[pull.id] = pull
-            driver.pace.begin(pull)
             driver._finish(driver._made(pull))
 
     tasks = {"ask + tell, SQLite": ask_and_tell}

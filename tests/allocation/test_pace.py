@@ -29,7 +29,7 @@ def test_the_pace_of_a_store(tmp_path: Path) -> None:
         time.sleep(0.02)
         allocator.tell(first, 0.5)
         allocator.fail(second)
-        pace = Pace.of(allocator.store)
+        pace = Pace(allocator.store)
         assert 0.02 <= pace.expected("a") < HOUR
         assert pace.expected("b") == pace.expected("a") == pace.shortest()
 

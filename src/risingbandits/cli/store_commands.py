@@ -76,7 +76,7 @@ def show_store(store: Store, as_json: Json = False) -> None:
             output.say(f"Checkpoints: {reader.directory}", checkpoints=reader.directory)
         if ledger.in_flight or as_json:
             gone = abandoned(ledger, reader.one_machine)
-            progress = progress_of(ledger, Pace.of(reader), time.time(), gone)
+            progress = progress_of(ledger, Pace(reader), time.time(), gone)
             said = f"Running: {progress}."
             if gone and len(gone) == len(ledger.in_flight):
                 said = f"Stopped at {progress}: {ended(gone, ledger)}. Run it again to continue where it stopped."

@@ -30,8 +30,6 @@ _LONGEST = 5.0  # seconds until it is drawn again although nothing has changed b
 class Display:
     """What the driver reports about its work; this one shows nothing. Failures are logged."""
 
-    pace = Pace()  # of the driver, who puts its own here
-
     def started(self, pull: Pull) -> None:
         """A pull is being made."""
 
@@ -86,8 +84,7 @@ class _Lines(Display):
         self._allocator = allocator
 
     def told(self, pull: Pull, reward: float) -> None:
-        ledger = self._allocator.ledger
-        self.say(f"{pull.arm} {pull.n}: {reward:g}  ({spent(ledger)}, {progress_of(ledger, self.pace, time.time())})")
+        self.say(f"{pull.arm} {pull.n}: {reward:g}  ({spent(self._allocator.ledger)})")
 
     def say(self, sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
@@ -98,6 +95,14 @@ class _Drawn(Display, ABC):
 
     _due = 0.0
     _changed = True
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator, self._pace = allocator, Pace(allocator.store)
+
+    def progress(self) -> str:
+        """How far the run is, with the time left."""
+        self._pace.look()
+        return str(progress_of(self._allocator.ledger, self._pace, time.time()))
 
     def started(self, pull: Pull) -> None:
         self._changed = True
@@ -119,7 +124,8 @@ class _Bar(_Drawn):
     """How much of the budget is spent."""
 
     def __init__(self, allocator: Allocator, bar: Progress) -> None:
-        self._allocator, self._bar = allocator, bar
+        super().__init__(allocator)
+        self._bar = bar
         budget = allocator.settings.budget
         self._task = bar.add_task(budget.unit, total=budget.amount, note="")
         self.tick()
@@ -130,7 +136,7 @@ class _Bar(_Drawn):
     def draw(self) -> None:
         ledger = self._allocator.ledger
         amount = ledger.settings.budget.amount  # which may have grown
-        note = f"{ledger.spent:g}/{amount:g}, {progress_of(ledger, self.pace, time.time())}"
+        note = f"{ledger.spent:g}/{amount:g}, {self.progress()}"
         note += f", best {best}" if (best := ledger.recommend()) else ""
         self._bar.update(self._task, total=amount, completed=min(ledger.spent, amount), note=note)
 
@@ -139,7 +145,8 @@ class _Table(_Drawn):
     """The arms and how they stand."""
 
     def __init__(self, allocator: Allocator, live: Live) -> None:
-        self._allocator, self._live = allocator, live
+        super().__init__(allocator)
+        self._live = live
 
     def say(self, sentence: str) -> None:
         self._live.console.print(sentence, markup=False, highlight=False)
@@ -149,7 +156,7 @@ class _Table(_Drawn):
         from rich.text import Text
 
         ledger = self._allocator.ledger
-        how_far = Text(f"{spent(ledger)}, {progress_of(ledger, self.pace, time.time())}", style="bold")
+        how_far = Text(f"{spent(ledger)}, {self.progress()}", style="bold")
         self._live.update(Group(arms_table(ledger).rich(), how_far), refresh=True)
 
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -109,7 +110,6 @@ class Driver:
                 f"arms must be functions or Arm objects for run, got only the names {shown(missing)}."
             )
         self.allocator, self.display, self.patient, self.until = allocator, display, patient, until
-        self.pace = display.pace = Pace.of(allocator.store)
         self.closed = False  # whether the time is too short for another pull
         self.arms = {name: Checkpointed.of(name, arm, allocator) for name, arm in arms.items()}
         self.economy: Economy | None = None  # where checkpoints are bounded
@@ -129,6 +129,11 @@ class Driver:
         self._waiting = False  # whether the user was told that all arms are elsewhere
         self._trouble_since = math.inf  # since when the store cannot be written to
         self._inside = False  # whether a pull is being made in this thread
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How long pulls take, for a run that must end in time."""
+        return Pace(self.allocator.store)
 
     def run(self) -> signal.Signals | None:
         """Pull until the budget is spent, the time is over or a signal comes; returns the signal."""
@@ -169,6 +174,8 @@ class Driver:
     def _too_late(self, arm: str | None = None) -> bool:
         """Whether a pull of an arm, or of any, would take too long; from then on, none is started."""
         if self.until < math.inf and not self.closed:
+            with suppress(StoreBusy, StoreUnreachable):
+                self.pace.look()
             seconds = self.pace.shortest() if arm is None else self.pace.expected(arm)
             self.closed = time.monotonic() + seconds >= self.until
         return self.closed
@@ -197,7 +204,6 @@ class Driver:
             self.allocator.release(pull, "no function for it in this process")
             raise RisingBanditsError(f"arm {shown(pull.arm)} was added, but has no function in this process.")
         self.running[pull.id] = pull
-        self.pace.begin(pull)
         self.display.started(pull)
         if self.jobs == 1 and arm.stop is None:
             self._finish(self._made(pull, inside=True))
@@ -248,7 +254,6 @@ class Driver:
                 raise result
             outcome = self._checked(result)
         except Exception as error:
-            self.pace.drop(pull)
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
             reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
             if isinstance(error, OutOfRange) and not isinstance(result, BaseException):
@@ -274,12 +279,7 @@ class Driver:
         except BaseException:
             self.allocator.release(pull, "interrupted")
             raise
-        if outcome.reward is None:
-            self.pace.drop(pull)
-            self._tell(pull, outcome)
-            return
-        self.pace.end(pull)
-        if self._tell(pull, outcome):
+        if self._tell(pull, outcome) and outcome.reward is not None:
             try:
                 self.arms[pull.arm].told(pull)
             except OSError as error:  # they are removed later

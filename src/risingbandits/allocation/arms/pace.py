@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Self
-
-from risingbandits.allocation.pull import Pull
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
@@ -21,12 +18,12 @@ _READ = 2_000  # events of a store, the last ones
 
 
 class Pace:
-    """What pulls took lately, arm by arm.
+    """What pulls took lately, arm by arm, by the times of the events of a store: other workers make pulls too.
 
     Parameters
     ----------
-    clock : callable
-        Tells the time, in seconds, of pulls that start and end here.
+    store : Store or StoreReader, optional
+        Where `look` reads events; its last ones are read at once.
 
     Examples
     --------
@@ -41,47 +38,30 @@ class Pace:
     (2.0, 4.67, 1.0)
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, store: Store | StoreReader | None = None) -> None:
+        self._store = store
+        self._seen = 0 if store is None else max(0, store.last_id() - _READ)
         self._took: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self._began: dict[int, float] = {}
         self._mix: deque[tuple[str, int]] = deque(maxlen=_MIX)  # of the last pulls: the arm, and how many ran then
+        self.look()
 
-    @classmethod
-    def of(cls, store: Store | StoreReader, clock: Callable[[], float] = time.monotonic) -> Self:
-        """From the last events of a store: other workers have made pulls too."""
-        pace = cls(clock)
-        pace.take(store.events(max(0, store.last_id() - _READ)))
-        pace._began.clear()  # by another clock, and those that made them may be gone
-        return pace
+    def look(self) -> None:
+        """Take in what the store has been told since the last look."""
+        if self._store is not None:
+            self.take(self._store.events(self._seen))
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take in the next events of a store, by their own times."""
+        """Take in the next events."""
         for event in events:
+            self._seen = event.id
             if event.kind == "ask":
                 self._began[event.id] = event.time
-            elif event.kind == "tell":
-                self._end(event.pull, event.arm, event.time)
-            elif event.kind in ("fail", "expire"):
-                self._began.pop(event.pull, None)
-
-    def begin(self, pull: Pull) -> None:
-        """A pull begins here."""
-        self._began[pull.id] = self._clock()
-
-    def end(self, pull: Pull) -> None:
-        """It has given its reward."""
-        self._end(pull.id, pull.arm, self._clock())
-
-    def drop(self, pull: Pull) -> None:
-        """It has ended without a reward."""
-        self._began.pop(pull.id, None)
-
-    def _end(self, id: int, arm: str, now: float) -> None:
-        at_a_time = len(self._began)
-        began = self._began.pop(id, None)
-        if began is not None:
-            self.note(arm, now - began, at_a_time)
+            elif event.kind in ("tell", "fail", "expire", "finish"):
+                at_a_time = len(self._began)
+                began = self._began.pop(event.pull, None)
+                if began is not None and event.kind == "tell":
+                    self.note(event.arm, event.time - began, at_a_time)
 
     def note(self, arm: str, seconds: float, at_a_time: int = 1) -> None:
         """A pull of an arm took ``seconds``, while ``at_a_time`` pulls ran in total."""
