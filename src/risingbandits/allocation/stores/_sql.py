@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple, NoReturn
 from zlib import crc32
 
 from risingbandits._core.errors import RisingBanditsError
@@ -47,60 +47,11 @@ def checksum(event: Event, before: int) -> int:
     return crc32(words, crc32(_NUMBERS(id, moment, pull, n, reward, cost), before))
 
 
-def first_link(settings: str) -> int:
-    """What the first event's checksum depends on."""
-    return crc32(settings.encode())
+class Link(NamedTuple):
+    """Where the chain of checksums stands."""
 
-
-class Chain:
-    """Where the chain of a store stands: its last event, and how the next one must continue it.
-
-    Parameters
-    ----------
-    name : str
-        Of the store, for messages.
-    first : callable
-        Gives what the first event's checksum depends on.
-
-    Attributes
-    ----------
-    id : int
-        Of the last event, 0 before the first.
-    last : int or None
-        Its checksum; None before the first.
-    """
-
-    __slots__ = ("_first", "_name", "id", "last")
-
-    def __init__(self, name: str, first: Callable[[], int]) -> None:
-        self._name, self._first = name, first
-        self.id = 0
-        self.last: int | None = None
-
-    def at(self, id: int, last: int | None) -> Chain:
-        """The same chain at another event."""
-        other = Chain(self._name, self._first)
-        other.id, other.last = id, last
-        return other
-
-    def after(self, event: Event) -> int:
-        """The checksum of the event that comes next."""
-        return checksum(event, self._first() if self.last is None else self.last)
-
-    def follow(self, rows: Iterable[Any]) -> Iterator[Event]:
-        """The events that come next, from rows that end with their checksums."""
-        for row in rows:
-            event, found = new_event(row[:-1]), row[-1]
-            if event[0] != self.id + 1:
-                raise RisingBanditsError(f"{self._name} is damaged: event {self.id + 1} is missing.")
-            try:
-                right = self.after(event) == found
-            except (TypeError, ValueError, OverflowError, struct.error):
-                right = False
-            if not right:
-                raise RisingBanditsError(f"{self._name} is damaged: event {event[0]} does not fit its checksum.")
-            self.id, self.last = event[0], found
-            yield event
+    id: int  #: of the last event, 0 before the first
+    sum: int  #: its checksum, before the first event that of the settings
 
 
 class SqlStore(ABC):
@@ -116,9 +67,8 @@ class SqlStore(ABC):
 
     def __init__(self) -> None:
         self._from, self._insert = (statement.replace("?", self.mark) for statement in (_FROM, _INSERT))
-        self._first: int | None = None  # what the first checksum depends on
-        self._kept = Chain(self.name, self._first_link)  # at the last event that is known to be in the store
-        self._chain = self._kept.at(0, None)  # at the last one that was appended
+        self._kept: Link | None = None  # at the last event that is known to be in the store
+        self._chain = Link(0, 0)  # at the last one that was appended in this transaction
 
     @abstractmethod
     def _connection(self) -> Any:
@@ -154,14 +104,15 @@ class SqlStore(ABC):
     def begin(self, after: int, patience: float = PATIENCE) -> list[Event]:
         try:
             self._begin(patience)
-            chain, kept = self._chain, self._kept
-            if kept.id == after and self._untouched():
-                chain.id, chain.last = kept.id, kept.last
+            kept = self._kept
+            if kept is not None and kept.id == after and self._untouched():
+                self._chain = kept
                 return []
             rows = self._cursor.execute(self._from, (after,)).fetchall()
-            chain.id, chain.last = after, self._last_of(after, rows)
-            events = list(chain.follow(rows[1:] if after else rows))
-            kept.id, kept.last = chain.id, chain.last
+            before = self._link_at(after, rows)
+            new = rows[1:] if after else rows
+            events = list(self._checked(new, before))
+            self._chain = self._kept = Link(new[-1][0], new[-1][-1]) if new else before
         except self._trouble as error:
             self.rollback()
             self._complain(error)
@@ -174,37 +125,47 @@ class SqlStore(ABC):
         """Whether certainly no other process has written since the last transaction of this one."""
         return False
 
-    def _last_of(self, after: int, rows: list[Any]) -> int | None:
-        """The checksum of event ``after``, which must be that of the first row; None before the first event."""
+    def _link_at(self, after: int, rows: list[Any]) -> Link:
+        """The chain at event ``after``, which must be that of the first row, unless it is 0."""
         if after == 0:
-            return None
+            return Link(0, crc32((self.settings() or "").encode()))
         if not rows or rows[0][0] != after:
             raise RisingBanditsError(f"{self.name} is not the same store any more: event {after} is gone.")
-        found: int | None = rows[0][-1]
-        if self._kept.id == after and self._kept.last != found:
+        found = Link(after, rows[0][-1])
+        if self._kept is not None and self._kept.id == after and self._kept != found:
             raise RisingBanditsError(f"{self.name} is not the same store any more: event {after} is different.")
         return found
 
-    def _first_link(self) -> int:
-        if self._first is None:
-            self._first = first_link(self.settings() or "")
-        return self._first
+    def _checked(self, rows: Iterable[Any], before: Link) -> Iterator[Event]:
+        """The events that follow in the chain, from rows that end with their checksums."""
+        id, last = before
+        for row in rows:
+            event, found = new_event(row[:-1]), row[-1]
+            if event[0] != id + 1:
+                raise RisingBanditsError(f"{self.name} is damaged: event {id + 1} is missing.")
+            try:
+                right = checksum(event, last) == found
+            except (TypeError, ValueError, OverflowError, struct.error):
+                right = False
+            if not right:
+                raise RisingBanditsError(f"{self.name} is damaged: event {event[0]} does not fit its checksum.")
+            id, last = event[0], found
+            yield event
 
     def append(self, event: Event) -> None:
-        own = self._chain.after(event)
+        own = checksum(event, self._chain.sum)
         try:
             self._cursor.execute(self._insert, (*event, own))
         except self._trouble as error:
             self._complain(error)
-        self._chain.id, self._chain.last = event[0], own
+        self._chain = Link(event[0], own)
 
     def commit(self) -> None:
         try:
             self._cursor.execute("COMMIT")
         except self._trouble as error:
             self._complain(error)
-        kept, chain = self._kept, self._chain
-        kept.id, kept.last = chain.id, chain.last
+        self._kept = self._chain
 
     def keep_snapshot(self, id: int, data: bytes) -> None:
         try:
@@ -247,19 +208,20 @@ class SqlStore(ABC):
         return number
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        chain: Chain | None = None
+        before: Link | None = None
         # In batches: while a statement reads, SQLite cannot restart its log, and it would grow.
         while limit is None or limit > 0:
             size = self.batch if limit is None else min(self.batch, limit)
             # With the event before, to which the checksum of the first belongs.
             rows = self._read(f"{_FROM} LIMIT ?", (after, size + (after > 0)))
-            if chain is None:
-                chain = self._kept.at(after, self._last_of(after, rows))
+            if before is None:
+                before = self._link_at(after, rows)
             new = rows[1:] if after else rows
-            yield from chain.follow(new)
+            yield from self._checked(new, before)
             if len(new) < size:
                 return
-            after = new[-1][0]
+            before = Link(new[-1][0], new[-1][-1])
+            after = before.id
             limit = None if limit is None else limit - size
 
     def event(self, id: int) -> Event | None:

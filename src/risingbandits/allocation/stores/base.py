@@ -107,7 +107,17 @@ def open_store(where: str | Path | Store | None, durability: str = "process", re
     elif isinstance(where, str | Path) and str(where).strip():
         from risingbandits.allocation.stores.sqlite import SqliteStore
 
-        store = SqliteStore(_checked_path(where), durability=durability, readonly=readonly)
+        path = Path(where)
+        if str(where) == ":memory:":
+            raise RisingBanditsError("store must be None for an allocation in memory, got ':memory:'.")
+        if str(where).startswith("file:"):
+            raise RisingBanditsError(f"store must be a path, without file:, got {shown(str(where))}.")
+        if "\0" in str(where) or len(os.fsencode(path.name)) > _LONGEST_NAME:
+            raise RisingBanditsError(
+                f"store must be a path without null characters whose last part has at most {_LONGEST_NAME} bytes, "
+                f"got {shown(str(where))}."
+            )
+        store = SqliteStore(path, durability=durability, readonly=readonly)
     else:
         raise RisingBanditsError(f"store must be a path, an address postgresql://... or None, got {shown(where)}.")
     result: Store = store
@@ -137,21 +147,6 @@ def closed_on_error(store: Store) -> Iterator[None]:
     except BaseException:
         store.close()
         raise
-
-
-def _checked_path(where: str | Path) -> Path:
-    """The path, if it can name a file."""
-    path = Path(where)
-    if str(where) == ":memory:":
-        raise RisingBanditsError("store must be None for an allocation in memory, got ':memory:'.")
-    if str(where).startswith("file:"):
-        raise RisingBanditsError(f"store must be a path, without file:, got {shown(str(where))}.")
-    if "\0" in str(where) or len(os.fsencode(path.name)) > _LONGEST_NAME:
-        raise RisingBanditsError(
-            f"store must be a path without null characters whose last part has at most {_LONGEST_NAME} bytes, "
-            f"got {shown(str(where))}."
-        )
-    return path
 
 
 def is_server(where: Any) -> bool:

@@ -334,27 +334,23 @@ class SqliteStore(SqlStore):
             self._files.remember_log()
         if not self._marked:
             self._marked = True
-            kept = self._kept
-            if kept.last is not None and self._mark >= 0:
-                write_mark(self._mark, kept.id, kept.last, getattr(self.now, "offset", 0.0), self._boot)
+            if self._chain.id > 0 and self._mark >= 0:
+                write_mark(self._mark, *self._chain, getattr(self.now, "offset", 0.0), self._boot)
 
     def rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
             with contextlib.suppress(*_TROUBLE):
                 self._writer.execute("ROLLBACK")
 
-    def _note_end(self) -> None:
-        """Keep a mark inside, too, for copies without the mark file.
+    def close(self) -> None:
+        """Close the file, with a mark inside, too, for copies without the mark file.
 
         Without it a store with a page that is damaged so that it looks empty would be one with fewer events.
         """
-        if self._writer is None or self._kept.last is None or os.getpid() != self._pid:
-            return
-        with contextlib.suppress(*_TROUBLE):
-            self._writer.execute(_KEEP_MARK, (f"{self._kept.id} {self._kept.last}",))
-
-    def close(self) -> None:
-        self._note_end()
+        kept = self._kept
+        if self._writer is not None and kept is not None and kept.id > 0 and os.getpid() == self._pid:
+            with contextlib.suppress(*_TROUBLE):
+                self._writer.execute(_KEEP_MARK, (f"{kept.id} {kept.sum}",))
         for connection in (self._reader, self._writer):
             if connection is not None:
                 connection.close()

@@ -139,8 +139,10 @@ class InUse:
         if self._file is None:
             return
         now = time.monotonic()
-        if self._handle >= 0 and now - self._looked < _LOOK_AFTER and self._is_untouched():
-            return
+        if self._handle >= 0 and now - self._looked < _LOOK_AFTER:  # by name takes twice as long
+            there = os.fstat(self._handle)
+            if there.st_ctime_ns == self._changed and there.st_nlink > 0:  # neither renamed nor deleted since
+                return
         try:
             there = os.stat(self._place)
             if (there.st_dev, there.st_ino) == self._file:
@@ -153,11 +155,6 @@ class InUse:
         except OSError as error:
             what = f"taken away ({error.strerror})"
         raise RisingBanditsError(f"{self._name} was {what} while it was in use: nothing more is kept in it.")
-
-    def _is_untouched(self) -> bool:
-        """Whether the file has not been renamed or deleted since the last look by name, which takes twice as long."""
-        there = os.fstat(self._handle)
-        return there.st_ctime_ns == self._changed and there.st_nlink > 0
 
     def _check_log(self) -> None:
         """The same for the log."""
