@@ -9,11 +9,10 @@ import types
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
-from risingbandits import get_problem
+from risingbandits import RisingBanditsError, get_problem
 from risingbandits._core.jit import compiled, instructions, interpreted, kernel, source_stamp
 from risingbandits.policies import REdUCB, RoundRobin
 from risingbandits.simulation.engine import Runner, compiled_loop
@@ -159,7 +158,7 @@ def test_kernels_that_allocate_do_not_compile() -> None:
     def allocates(n: int) -> float:
         return float(np.zeros(n).sum())
 
-    with pytest.raises(numba.core.errors.TypingError):
+    with pytest.raises(RisingBanditsError, match=r"kernel .*cannot be compiled"):
         compiled(allocates)(3)
     assert interpreted(allocates)(3) == 0.0
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.jit import compiled, instructions, interpreted, is_disabled, is_in_disk_cache
+from risingbandits._core.kernel_errors import MISTAKES, mistake
 
 _LOADING = 0.02  # seconds in plain Python before code that is in the disk cache is loaded
 _COMPILING = 0.001  # seconds that compiling takes for each instruction of byte code
@@ -68,6 +69,8 @@ class EntryPoint:
         try:
             with np.errstate(all="ignore"):
                 return self._slow(*arguments)
+        except MISTAKES as error:
+            raise mistake(error) from error
         except (ArithmeticError, ValueError):
             if is_disabled():
                 raise

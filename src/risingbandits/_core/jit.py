@@ -32,6 +32,7 @@ import numpy as np
 from numba.core import event
 
 from risingbandits._core.compile_wait import compiled_inside, no_collections
+from risingbandits._core.kernel_errors import compile_errors_as_sentences
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,7 +107,8 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
     dispatcher = numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)
     inside = compiled_inside(no_collections, dispatcher)
-    return compiled_inside(interrupts_between_steps, inside)  # type: ignore[no-any-return]
+    inside = compiled_inside(interrupts_between_steps, inside)
+    return compiled_inside(compile_errors_as_sentences, inside)  # type: ignore[no-any-return]
 
 
 def interpreted(function: Any, **names: Any) -> Callable[..., Any]:

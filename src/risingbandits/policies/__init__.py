@@ -34,6 +34,8 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 >>> result.policies
 ['last-best', 'round-robin']
 
+Anything that NumPy can do, without a compiler and slower in simulations, is a `PlainPolicy`.
+
 Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
 """
 
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from risingbandits.policies.commit.open_arms import OpenArms
     from risingbandits.policies.commit.open_by_value import OpenByValue
     from risingbandits.policies.few_arms import FewArms
+    from risingbandits.policies.plain import PlainPolicy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
     from risingbandits.policies.rising.red_ucb import REdUCB
 
@@ -97,6 +100,7 @@ __all__ = [
     "OpenArms",
     "OpenByValue",
     "OracleConstant",
+    "PlainPolicy",
     "Plugin",
     "Policy",
     "REdUCB",
@@ -118,6 +122,7 @@ __all__ = [
 ]
 
 _WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
+_WHERE["PlainPolicy"] = "risingbandits.policies.plain"
 
 
 if not TYPE_CHECKING:  # or every name would be known to a type checker

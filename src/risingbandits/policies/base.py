@@ -118,6 +118,7 @@ class Policy:
     needs_horizon: ClassVar[bool] = False  # with the settings that it has by default
     from_horizon: ClassVar[tuple[str, ...]] = ()  # settings that follow from the horizon if they are None
     reward_range: tuple[float, float] | None = None  # the default, if it is a setting
+    compiles: ClassVar[bool] = True  # False: plain Python, see `PlainPolicy`
     batched: ClassVar[bool] = False
     in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
     believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
@@ -266,7 +267,21 @@ class Policy:
         kernels = self.kernels_for(self.n_arms, self.horizon)
         if self._levels is None:
             self._levels = levels.new_levels(self.n_arms) if kernels.recommend is levels.recommend else None
-        self._calls = _calls(kernels, self._state.__class__, self._rng is not None)
+        self._calls = self._make_calls(kernels)
+
+    def _make_calls(self, kernels: Kernels) -> _Calls:
+        return _calls(kernels, self._state.__class__, self._rng is not None)
+
+    def state_fields(self, state: Any) -> dict[str, Any]:
+        """What a run is made of, by name: numbers, and arrays that still belong to the run."""
+        fields: dict[str, Any] = state._asdict()
+        return fields
+
+    def restored_state(self, fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
+        """The ``fresh`` state filled with what was stored, if that has the same shape and types."""
+        from risingbandits.policies import saving
+
+        return saving.filled(fresh, numbers, arrays)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_calls"}

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 def state_dict(policy: Policy) -> dict[str, Any]:
     """The run of ``policy``, with arrays of its own."""
-    fields = policy._state._asdict()
+    fields = policy.state_fields(policy._state)
     return {
         "n_arms": policy.n_arms,
         "horizon": policy.horizon,
@@ -40,23 +40,29 @@ def state_dict(policy: Policy) -> dict[str, Any]:
 
 
 def restore(policy: Policy, run: dict[str, Any]) -> None:
-    """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
+    """Continue the run that `state_dict` described."""
     pulls = [int(n) for n in run["pulls"]]
     if len(pulls) != run["n_arms"]:  # before anything is allocated for these arms
         raise ValueError("pulls")
     begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
-    fields = begun._state._asdict()
-    if {*run["arrays"], *run["numbers"]} != set(fields):
+    state = begun.restored_state(begun._state, run["numbers"], run["arrays"])
+    rng = None if begun._rng is None else _generator(run["generator"])
+    known = None if begun._levels is None else np.array(run["levels"], dtype=np.float64).reshape(begun._levels.shape)
+    policy._begin(begun.n_arms, begun.horizon, state, int(run["capacity"]), pulls, rng, known)
+    policy._remarked = bool(run["remarked"])
+
+
+def filled(fresh: Any, numbers: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """Fill a fresh state of the right shape and types, so that a damaged file cannot smuggle in others."""
+    fields = fresh._asdict()
+    if {*arrays, *numbers} != set(fields):
         raise KeyError("fields")
     for name, value in fields.items():
         if isinstance(value, np.ndarray):
-            fields[name] = _array(name, run["arrays"][name], value)
+            fields[name] = _array(name, arrays[name], value)
         else:
-            fields[name] = type(value)(run["numbers"][name])
-    rng = None if begun._rng is None else _generator(run["generator"])
-    known = None if begun._levels is None else np.array(run["levels"], dtype=np.float64).reshape(begun._levels.shape)
-    policy._begin(begun.n_arms, begun.horizon, type(begun._state)(**fields), int(run["capacity"]), pulls, rng, known)
-    policy._remarked = bool(run["remarked"])
+            fields[name] = type(value)(numbers[name])
+    return type(fresh)(**fields)
 
 
 def _array(name: str, stored: Array, fresh: Array) -> Array:

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import bound_kernel, compiled, kernel
+from risingbandits._core.jit import bound_kernel, compiled, interpreted, kernel
+from risingbandits._core.progress import teller
 from risingbandits._core.types import Floats, Ints, Rng
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Kernels, Policy
@@ -137,6 +138,21 @@ def compiled_loop(kernels: Kernels, state_class: type, pull: Callable[..., Any])
     return compiled(loop, **kernels._asdict(), pull=pull, State=state_class)
 
 
+_say_once = teller()  # in this process
+
+
+def plain_loop(policy: Policy, kernels: Kernels, pull: Callable[..., Any]) -> Callable[..., int]:
+    """The same loop for a policy in plain Python, arms included; says once that it is slower."""
+    _say_once(f"risingbandits: {policy.name} is written in plain Python, so its simulated runs are not compiled.")
+    slow = interpreted(loop, **kernels._asdict(), pull=pull)
+
+    def play(*arguments: Any) -> int:
+        with np.errstate(all="ignore"):
+            return int(slow(*arguments))
+
+    return play
+
+
 class Run(NamedTuple):
     """What one run leaves: the gain at each record point, the pulls of each arm, the recommended arm, the rewards.
 
@@ -174,7 +190,9 @@ class Runner:
         self.state = policy.new_state(problem.n_arms, horizon, horizon)
         kernels = policy.kernels_for(problem.n_arms, horizon)
         self.by_levels = kernels.recommend is levels.recommend
-        self.loop = compiled_loop(kernels, self.state.__class__, self.arms.pull) if loop is None else loop
+        if loop is None and policy.compiles:
+            loop = compiled_loop(kernels, self.state.__class__, self.arms.pull)
+        self.loop = loop or plain_loop(policy, kernels, self.arms.pull)
         self.at_start = {
             name: value.copy()
             for name, value in self.state._asdict().items()
@@ -188,6 +206,8 @@ class Runner:
 
     def play_seeded(self, arms_seed: np.random.SeedSequence, policy_seed: Any) -> Run:
         """One run with a seed for the arms and one for the policy."""
+        if not self.policy.compiles:  # its run may be anything
+            self.state = self.policy.new_state(self.n_arms, self.horizon, self.horizon)
         for name, value in self.at_start.items():
             np.copyto(getattr(self.state, name), value)
         pulls = np.zeros(self.n_arms, dtype=np.int64)

@@ -320,6 +320,8 @@ def _play(policy: Policy, problem: RisingBandit, seed: tuple[int, int]) -> Run:
     policy.validate()
     rounds = check_positive_int("budget", problem.horizon)
     runner = Runner(policy, problem, rounds, np.array([rounds]), after_end="stop")
+    if not policy.compiles:
+        return runner.play_seeded(np.random.SeedSequence(0), seed)
     entry = _loop(policy.kernels_for(problem.n_arms, rounds), runner.state.__class__, policy.draws)
     runner.loop = partial(entry.run, rounds * (_SECONDS_PER_ROUND + _SECONDS_PER_ARM * problem.n_arms))
     return runner.play_seeded(np.random.SeedSequence(0), seed)

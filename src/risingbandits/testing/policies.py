@@ -48,8 +48,8 @@ def check_policy(policy: Policy, rounds: int = 150) -> None:
     try:
         for n_arms in (1, 2, 5):
             _check_arms_and_masks(policy, n_arms)
-    except AttributeError as error:
-        untagged = "NoneType" in str(error) and not (policy.randomised or policy.draws_on_tell)
+    except RisingBanditsError as error:
+        untagged = "rng is None" in str(error) and not (policy.randomised or policy.draws_on_tell)
         assert not untagged, f"{policy!r}: uses rng, so it must be tagged randomised or draws_on_tell."
         raise
     _check_seeds(policy)
