@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from risingbandits.allocation.arm_state import ArmState
-from risingbandits.allocation.prior.features import Features
 from risingbandits.allocation.prior.gaussian_process import GaussianProcess, most_probable
 from risingbandits.allocation.prior.scores import normal_scores
 from risingbandits.allocation.prior.tasks import known_settings
@@ -23,6 +22,7 @@ from risingbandits.allocation.slots import LEVEL_SHARE, RANDOM_EVERY, Binding, S
 from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import Policy
 from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
+from risingbandits.policies.config_points import Features
 from risingbandits.policies.objectives import Objective
 
 MANY = 500  # arms with settings, from which on a model of them was shown to pay

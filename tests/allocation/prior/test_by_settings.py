@@ -7,7 +7,6 @@ import pytest
 
 from reference_process import slow_prediction, slow_surprise
 from risingbandits.allocation.prior.beliefs import STRANGER
-from risingbandits.allocation.prior.features import WORD, Features
 from risingbandits.allocation.prior.gaussian_process import (
     GaussianProcess,
     most_probable,
@@ -16,7 +15,7 @@ from risingbandits.allocation.prior.gaussian_process import (
     surprise,
 )
 from risingbandits.allocation.prior.reading import Row, SettingsModel
-from risingbandits.allocation.prior.tasks import Value
+from risingbandits.policies.config_points import WORD, Features, Value
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.random((25, 4))

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.prior.tasks import EarlierTask, Value
+from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.policies.config_points import Value
 
 COLUMNS = ("task", "arm", "step", "value")
 _LONG = 2  # a file with at least this many of the columns is in long form

@@ -16,12 +16,12 @@ import numpy as np
 from risingbandits._core.stats import rank_correlation
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.prior.beliefs import STRANGER, Belief, Prior
-from risingbandits.allocation.prior.features import Features
 from risingbandits.allocation.prior.gaussian_process import GaussianProcess, most_probable
 from risingbandits.allocation.prior.scores import LEAST_ARMS, normal_scores, scores_of_ranks
 from risingbandits.allocation.prior.sources import Sources, read_sources
 from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask, known_settings
 from risingbandits.allocation.stores.base import Store
+from risingbandits.policies.config_points import Features
 
 _MOST_ROWS = 400  # the cost of a fit grows with their third power
 _ROWS_OF_FIT = 200  # for hyper-parameters

@@ -14,9 +14,9 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.types import Floats
 from risingbandits.policies.base import DIRECTIONS
+from risingbandits.policies.config_points import Config, Value
 
-Value = float | str | None  # of a setting: a number, a word, or missing
-ArmSettings = Mapping[str, Value]
+ArmSettings = Config
 
 _NUMBERED = re.compile(r"trial[ _-]?\d+", re.IGNORECASE)  # a name that means another arm in every study
 

@@ -1,15 +1,17 @@
-"""Settings of arms as points: numbers by their ranks, strings at equal distances from each other."""
+"""Configs of arms as points: numbers by their ranks, strings at equal distances from each other."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from risingbandits._core.types import Floats, Ints
-from risingbandits.allocation.prior.tasks import ArmSettings, Value
+
+Value = float | str | None  # of a hyperparameter: a number, a string, or missing
+Config = Mapping[str, Value]
 
 WORD = 0.7  #: the length of a word's coordinate: two words are about as far from each other as the ends of a number
 _MOST_WORDS = 50  # of a setting; rarer ones are one word
@@ -51,7 +53,7 @@ class Features:
     (['lr', 'opt'], [[0.5, 0.0, 0.7]])
     """
 
-    def __init__(self, rows: Sequence[ArmSettings]) -> None:
+    def __init__(self, rows: Sequence[Config]) -> None:
         names = dict.fromkeys(name for row in rows for name in row)
         found = [_learn(name, [row.get(name) for row in rows]) for name in names]
         self._settings = [setting for setting in found if setting is not None]
@@ -61,7 +63,7 @@ class Features:
         """The settings that are used."""
         return [setting.name for setting in self._settings]
 
-    def points(self, rows: Sequence[ArmSettings]) -> Floats:
+    def points(self, rows: Sequence[Config]) -> Floats:
         """A point for each of the rows."""
         placed = [setting.place([row.get(setting.name) for row in rows]) for setting in self._settings]
         return np.column_stack(placed) if placed else np.zeros((len(rows), 0))
