@@ -43,7 +43,6 @@ CONTENDERS = (
     "red-ucb",
     "scouted-halving",
     "r-sr",
-    "selective-race",
     "River UCB",
     "River EpsilonGreedy",
     "round-robin",

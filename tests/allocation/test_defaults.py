@@ -10,7 +10,7 @@ import pytest
 
 from risingbandits import Allocator
 from risingbandits.allocation.settings import Settings
-from risingbandits.policies import Auto, SelectiveRace
+from risingbandits.policies import ASHA, Auto
 
 GRID = [f"rate {number:02}" for number in range(12)]
 
@@ -27,8 +27,8 @@ def made(**given: Any) -> Settings:
         (Auto(objective="cumulative"), "cumulative"),
         ("commit-ucb", "cumulative"),
         ("commit-ucb(sigma=0.1)", "cumulative"),
-        ("selective-race", "best-arm"),
-        (SelectiveRace(), "best-arm"),
+        ("asha", "best-arm"),
+        (ASHA(), "best-arm"),
     ],
 )
 def test_an_objective_that_is_left_out_is_that_of_the_policy(policy: Any, objective: str) -> None:
@@ -51,14 +51,13 @@ def test_the_default_needs_no_range_of_rewards() -> None:
     ("given", "shuffled"),
     [
         ({}, False),  # the default policy shuffles itself
-        ({"policy": "selective-race"}, True),
         ({"policy": "asha"}, True),
         ({"policy": "hyperband"}, True),
         ({"policy": "commit-ucb"}, False),  # looks at all of them
         ({"policy": "commit-ucb", "budget": 8}, True),  # cannot
         ({"policy": "commit-ucb", "max_arms": 3}, True),
         ({"policy": "commit-ucb", "order": "random"}, True),
-        ({"policy": "selective-race", "order": "given"}, False),
+        ({"policy": "asha", "order": "given"}, False),
         ({"max_arms": 3, "order": "given"}, False),
     ],
 )
@@ -74,7 +73,7 @@ def opened(**given: Any) -> list[str]:
     return [name for name in GRID if allocator.rewards(name)]
 
 
-@pytest.mark.parametrize("policy", [None, "open-by-value", "selective-race"])
+@pytest.mark.parametrize("policy", [None, "open-by-value", "asha"])
 def test_the_file_decides_nothing_unless_its_order_means_something(policy: str | None) -> None:
     first = opened(policy=policy, order="given")
     assert first == GRID[: len(first)]

@@ -130,7 +130,7 @@ def test_replay_compares_what_is_recommended_first(
     assert outcome(capsys, "replay", str(curves), *options)[0] == 0
     first, second = table.read_text().splitlines()[1:3]
     assert first.startswith("auto,1,")
-    assert second.startswith("open-arms,1," if objective == "cumulative" else "selective-race,1,")
+    assert second.startswith("commit-ucb,1," if objective == "cumulative" else "r-sr,1,")
 
 
 def test_simulate_prints_a_table_and_writes_everything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

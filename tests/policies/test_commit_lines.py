@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import reference_commit
 from risingbandits import Policy, RisingBanditsError, get_policy, get_problem
-from risingbandits.policies import CommitEnsemble, CommitUCB, OpenArms
+from risingbandits.policies import CommitEnsemble, CommitUCB
 from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths, grid
 
 Floats = npt.NDArray[np.float64]
@@ -161,7 +161,6 @@ GRID_POLICIES: list[tuple[Policy, int | None]] = [
     (CommitUCB(sigma=0.1), None),
     (CommitUCB(sigma="smooth"), None),
     (CommitUCB(sigma="smooth", growth=1.2), 3_000),
-    (OpenArms(few=0, sigma=0.1), 3_000),
     (CommitEnsemble(sigma=0.1, recheck=0.03), 1_000),
     (CommitEnsemble(sigma=0.1, recheck=0.03), None),
 ]
@@ -237,6 +236,6 @@ def test_lines_fail_as_seldom_as_told(horizon: int, runs: int) -> None:
     "params", [{"confidence": 0.0}, {"confidence": 1.0}, {"confidence": -0.1}, {"confidence": math.nan}]
 )
 def test_a_confidence_that_is_no_probability_is_refused(params: dict[str, Any]) -> None:
-    for policy in (CommitUCB, OpenArms, CommitEnsemble):
+    for policy in (CommitUCB, CommitEnsemble):
         with pytest.raises(RisingBanditsError, match="confidence must be"):
             policy(**params).reset(2)

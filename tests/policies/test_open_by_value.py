@@ -218,7 +218,7 @@ def test_slow_learners_are_not_opened_one_after_another() -> None:
 
 
 def test_arms_that_start_flat_are_not_all_opened() -> None:
-    """A flat start makes others look as good as the incumbent, and free to try: they are not. OpenArms has 3.0 here."""
+    """A flat start makes others look as good as the incumbent, and free to try: they are not."""
     rng = np.random.default_rng(3)
     rise = 1.0 - np.exp(-np.maximum(0, np.arange(1, 301) - 15) / 20)
     curves = rng.uniform(0.3, 0.9, 40)[:, None] * rise[None, :]
@@ -246,7 +246,7 @@ def test_loses_less_than_a_random_arm_on_fast_and_on_slow_curves(slowness: float
 
 
 def test_rewards_of_0_and_1_do_not_keep_it_from_a_good_arm() -> None:
-    """Ten arms, 1,000 rounds; OpenArms has 0.23 here."""
+    """Ten arms, 1,000 rounds."""
     levels = np.linspace(0.1, 0.9, 10)
     lost = []
     for seed in range(30):

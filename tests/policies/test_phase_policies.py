@@ -33,7 +33,6 @@ from risingbandits.policies import (
     ExploreThenCommit,
     Hyperband,
     Rexp3,
-    SelectiveRace,
     SequentialHalving,
     Ser4,
     SuccessiveHalving,
@@ -48,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* is contradicted by the reward
 
 RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
 SWEEPING = (Ser4, ImprovingElimination, CashElimination)
-PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving, SelectiveRace)
+PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving)
 RUNGS = (Hyperband, ASHA)
 KIN = (CellaETC, HybridPTRR, ModelHalving, PTRR, RestSure)
 ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS, *KIN)
@@ -77,8 +76,6 @@ AS_DEFINED: list[tuple[Policy, slow.Reference]] = [
     (RSR(eps=0.1), slow.rejects(0.1)),
     (SuccessiveRejects(), slow.rejects()),
     (SequentialHalving(), slow.sequential_halving),
-    (SelectiveRace(), slow.rejects(0.2, 0.5, 10.0)),
-    (SelectiveRace(depth=150.0, power=2.0, eps=1.0), slow.rejects(1.0, 2.0, 150.0)),
     (SuccessiveHalving(), slow.successive_halving()),
     (SuccessiveHalving(eta=2, max_pulls=120, share=0.5), slow.successive_halving(2, 120, 0.5)),
     (Hyperband(), lambda k, t, rng: slow.hyperband(rungs_of(k, t, 3, None))(k, t, rng)),
@@ -157,7 +154,6 @@ def test_decisions_without_noise_and_with_costs() -> None:
         CashElimination(window=1, budget=30.0),
         RUCBE(sigma=0.0, a=1.0),
         RSR(eps=1.0),
-        SelectiveRace(depth=1.0, power=0.0, eps=1.0),
         SuccessiveHalving(max_pulls=7, share=1.0),
         Hyperband(eta=2, max_pulls=9),
         ASHA(eta=2, max_pulls=9),
@@ -169,9 +165,7 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize(
-    "policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving(), SelectiveRace(), Hyperband(), ASHA()], ids=repr
-)
+@pytest.mark.parametrize("policy", [Rexp3(), Exp3S(), Ser4(), SequentialHalving(), Hyperband(), ASHA()], ids=repr)
 def test_many_arms_are_the_same_in_all_modes(policy: Policy) -> None:
     check_same_in_all_modes(policy, random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
 
@@ -227,7 +221,6 @@ def test_an_arm_that_never_comes(policy: type[Policy]) -> None:
         SuccessiveRejects(),
         SequentialHalving(),
         SuccessiveHalving(eta=2),
-        SelectiveRace(),
     ],
     ids=repr,
 )
@@ -432,18 +425,6 @@ def test_regret_at_full_size(name: str, label: str, mean: float, sd: float) -> N
 # -- few arms, rungs and lengths ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n_arms", "horizon", "opened"), [(50, 100, 10), (50, 5, 1), (50, 10_000, 50), (10_000, 20_000, 2_000)]
-)
-def test_a_selective_race_opens_what_it_can_afford(n_arms: int, horizon: int, opened: int) -> None:
-    running = SelectiveRace().reset(n_arms, horizon)
-    for _ in range(min(horizon, 3_000)):
-        arm = running.ask()
-        running.tell(arm, arm / n_arms)
-    assert (running.pulls > 0).sum() == opened
-    assert (running.pulls[:opened] > 0).all()
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     n_arms=st.integers(1, 60),
@@ -489,9 +470,6 @@ def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None
 @pytest.mark.parametrize(
     "policy",
     [
-        SelectiveRace(depth=0.5),
-        SelectiveRace(power=-1.0),
-        SelectiveRace(eps=0.0),
         SuccessiveHalving(eta=1),
         SuccessiveHalving(max_pulls=0),
         Hyperband(share=2.0),

@@ -12,7 +12,6 @@ from risingbandits.policies import (
     ASHA,
     CommitEnsemble,
     ExploreThenCommit,
-    FewArms,
     OpenByValue,
     Policy,
     RoundRobin,
@@ -85,11 +84,6 @@ def test_the_rule_that_has_spoken_is_named() -> None:
     assert rising.explain().why == "rises: among the best 1/3 of its rung"
     scouting = ScoutedHalving(order="given").reset(6, 100)
     assert scouting.explain().why.startswith("one of 3 scouts, pulled 10 times each")
-    few = FewArms("ucb1", max_arms=2, order="given").reset(4, 100, seed=1)
-    told(few, (0, 0.2), (1, 0.9))
-    assert few.explain().why.startswith("best index")
-    few.ask()  # which ones are the few is drawn at the first question
-    assert explanation(few, few._state, 3).why == "none of the few arms is free"
 
 
 def test_a_trial_is_explained_by_what_it_brings_and_costs_in_units_of_the_reward() -> None:

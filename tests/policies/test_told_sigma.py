@@ -15,7 +15,7 @@ from reference_noise import Guard
 from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import RUCBE
-from risingbandits.policies import CommitUCB, FewArms, GaussianThompson, GaussianUCB, OpenArms, REdUCB, RLessUCB
+from risingbandits.policies import CommitUCB, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
 from risingbandits.policies._kernels import watched
 from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, Tabulated, power_law_problem
 
@@ -32,12 +32,6 @@ def test_half_of_the_noise_told_costs_commit_ucb_nothing(rule: str | None) -> No
     free = simulate(CommitUCB(risk=rule, sigma="estimate"), "paper-2arms", runs=20, seed=3).final_regret["commit-ucb"]
     assert half.mean() < 1.1 * free.mean()
     assert half.max() < 1.2 * free.max()
-
-
-@pytest.mark.parametrize("policy", [OpenArms(sigma=0.02, order="given"), FewArms("commit-ucb", sigma=0.02)], ids=repr)
-def test_policies_that_play_commit_ucb_say_it_too(policy: Policy) -> None:
-    with pytest.warns(UserWarning, match=rf"{policy.name}: sigma=0.02 is contradicted by .* \(in 2 of 2 runs\)"):
-        simulate(policy, "paper-2arms", horizon=2_000, runs=2, seed=3)
 
 
 @pytest.mark.parametrize("changes", [{}, {"recheck": 0.03}, {"risk": "shared"}, {"widths": "kl"}], ids=str)

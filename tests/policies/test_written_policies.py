@@ -13,7 +13,7 @@ import pytest
 
 import risingbandits as rb
 from risingbandits import Allocator, RisingBanditsError, get_policy, integrations, replay, simulate
-from risingbandits.policies import CommitUCB, FewArms, OpenArms, Policy, REdUCB
+from risingbandits.policies import CommitUCB, Policy, REdUCB
 
 ROOMS = ("policies", "problems", "simulation", "theory", "allocation", "integrations", "testing", "lab.benchmark")
 WRITTEN = 'commit-ucb(sigma="estimate", recheck=0)'
@@ -43,15 +43,6 @@ def by_predicted_regret() -> Policy:
     written = predicted_regret(problem, policy="commit-ucb(risk=None, recheck=0)")
     assert written == predicted_regret(problem, policy=CommitUCB(risk=None, recheck=0))
     return get_policy(WRITTEN)
-
-
-def by_few_arms() -> Policy:
-    assert FewArms.of(WRITTEN).inner().get_params() == MEANT.get_params()
-    narrow = FewArms(WRITTEN, settings={"recheck": 5})
-    assert (narrow.inner().get_params()["recheck"], narrow.inner().get_params()["sigma"]) == (5, "estimate")
-    result = simulate({"few": FewArms(WRITTEN), "object": FewArms.of(MEANT)}, "paper-15arms", horizon=300, runs=2)
-    assert result.regret["few"].tolist() == result.regret["object"].tolist()
-    return FewArms(WRITTEN).inner()
 
 
 def by_selector() -> Policy:
@@ -114,7 +105,6 @@ WAYS: dict[str, Callable[[], Policy]] = {
     "simulate": by_simulate,
     "replay": by_replay,
     "Allocator": lambda: Allocator(["a", "b"], budget=10, policy=WRITTEN).ledger.policy,
-    "FewArms": by_few_arms,
     "predicted_regret": by_predicted_regret,
     "RisingSelector": by_selector,
     "RisingClassifier": lambda: by_river("RisingClassifier"),
@@ -178,13 +168,6 @@ def test_settings_that_are_written_in_a_plan(tmp_path: Path) -> None:
 
 def test_the_class_may_be_named_and_settings_added() -> None:
     assert repr(get_policy("REdUCB(eps=0.1)", sigma=0.2)) == repr(REdUCB(eps=0.1, sigma=0.2))
-    assert isinstance(FewArms("OpenArms(sigma=0.1)").inner(), OpenArms)
-
-
-@pytest.mark.parametrize("written", ["few-arms", "few-arms(policy='kl-ucb')"])
-def test_few_arms_of_few_arms_are_refused(written: str) -> None:
-    with pytest.raises(RisingBanditsError, match="policy must not be 'few-arms' itself"):
-        FewArms(written).validate()
 
 
 @pytest.mark.parametrize("written", ["commit-ubc(sigma=1)", "commit-ucb(scale=1)", "commit-ucb(sigma=x)"])
@@ -195,7 +178,6 @@ def test_what_cannot_be_read_is_refused_everywhere(written: str) -> None:
         lambda: get_policy(written),
         lambda: simulate(written, "paper-2arms", horizon=10),
         lambda: Allocator(["a"], budget=5, policy=written),
-        lambda: FewArms(written).validate(),
         lambda: PolicyRun(written, 2),
     ]
     for call in calls:

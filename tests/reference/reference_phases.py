@@ -219,17 +219,16 @@ def r_ucbe(sigma: float, a: float | None = None, eps: float = 0.25) -> Reference
     return run
 
 
-def rejects(eps: float = 1.0, power: float = 1.0, depth: float = 1.0) -> Reference:
-    """Successive rejects on the means of the last eps N rewards, among the first T / depth arms."""
+def rejects(eps: float = 1.0) -> Reference:
+    """Successive rejects on the means of the last eps N rewards."""
 
     def run(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
-        count = max(1, min(n_arms, math.floor(horizon / depth)))
-        lbar = 0.5**power + sum(1 / i**power for i in range(2, count + 1))
-        active = list(range(count))
+        lbar = 0.5 + sum(1 / i for i in range(2, n_arms + 1))
+        active = list(range(n_arms))
         rewards: list[list[float]] = [[] for _ in range(n_arms)]
         done = 0
-        for j in range(1, count):
-            target = max(1, math.ceil((horizon - count) / (lbar * (count + 1 - j) ** power)))
+        for j in range(1, n_arms):
+            target = max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j))))
             for _ in range(target - done):
                 for arm in active:
                     rewards[arm].append((yield arm))

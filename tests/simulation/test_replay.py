@@ -221,7 +221,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, objective: 
     assert (code, shown.err) == (0, "")
     assert "3 arms, 12 pulls, 4 orders of the arms" in shown.out
     assert "best in the end slow with 0.9000" in shown.out
-    ours = {"cumulative": "commit-ucb", "best-arm": "selective-race"}[objective]
+    ours = {"cumulative": "commit-ucb", "best-arm": "r-sr"}[objective]
     assert all(name in shown.out for name in (ours, "successive-halving", "hyperband", "round-robin"))
     assert len(out.read_text().splitlines()) > 4
     first = out.read_bytes()

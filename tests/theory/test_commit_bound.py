@@ -13,7 +13,7 @@ import pytest
 from concave_problems import random_concave
 from reference_bound import ReferenceBound, price
 from risingbandits import RisingBandit, RisingBanditsError, get_policy, get_problem
-from risingbandits.policies import CommitUCB, FewArms, OpenArms, REdUCB
+from risingbandits.policies import CommitUCB, REdUCB
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
 from risingbandits.problems import (
     Bernoulli,
@@ -245,7 +245,6 @@ def test_promises_of_commit_ucb() -> None:
     assert default.form == "risk"
     chances = predicted_regret(problem, policy=CommitUCB(risk=None))
     assert chances.value == commit_bound_risk(problem, risk=False).value < default.value
-    assert predicted_regret(problem, policy=OpenArms()) == default
 
 
 def _broken(problem: RisingBandit, policy: Any) -> str:
@@ -266,8 +265,6 @@ def _broken(problem: RisingBandit, policy: Any) -> str:
         (FREE.replace(widths="kl"), "widths are Gaussian (kl)"),
         (FREE.replace(cap=0.5), "means lie in [0, 0.5] ('arm 2' has 1.0000 at pull 200,000)"),
         (CommitUCB(), "sigma is kept (it is replaced if rewards contradict it, except with risk=None, recheck=0)"),
-        (OpenArms(few=200_000), "every arm is looked at"),
-        (FewArms.of(REdUCB(), max_arms=1), "every arm is looked at"),
         (FREE.replace().reset(2), "the horizon is known"),
     ],
 )

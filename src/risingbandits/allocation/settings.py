@@ -116,9 +116,16 @@ def number_of_arms(max_arms: int | str | None, arms: int, budget: Budget) -> int
         return max_arms
     if budget.pulls is None:
         raise RisingBanditsError(f'max_arms="auto" needs a budget in pulls, got {budget}.')
-    from risingbandits.policies.few_arms import few_of
-
     return few_of(arms, budget.pulls)
+
+
+def few_of(arms: int, pulls: int) -> int:
+    """How many arms to start: all if there are more than 20 pulls for each, otherwise a third of the root of the pulls.
+
+    >>> few_of(50, 500), few_of(50, 2_500), few_of(2, 30)
+    (8, 50, 2)
+    """
+    return arms if pulls > 20 * arms else min(arms, math.ceil(math.sqrt(pulls) / 3))
 
 
 def _max_pulls(where: str, value: Any) -> int | dict[str, int]:

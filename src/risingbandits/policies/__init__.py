@@ -36,7 +36,7 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 
 Anything that NumPy can do, without a compiler and slower in simulations, is a `PlainPolicy`.
 
-Stability: stable; experimental are `CommitEnsemble`, `FewArms`, `OpenByValue`, `ScoutedHalving` and `SelectiveRace`.
+Stability: stable; experimental are `CommitEnsemble`, `OpenByValue` and `ScoutedHalving`.
 """
 
 from typing import TYPE_CHECKING
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
     from risingbandits.policies.best_arm.hyperband import Hyperband
     from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
-    from risingbandits.policies.best_arm.selective_race import SelectiveRace
     from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
     from risingbandits.policies.classic.gaussian_ts import GaussianThompson
     from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit
@@ -67,9 +66,7 @@ if TYPE_CHECKING:
     from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
     from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
     from risingbandits.policies.commit.commit_ucb import CommitUCB
-    from risingbandits.policies.commit.open_arms import OpenArms
     from risingbandits.policies.commit.open_by_value import OpenByValue
-    from risingbandits.policies.few_arms import FewArms
     from risingbandits.policies.plain import PlainPolicy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
     from risingbandits.policies.rising.red_ucb import REdUCB
@@ -89,7 +86,6 @@ __all__ = [
     "EpsilonGreedy",
     "Explanation",
     "ExploreThenCommit",
-    "FewArms",
     "GaussianThompson",
     "GaussianUCB",
     "Hyperband",
@@ -97,7 +93,6 @@ __all__ = [
     "ListedPolicy",
     "ListedProblem",
     "Objective",
-    "OpenArms",
     "OpenByValue",
     "OracleConstant",
     "PlainPolicy",
@@ -108,7 +103,6 @@ __all__ = [
     "Rexp3",
     "RoundRobin",
     "ScoutedHalving",
-    "SelectiveRace",
     "SequentialHalving",
     "Ser4",
     "SuccessiveHalving",

@@ -128,7 +128,7 @@ CUMULATIVE = _CumulativeReward(
     meaning="Policy regret is how much more reward the best constant arm would have had than the policy; J* is all "
     "that this arm has. The interval is a 95 % confidence interval of the mean (Student t).",
     compared=("commit-ucb", "red-ucb", "round-robin"),
-    replayed=("auto", "open-arms", "commit-ucb", "gaussian-ucb", "successive-halving", "hyperband", "round-robin"),
+    replayed=("auto", "commit-ucb", "gaussian-ucb", "successive-halving", "hyperband", "round-robin"),
     sums_rewards=True,
 )
 BEST_ARM = Objective(
@@ -139,8 +139,8 @@ BEST_ARM = Objective(
     meaning="Simple regret is how much lower the mean reward of the recommended arm is at the end than that of the "
     "best arm, with a 95 % confidence interval of the mean (Student t); wrong arm is the share of the runs that do not "
     "recommend a best arm.",
-    compared=("selective-race", "r-sr", "successive-halving", "hyperband"),
-    replayed=("auto", "selective-race", "r-sr", "successive-halving", "hyperband", "asha", "round-robin"),
+    compared=("r-sr", "successive-halving", "hyperband"),
+    replayed=("auto", "r-sr", "successive-halving", "hyperband", "asha", "round-robin"),
 )
 DEFAULT = BEST_ARM  # training models is mostly about choosing one
 

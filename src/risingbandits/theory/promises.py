@@ -8,8 +8,6 @@ from dataclasses import replace
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.policies import Policy, get_policy
 from risingbandits.policies.commit.commit_ucb import CommitUCB
-from risingbandits.policies.commit.open_arms import OpenArms
-from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.rising.red_ucb import REdUCB
 from risingbandits.problems import RisingBandit
 from risingbandits.theory.commit_bound import commit_bound, commit_bound_risk
@@ -36,7 +34,7 @@ def predicted_regret(
     horizon : int, optional
         T; the problem's own by default.
     policy : str or Policy
-        R-ed-UCB or CommitUCB, also as `OpenArms` or inside `FewArms`.
+        R-ed-UCB or CommitUCB.
     q : float, optional
         For R-ed-UCB; by default the one with the smallest bound.
 
@@ -58,9 +56,6 @@ def predicted_regret(
     known = get_policy(policy) if isinstance(policy, str) else policy
     last = horizon_of(problem, horizon)
     broken: list[str] = []
-    if isinstance(known, FewArms):
-        broken += [f"every arm is looked at ({known.name})"]
-        known = known.inner()
     if not isinstance(known, REdUCB | CommitUCB):
         raise RisingBanditsError(f"policy must be red-ucb or commit-ucb, which have theorems, got {known!r}.")
     if not (problem.rested or problem.restless):
@@ -107,8 +102,6 @@ def _of_commit_ucb(problem: RisingBandit, last: int, policy: CommitUCB, sigma: f
         widths = "bernstein" if policy.sigma == "auto" else clipped
     if widths != "gaussian":
         broken.append(f"widths are Gaussian ({widths})")
-    if isinstance(policy, OpenArms) and last <= policy.few * arms:
-        broken.append(f"every arm is looked at ({policy.name}, {last / arms:.3g} rounds for each)")
     if getattr(policy, "_state", None) is not None and policy.horizon is None:
         broken.append("the horizon is known (the policy was reset without one)")
     delta: float | None = getattr(policy, "confidence", None)

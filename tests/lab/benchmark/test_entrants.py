@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from risingbandits import Policy
+from risingbandits import Policy, get_problem
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.entrants import Entrant, FewArmsGaussianUCB, parse_entrants, parse_tuned
+from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants, parse_tuned
+from risingbandits.lab.benchmark.few_arms_ucb import FewArmsUCB
 from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
 from risingbandits.lab.benchmark.stamps import files_below, stamp_of
 from risingbandits.lab.benchmark.suite import replayed_row, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR
 from risingbandits.policies import Auto, REdUCB, RoundRobin, SuccessiveHalving, get_policy, registry
+from risingbandits.testing import check_same_in_all_modes
 from tasks_of_curves import curve_task
 
 TINY = Sizes(runs=2, instances=2, orders=2, quick=True)
@@ -81,12 +84,26 @@ def test_misjudged_settings() -> None:
     assert told("misjudged-cap", RoundRobin()) == [None, None]
 
 
-def test_the_yardstick_opens_few_arms_and_estimates_the_noise() -> None:
+def test_the_yardstick_looks_at_few_arms() -> None:
     yardstick = parse_entrants("few-arms-ucb")["few-arms-ucb"]
-    assert isinstance(yardstick, FewArmsGaussianUCB)
-    assert yardstick.inner().get_params()["sigma"] == "smooth"
-    assert yardstick.new_state(50, 2_500, 2_500).inner_pulls.size == 17
-    assert yardstick.new_state(5, 2_500, 2_500).inner_pulls.size == 5
+    assert isinstance(yardstick, FewArmsUCB)
+    check_same_in_all_modes(yardstick, get_problem("paper-15arms"), 300)
+    drawn: list[list[int]] = []
+    for seed in range(3):
+        policy = yardstick.clone().reset(30, 300, seed)
+        for _ in range(300):
+            arm = policy.ask()
+            policy.tell(arm, 0.9 if arm == 7 else 0.1)
+        drawn.append(np.flatnonzero(policy.pulls).tolist())
+        assert len(drawn[-1]) == 6
+    assert drawn[0] != drawn[1]
+    outside = [arm not in drawn[-1] for arm in range(30)]
+    assert policy.ask(outside) == outside.index(True)
+    assert [yardstick.new_state(arms, rounds, 1).few for arms, rounds in ((50, 2_500), (5, 2_500), (9, None))] == [
+        17,
+        5,
+        9,
+    ]
 
 
 OWN = """

@@ -7,19 +7,17 @@ Told nothing, a policy knows the numbers of arms and rounds and its settings. To
 from __future__ import annotations
 
 import importlib.util
-import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
+from risingbandits.lab.benchmark.few_arms_ucb import FewArmsUCB
 from risingbandits.lab.benchmark.rows import Problem, Row
 from risingbandits.policies import Objective, Policy, get_policy, policy_class, policy_names, register
-from risingbandits.policies.few_arms import FewArms
 from risingbandits.policies.parsing import parse_policies
 
 RECOMMENDED = "recommended"
@@ -28,11 +26,11 @@ RECOMMENDED = "recommended"
 ORACLE = "oracle"  # a yardstick: it is always told, and has no rank
 
 YARDSTICK = "few-arms-ucb"
-"""The yardstick for small budgets, `FewArmsGaussianUCB`."""
+"""The yardstick for small budgets, `FewArmsUCB`."""
 
 DEFAULTS = {
-    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, open-arms, commit-ucb, kl-ucb, successive-halving",
-    "best-arm": f"{RECOMMENDED}, selective-race, r-sr, successive-halving, asha, open-arms, commit-ucb",
+    "cumulative": f"{RECOMMENDED}, {YARDSTICK}, commit-ucb, kl-ucb, successive-halving",
+    "best-arm": f"{RECOMMENDED}, r-sr, successive-halving, asha, commit-ucb",
 }
 _LONG_RUNS = "commit-ensemble"  # on simulated rows: it thinks longer than short real runs take
 _QUICK_DEFAULTS = {  # few, because each must be compiled where it has never been played
@@ -97,7 +95,7 @@ def parse_entrants(text: str) -> dict[str, Policy | None]:
     rest = _WORD.sub("", text).strip().strip(",")
     found: dict[str, Policy | None] = {RECOMMENDED: None} if RECOMMENDED in words else {}
     if YARDSTICK in words:
-        found[YARDSTICK] = FewArmsGaussianUCB()
+        found[YARDSTICK] = FewArmsUCB()
     if "all" in words:
         found |= {name: get_policy(name) for name in policy_names()}
     if rest or not words:
@@ -156,27 +154,3 @@ def _own_class(path: Path, name: str) -> str:
         raise RisingBanditsError(f"policies: {path} must have a class {name} that is a Policy.")
     register(own)
     return policy_class(own.name).name
-
-
-class FewArmsGaussianUCB(FewArms):
-    """Gaussian UCB on ceil(sqrt(T) / 3) random arms, for any number of arms; the noise is estimated.
-
-    >>> FewArmsGaussianUCB().new_state(50, 900, 900).inner_pulls.size
-    10
-    """
-
-    name = "few-arms-ucb"
-    summary = "Gaussian UCB on a few arms, the yardstick for small budgets"
-
-    def __init__(
-        self,
-        policy: str = "gaussian-ucb",
-        max_arms: int | str = "auto",
-        order: str = "random",
-        settings: Any = None,
-        sigma: float | str | None = "smooth",
-    ) -> None:
-        super().__init__(policy, max_arms, order, settings, sigma)
-
-    def _few(self, n_arms: int, horizon: int | None) -> int:
-        return n_arms if horizon is None else min(n_arms, math.ceil(math.sqrt(horizon) / 3))

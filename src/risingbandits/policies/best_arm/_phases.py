@@ -1,4 +1,4 @@
-"""The room of best-arm identification by phases: successive rejects and halving, R-SR, the selective race.
+"""The room of best-arm identification by phases: successive rejects and halving, R-SR.
 
 A schedule says for every phase how many pulls each arm of the phase has at its end (``pulls``), how many rounds have
 then been played in all (``ends``), how many arms go on (``kept``) and how many of an arm's last rewards its mean is
@@ -157,20 +157,15 @@ class PhasePolicy(recent_means.RecentPolicy):
         """The phases for these numbers of arms and rounds."""
         raise TypeError(f"{type(self).__name__} does not define schedule.")
 
-    def opened(self, n_arms: int, horizon: int) -> int:
-        """How many arms take part, the lowest numbers: all, unless a policy says otherwise."""
-        return n_arms
-
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
-        opened = self.opened(n_arms, horizon or 1)
-        phases = self.schedule(opened, horizon or 1)
+        phases = self.schedule(n_arms, horizon or 1)
         return State(
             ends=phases.ends,
             kept=phases.kept,
             windows=phases.windows,
             order=np.arange(n_arms),
             place=np.arange(n_arms),
-            marks=np.array([opened, 0, 0], dtype=np.int64),
+            marks=np.array([n_arms, 0, 0], dtype=np.int64),
             mean=np.zeros(n_arms),
             **recent_means.new_fields(n_arms, capacity),
         )
@@ -191,15 +186,15 @@ class PhasePolicy(recent_means.RecentPolicy):
         return reasons.race_won(at)
 
 
-def rejects(n_arms: int, horizon: int, share: float, power: float = 1.0) -> Schedule:
+def rejects(n_arms: int, horizon: int, share: float) -> Schedule:
     """One arm fewer after each of K - 1 phases; means over the last ``share`` of an arm's pulls.
 
-    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j)^power)) pulls, at least 1, with
-    lbar = 2^-power + 2^-power + 3^-power + ... + K^-power. In all that is at most T rounds if T >= K.
+    Phase j ends when every arm left has N_j = ceil((T - K) / (lbar (K + 1 - j))) pulls, at least 1, with
+    lbar = 1/2 + 1/2 + 1/3 + ... + 1/K. In all that is at most T rounds if T >= K.
     """
-    lbar = 1.0 / 2.0**power + sum(1.0 / i**power for i in range(2, n_arms + 1))
+    lbar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
     pulls = np.array(
-        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j) ** power))) for j in range(1, n_arms)],
+        [max(1, math.ceil((horizon - n_arms) / (lbar * (n_arms + 1 - j)))) for j in range(1, n_arms)],
         dtype=np.int64,
     )
     left = np.arange(n_arms, 1, -1)  # arms in phase j

@@ -117,7 +117,7 @@ class ASHA(recent_means.RecentPolicy):
     recommended.
 
     Use it with many workers that ask at the same time: an arm that is being pulled is not available, and the others
-    need not wait for it. It needs no horizon. With one worker, `SelectiveRace` and `RSR` lose less.
+    need not wait for it. It needs no horizon. With one worker, `RSR` loses less.
 
     Its recommendation is its own: the highest mean of the last share of the rewards, as rungs are judged.
 

@@ -53,7 +53,7 @@ class SuccessiveHalving(_phases.PhasePolicy):
     default little more than the last one, as for validation scores (Jamieson and Talwalkar, 2016). `SequentialHalving`
     is the same with :math:`\eta = 2` for rewards with much noise: it takes all of a rung's rewards.
 
-    Use it as the common yardstick of hyper-parameter tuning. `SelectiveRace` loses less if the budget is small.
+    Use it as the common yardstick of hyper-parameter tuning.
 
     Its recommendation is its own: the best of the arms that are left, by the mean of the phase.
 

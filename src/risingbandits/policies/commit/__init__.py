@@ -1,1 +1,1 @@
-"""Policies that are optimistic about committing to an arm: CommitUCB, CommitEnsemble, OpenArms, OpenByValue."""
+"""Policies that are optimistic about committing to an arm: CommitUCB, CommitEnsemble, OpenByValue."""

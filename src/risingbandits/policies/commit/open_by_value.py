@@ -1,6 +1,6 @@
 """OpenByValue: for small budgets, give the next pulls to the arm whose trial gains most over its cost.
 
-Like `OpenArms`, it plays an incumbent, compares others with it at equal age and opens arms one after another. Both
+It plays an incumbent, compares others with it at equal age and opens arms one after another. Both
 sides of every decision are amounts of reward: what a trial may bring in the remaining rounds, and what it loses.
 """
 
