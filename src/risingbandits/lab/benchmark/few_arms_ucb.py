@@ -43,7 +43,7 @@ def _draw(state: Any, rng: Rng) -> None:
 class FewArmsUCB(GaussianUCB):
     """Gaussian UCB on ceil(sqrt(T) / 3) random arms, for any number of arms; the noise is estimated.
 
-    If none of them is available, the first other arm that is gets the pull.
+    If none of them is available, a random other arm gets the pull.
 
     >>> FewArmsUCB().new_state(50, 900, 900).few
     10
