@@ -143,9 +143,16 @@ def rising_fit(values: npt.ArrayLike) -> Floats:
     >>> rising_fit([1.0, 3.0, 2.0, 4.0])
     array([1. , 2.5, 2.5, 4. ])
     """
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(np.asarray(values, dtype=np.float64)).x)
+    means: list[float] = []
+    widths: list[int] = []
+    for value in np.asarray(values, dtype=np.float64).tolist():  # pool adjacent violators
+        mean, width = value, 1
+        while means and means[-1] >= mean:
+            before, many = means.pop(), widths.pop()
+            mean, width = (before * many + mean * width) / (many + width), many + width
+        means.append(mean)
+        widths.append(width)
+    return np.repeat(means, widths)
 
 
 def concave_fit(values: npt.ArrayLike) -> Floats:
@@ -159,8 +166,6 @@ def concave_fit(values: npt.ArrayLike) -> Floats:
     >>> concave_fit([1.0, 2.0, 1.0, 2.0]).round(6)
     array([1.      , 1.666667, 1.666667, 1.666667])
     """
-    from scipy.optimize import nnls
-
     measured = np.asarray(values, dtype=np.float64)
     n = measured.size
     if n < 3:
@@ -172,8 +177,41 @@ def concave_fit(values: npt.ArrayLike) -> Floats:
     kinks -= basis @ (basis.T @ kinks)
     norms = np.linalg.norm(kinks, axis=0)
     straight = basis @ (basis.T @ measured)
-    weights, _ = nnls(kinks / norms, measured - straight, maxiter=30 * n)
+    weights = non_negative_least_squares(kinks / norms, measured - straight)
     return np.asarray(straight + kinks @ (weights / norms))
+
+
+def non_negative_least_squares(matrix: Floats, values: Floats) -> Floats:
+    """The x >= 0 with the least |matrix x - values|, by the method of Lawson and Hanson (1974).
+
+    Examples
+    --------
+    >>> non_negative_least_squares(np.eye(2), np.array([1.0, -1.0]))
+    array([1., 0.])
+    """
+    squares, products = matrix.T @ matrix, matrix.T @ values
+    found = np.zeros(products.size)
+    free = np.zeros(products.size, dtype=bool)  # the entries that are not held at 0
+    tolerance = 10.0 * max(matrix.shape) * np.finfo(float).eps * float(np.abs(squares).sum(axis=0).max(initial=0.0))
+    for _ in range(30 * products.size):
+        slope = products - squares @ found
+        slope[free] = -np.inf
+        best = int(slope.argmax())
+        if slope[best] <= tolerance:
+            break
+        free[best] = True
+        while True:
+            wanted = np.zeros(products.size)
+            wanted[free] = np.linalg.solve(squares[np.ix_(free, free)], products[free])
+            if wanted[free].min(initial=1.0) > 0.0:
+                break
+            falling = free & (wanted <= 0.0)  # go towards the solution until the first of these reaches 0
+            share = float((found[falling] / (found[falling] - wanted[falling])).min())
+            found += share * (wanted - found)
+            free &= found > tolerance
+            found[~free] = 0.0
+        found = wanted
+    return found
 
 
 def _averaged(values: Floats, width: int) -> Floats:

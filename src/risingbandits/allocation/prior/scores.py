@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from risingbandits._core.stats import mid_ranks
+from risingbandits._core.stats import mid_ranks, normal_quantile
 from risingbandits._core.types import Floats
 
 LEAST_ARMS = 3  # of a task that says anything
@@ -57,10 +57,7 @@ def scores_of_ranks(values: Floats) -> Floats:
     >>> scores_of_ranks(np.array([3.0, 1.0, 3.0])).round(3).tolist()
     [0.431, -0.967, 0.431]
     """
-    from scipy.special import ndtri
-
-    scores: Floats = ndtri((mid_ranks(values) + 0.5) / len(values))
-    return scores
+    return np.array([normal_quantile(rank) for rank in ((mid_ranks(values) + 0.5) / len(values)).tolist()])
 
 
 def _width(age: int, share: float) -> int:

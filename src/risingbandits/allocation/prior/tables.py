@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from risingbandits._core.stats import normal_share
 from risingbandits._core.tables import TextTable
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.reading import Findings
@@ -21,9 +22,7 @@ def quantile(belief: Belief) -> float:
     >>> round(quantile(Belief(1.5, 0.6, "12 tasks")), 2)
     0.93
     """
-    from scipy.special import ndtr
-
-    return float(ndtr(belief.mean))
+    return normal_share(belief.mean)
 
 
 def best_first(prior: Prior, arms: Sequence[str]) -> list[str]:
@@ -60,15 +59,13 @@ def matter_table(found: Findings) -> TextTable:
 
 def task_table(task: EarlierTask) -> TextTable:
     """The arms of one task, the best first."""
-    from scipy.special import ndtr
-
     scores = dict(zip(task.arms, normal_scores(task.gains()).tolist(), strict=True))
     rows, records = [], []
     for arm in sorted(scores, key=lambda arm: -scores[arm]):
         curve = list(task.curves[arm])
         last = "failed" if arm in task.failed else f"{curve[-1]:.4g}"
-        rows.append((arm, f"{float(ndtr(scores[arm])):.2f}", str(len(curve)), last))
-        values = (arm, float(ndtr(scores[arm])), len(curve), None if arm in task.failed else float(curve[-1]))
+        rows.append((arm, f"{normal_share(scores[arm]):.2f}", str(len(curve)), last))
+        values = (arm, normal_share(scores[arm]), len(curve), None if arm in task.failed else float(curve[-1]))
         records.append(dict(zip(_ARM, values, strict=True)))
     return TextTable(_ARM, rows, frozenset({1, 2, 3}), task.name, records)
 

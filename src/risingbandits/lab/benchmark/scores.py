@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
+from risingbandits._core.stats import student_quantile
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.entrants import ORACLE
 from risingbandits.lab.benchmark.outcome import CellsOfRow, Outcome, task_values
@@ -223,7 +223,7 @@ def ratio_interval(values: Floats, base: Floats) -> tuple[float, float, float]:
     if n < 2:
         return ratio, math.nan, math.nan
     spread = float((values - ratio * base).std(ddof=1)) / (math.sqrt(n) * abs(float(base.mean())))
-    half = float(stdtrit(n - 1, 0.5 + _LEVEL / 2)) * spread
+    half = student_quantile(n - 1, 0.5 + _LEVEL / 2) * spread
     return ratio, ratio - half, ratio + half
 
 
