@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from numba.core import event
-from numba.core.compiler_lock import global_compiler_lock
-
 from risingbandits._core.platform import at_fork
 from risingbandits._core.progress import teller
 
+try:
+    from numba.core import event
+    from numba.core.compiler_lock import global_compiler_lock
+except ImportError:  # the extra `fast` is not installed: nothing is compiled
+    HAS_NUMBA = False
+else:
+    HAS_NUMBA = True
+
 MESSAGE = "risingbandits: compiling for this machine; later runs find the machine code in the cache."
+WITHOUT_NUMBA = (
+    "risingbandits: Numba is not installed, so simulations run in plain Python with equal results, "
+    "some 50 to 500 times slower: pip install 'risingbandits[fast]'."
+)
 _PATIENCE = 2.0  # seconds of compiling before a message
 _PAUSE = 1.0  # seconds without a step of the compiler that do not count as compiling
 _FORK_PATIENCE = 60.0  # seconds for which a fork waits for another thread that compiles
@@ -24,9 +33,7 @@ _fork = threading.local()  # ``held``: whether the forking thread has the compil
 
 def compiled_inside(context: Callable[[], AbstractContextManager[None]], dispatcher: Any) -> Any:
     """The same Numba function, compiled, loaded or cached inside a context."""
-    make = getattr(dispatcher, "_compile_for_args", None)
-    if make is None:  # compilation is disabled
-        return dispatcher
+    make = dispatcher._compile_for_args
 
     def make_inside(*arguments: Any, **named: Any) -> Any:
         with context():
@@ -52,13 +59,34 @@ def no_collections() -> Iterator[None]:
 def announced() -> Iterator[None]:
     """Inside, one line on standard error says what is going on if compiling takes longer than two seconds.
 
-    A command that comes here several times says it once.
+    Without Numba a line says so. A command that comes here several times says it once.
     """
-    with event.install_listener("numba:run_pass", _Waiting()):
+    if not HAS_NUMBA:
+        teller()(WITHOUT_NUMBA)
+        yield
+        return
+    waiting = _Waiting()
+    with each_step(begins=waiting.count, ends=waiting.count):
         yield
 
 
-class _Waiting(event.Listener):
+@contextmanager
+def each_step(begins: Callable[[], None], ends: Callable[[], None] | None = None) -> Iterator[None]:
+    """Inside, functions are called when a step of the compiler begins and ends, in any thread."""
+
+    class Steps(event.Listener):
+        def on_start(self, step: Any) -> None:
+            begins()
+
+        def on_end(self, step: Any) -> None:
+            if ends is not None:
+                ends()
+
+    with event.install_listener("numba:run_pass", Steps()):
+        yield
+
+
+class _Waiting:
     """Counts the time between neighbouring steps of the compiler, of which only one runs at a time."""
 
     def __init__(self) -> None:
@@ -66,15 +94,13 @@ class _Waiting(event.Listener):
         self.spent = 0.0
         self.last = time.perf_counter()
 
-    def on_start(self, step: Any) -> None:
+    def count(self) -> None:
         now = time.perf_counter()
         if now - self.last < _PAUSE:
             before, self.spent = self.spent, self.spent + now - self.last
             if before < _PATIENCE <= self.spent:
                 self.say(MESSAGE)
         self.last = now
-
-    on_end = on_start
 
 
 # A child that is forked while another thread compiles would wait for ever for a lock that is never released.
@@ -96,4 +122,5 @@ def _renew_compiler_lock() -> None:
         global_compiler_lock._lock = threading.RLock()
 
 
-at_fork(_hold_compiler, _release_compiler, _renew_compiler_lock)
+if HAS_NUMBA:
+    at_fork(_hold_compiler, _release_compiler, _renew_compiler_lock)

@@ -27,12 +27,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.core import event
 
-from risingbandits._core.compile_wait import compiled_inside, no_collections
+from risingbandits._core.compile_wait import compiled_inside, each_step, no_collections
 from risingbandits._core.kernel_errors import compile_errors_as_sentences
+
+try:
+    import numba
+except ImportError:  # the extra `fast` is not installed: everything runs in plain Python
+    NUMBA_VERSION = "none"
+else:
+    NUMBA_VERSION = numba.__version__
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,18 +54,24 @@ _UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tr
 
 
 def is_disabled() -> bool:
-    """Whether everything runs in plain Python (NUMBA_DISABLE_JIT)."""
-    return bool(getattr(numba.config, "DISABLE_JIT", 0))
+    """Whether everything runs in plain Python: without Numba, or with NUMBA_DISABLE_JIT."""
+    return NUMBA_VERSION == "none" or bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
 def kernel(function: F) -> F:
     """Mark ``function`` as a kernel: compiled, inlined where it is called, without the interpreter's lock."""
-    return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED, forceinline=True)(function))  # type: ignore[no-any-return]
+    return _marked(function, forceinline=True)
 
 
 def rare_kernel(function: F) -> F:
     """Mark ``function`` as a kernel that is called rather than inlined: large code that a hot loop seldom reaches."""
-    return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED)(function))  # type: ignore[no-any-return]
+    return _marked(function)
+
+
+def _marked(function: F, **options: Any) -> F:
+    if is_disabled():
+        return function
+    return _safe_from_python(numba.njit(**_OPTIONS, **_UNWRAPPED, **options)(function))  # type: ignore[no-any-return]
 
 
 def _safe_from_python(dispatcher: Any) -> Any:
@@ -69,8 +80,6 @@ def _safe_from_python(dispatcher: Any) -> Any:
     Without a way in, Numba would jump to address 0. So a call from Python never finds that machine code: it is handed
     a function compiled with a way in, which Numba then calls.
     """
-    if not hasattr(dispatcher, "py_func"):  # compilation is disabled
-        return dispatcher
     entry: list[Any] = []
 
     def with_a_way_in(*arguments: Any) -> Any:
@@ -104,6 +113,8 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     """
     classes = [value for value in names.values() if isinstance(value, type)]
     bound = _rebind(plain(function), names)
+    if is_disabled():
+        return bound
     bound.__qualname__ = f"{bound.__qualname__}_{source_stamp(bound, *classes)}"
     dispatcher = numba.njit(**_OPTIONS, cache=_can_be_cached(bound, classes))(bound)
     inside = compiled_inside(no_collections, dispatcher)
@@ -273,29 +284,15 @@ def interrupts_between_steps() -> Iterator[None]:
     held: list[FrameType | None] = []
 
     def hand_over() -> None:
-        if held:
+        if held and threading.current_thread() is threading.main_thread():  # others may compile meanwhile
             frame = held.pop()
             held.clear()
             handler(signal.SIGINT, frame)
 
     signal.signal(signal.SIGINT, lambda number, frame: held.append(frame))
     try:
-        with event.install_listener("numba:run_pass", _Steps(hand_over)):
+        with each_step(begins=hand_over):
             yield
     finally:
         signal.signal(signal.SIGINT, handler)
         hand_over()
-
-
-class _Steps(event.Listener):
-    """Calls ``begin`` before every step of the compiler in the main thread; other threads may compile meanwhile."""
-
-    def __init__(self, begin: Callable[[], None]) -> None:
-        self._begin = begin
-
-    def on_start(self, step: Any) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._begin()
-
-    def on_end(self, step: Any) -> None:
-        pass

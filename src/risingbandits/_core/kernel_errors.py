@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from numba.core.errors import NumbaError
-
 from risingbandits._core.errors import RisingBanditsError
 
 #: Mistakes of whoever wrote a kernel, in plain Python; arithmetic is left out, as machine code has infinities.
@@ -21,6 +19,8 @@ _NO_GENERATOR = "; rng is None unless the policy is tagged randomised (or draws_
 @contextmanager
 def compile_errors_as_sentences() -> Iterator[None]:
     """Inside, what Numba says about a kernel, some fifty lines, is one `RisingBanditsError`."""
+    from numba.core.errors import NumbaError  # called only where there is a compiler
+
     try:
         yield
     except NumbaError as error:

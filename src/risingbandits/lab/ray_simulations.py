@@ -19,10 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-import numba
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int
+from risingbandits._core.jit import NUMBA_VERSION
 from risingbandits._core.ray_connection import connected, import_ray
 from risingbandits._version import __version__
 from risingbandits.simulation.backends import Backend, Begin
@@ -180,7 +180,7 @@ def _player(reference: Any, label: Hashable) -> Callable[[int], Any]:
 
 def _versions() -> str:
     python = platform.python_version()
-    return f"risingbandits {__version__}, Python {python}, NumPy {np.__version__}, Numba {numba.__version__}"
+    return f"risingbandits {__version__}, Python {python}, NumPy {np.__version__}, Numba {NUMBA_VERSION}"
 
 
 @cache

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import for_json, readable, write_whole
+from risingbandits._core.jit import NUMBA_VERSION
 from risingbandits._core.tables import TextTable
 from risingbandits._version import __version__
 from risingbandits.lab.benchmark.files import Boards, board_summary
@@ -48,7 +48,7 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
                 "risingbandits": __version__,
                 "python": platform.python_version(),
                 "numpy": np.__version__,
-                "numba": numba.__version__,
+                "numba": NUMBA_VERSION,
             },
             "parameters": {key: value for key, value in outcome.parameters.items() if key != "version"},
             "policies": dict(outcome.settings),
