@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,7 +96,8 @@ class StudyNotes(NamedTuple):
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Create the folder, or say why it cannot be created, before any work is done."""
+    """Create the folder, or say why it cannot be created or what its figures need, before any work is done."""
+    importlib.import_module("risingbandits.reports.style")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

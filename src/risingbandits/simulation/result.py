@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 from collections.abc import Sequence
@@ -396,6 +397,7 @@ class Result:
         the ends of the lines, "none", or a place inside such as "upper left"), ``title`` ("" for none), ``width``
         (inches, "column" or "page" of a paper), ``height``, and ``path`` (a .pdf, .png or .svg file to write).
         """
+        importlib.import_module("risingbandits.reports.style")  # or says that Matplotlib is missing
         from risingbandits.reports.matplotlib_figures import plot_regret
 
         return plot_regret(self, ax, **options)
