@@ -83,7 +83,7 @@ $(VENV)/bin/python $(FRAMEWORKS)/bin/python $(PEERS)/bin/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once)"
-	@$(INSTALL) ".[sklearn,report]"
+	@$(INSTALL) ".[fast,plot,report,sklearn]"
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

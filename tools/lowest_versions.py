@@ -31,6 +31,8 @@ def lowest_versions(project: dict[str, Any]) -> dict[str, str]:
     named = [*project["dependencies"], *(line for extra in extras if extra not in _TOOLS for line in extras[extra])]
     lowest: dict[str, str] = {}
     for line in named:
+        if line.startswith("risingbandits["):  # extras of our own
+            continue
         bound = _BOUND.fullmatch(line)
         if bound is None:
             raise ValueError(f"a requirement must be a name and one lower bound, such as 'numpy>=2.0', got {line!r}.")

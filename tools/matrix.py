@@ -25,7 +25,7 @@ from environments import ROOT, CommandFailed, Environment, find_interpreter
 
 _FOLDER = ROOT / ".venv-matrix"
 _TOOLS = ("pytest", "pytest-timeout", "hypothesis")
-_EXTRAS = "pandas,sklearn,river,optuna,postgres,processes,report"
+_EXTRAS = "all"
 _POLICIES = ("commit-ucb", "red-ucb", "kl-ucb", "sw-ts")
 _TESTS = (
     "src/risingbandits/__init__.py",

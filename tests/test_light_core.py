@@ -1,0 +1,64 @@
+"""Without Numba and Matplotlib everything works, slower and without figures, with equal results."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import risingbandits as rb
+from risingbandits._core.compile_wait import WITHOUT_NUMBA
+
+BLOCKED = "raise ImportError('blocked')\n"
+PROGRAM = """
+import json, sys
+import risingbandits as rb
+
+result = rb.simulate(["red-ucb", "commit-ucb", "auto"], "paper-2arms", horizon=200, runs=2, seed=1)
+allocator = rb.Allocator(["a", "b"], budget=40, seed=3)
+for pull in allocator:
+    allocator.tell(pull, reward=0.5 * pull.n / (pull.n + 3) if pull.arm == "a" else 0.3)
+try:
+    result.plot()
+    figure = "drawn"
+except rb.RisingBanditsError as error:
+    figure = str(error)
+regret = {name: values.tolist() for name, values in result.regret.items()}
+print(json.dumps({"regret": regret, "spent": allocator.spent, "kept": allocator.recommend(), "figure": figure,
+                  "numba": "numba" in sys.modules}))
+"""
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The program where Numba and Matplotlib cannot be imported."""
+    folder = tmp_path_factory.mktemp("blocked")
+    for library in ("numba", "matplotlib"):
+        (folder / f"{library}.py").write_text(BLOCKED)
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+
+
+def test_results_are_equal_without_a_compiler(without: subprocess.CompletedProcess[str]) -> None:
+    found = json.loads(without.stdout)
+    result = rb.simulate(["red-ucb", "commit-ucb", "auto"], "paper-2arms", horizon=200, runs=2, seed=1)
+    assert found["regret"] == {name: values.tolist() for name, values in result.regret.items()}
+    assert (found["spent"], found["kept"], found["numba"]) == (40, "a", False)
+
+
+def test_what_is_missing_is_said_once(without: subprocess.CompletedProcess[str]) -> None:
+    assert without.stderr.splitlines() == [WITHOUT_NUMBA]
+    figure = json.loads(without.stdout)["figure"]
+    assert figure.startswith("Matplotlib is needed for figures: pip install 'risingbandits[plot]'")
+
+
+def test_the_core_requires_few_libraries() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    named = {line.partition(">=")[0] for line in project["dependencies"]}
+    assert named <= {"numpy", "scipy", "typer", "rich"}
