@@ -172,7 +172,7 @@ def main() -> None:
     known = [policy for policy in POLICIES if policy in policy_names()]
     lines = [measure(c, policy, noisy, horizons, runs) for c in DECAYS for noisy in (False, True) for policy in known]
     result = table(lines, horizons)
-    Console(width=140).print(result.rich())
+    Console(width=140).print(result)
     if arguments.out is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         write_whole(arguments.out / "scaling.csv", csv(lines, horizons).encode())

@@ -221,7 +221,7 @@ def test_a_terminal_shows_what_it_has_room_for(width: int) -> None:
     allocator = Allocator(NAMES, 60, objective="cumulative", reward_range=(0.0, 1.0), seed=3)
     play(allocator, 30)
     out = StringIO()
-    Console(file=out, width=width).print(allocator.explain().text_table().rich())
+    Console(file=out, width=width).print(allocator.explain().text_table())
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     header = next(line.split() for line in lines if "pulls " in line and "arm" in line)

@@ -47,7 +47,6 @@ def folder(tmp_path: Path) -> Path:
         (["show", "deep/"], ["deep/other.db"]),
         (["run", "pl"], ["plan.toml"]),
         (["worker", ""], ["deep/", "plan.toml"]),
-        (["log", "run.db", "--kind", "te"], ["tell"]),
         (["paper", "theory", "c"], ["curves.csv"]),
     ],
     ids=lambda value: " ".join(value),

@@ -64,7 +64,7 @@ OTHER_CALLS = [
     ["check-store", "run.db", "--copy", "copy.db"],
     ["memory", "show", "runs", "may"],
     ["prior", "runs", "--arms", "small net,unknown"],
-    ["log", "run.db", "--kind", "tell", "--last", "2"],
+    ["log", "run.db", "--last", "2"],
 ]
 NO_TABLE = ("worker", "report", "memory forget")
 LIVE = "watch"  # whose table is drawn again and again; show has the document
@@ -147,13 +147,13 @@ def test_commands_that_print_tables_have_the_option(
     name: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     drawn: list[str] = []
-    rich = TextTable.rich
+    rich = TextTable.__rich_console__
 
-    def draw(table: TextTable) -> Any:
+    def draw(table: TextTable, *console: Any) -> Any:
         drawn.append(table.title)
-        return rich(table)
+        return rich(table, *console)
 
-    monkeypatch.setattr(TextTable, "rich", draw)
+    monkeypatch.setattr(TextTable, "__rich_console__", draw)
     assert run([*name.split(), *CALLS[name]]) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
     assert bool(drawn or name in LINES) == (name not in NO_TABLE)

@@ -221,7 +221,8 @@ def test_runs_with_a_memory(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     again = outcome(capsys, "run", tmp_path / "plan.toml", "--fresh")[1]
     assert "prior from 1 task" in again
     assert again.splitlines()[-1].startswith(f"Remembered: {tmp_path / 'kept' / 'plan 20'}")
-    opened = outcome(capsys, "log", tmp_path / "plan.db", "--kind", "bind")[1].splitlines()[0]
+    lines = outcome(capsys, "log", tmp_path / "plan.db")[1].splitlines()
+    opened = next(line for line in lines if "  bind  " in line)
     assert opened.split()[3:7] == ["bind", "arm", "2", "slot"]
     assert " believed 0." in opened
     assert opened.endswith("confirmed 1  prior")

@@ -51,7 +51,6 @@ def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     assert lines[1].endswith("  tell    a, b 1  reward 0.1  cost 1.5")
     assert lines[11].endswith("  no luck [31m")
     assert outcome(capsys, "log", store, "--last", "2")[1].splitlines() == lines[-2:]
-    assert outcome(capsys, "log", store, "--kind", "fail")[1].splitlines() == [lines[11]]
 
 
 def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:
@@ -124,9 +123,6 @@ def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, co
 def test_refusals(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
     code, _, err = outcome(capsys, "export", store, "-o", tmp_path / "x.txt")
     assert (code, err) == (2, f"risingbandits: out must end in .csv or .json, got '{tmp_path / 'x.txt'}'.\n")
-    code, _, err = outcome(capsys, "log", store, "--kind", "tel")
-    assert code == 2
-    assert "did you mean 'tell'?" in err
     with Allocator(["a"], budget=2, store=tmp_path / "empty.db"):
         pass
     code, _, err = outcome(capsys, "export", tmp_path / "empty.db")

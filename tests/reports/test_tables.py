@@ -70,7 +70,7 @@ def test_html_has_texts_of_users_as_texts() -> None:
 
 def test_rich_shows_text_as_it_is() -> None:
     out = io.StringIO()
-    Console(file=out, width=60).print(TextTable(("name",), [("[bold]x[/]",)], title="t").rich())
+    Console(file=out, width=60).print(TextTable(("name",), [("[bold]x[/]",)], title="t"))
     assert "[bold]x[/]" in out.getvalue()
 
 

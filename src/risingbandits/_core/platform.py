@@ -65,7 +65,8 @@ def worker_name(pid: int | None = None) -> str:
     start (in clock ticks since boot), the namespace and the boot tell them apart. What is not known is 0.
     """
     pid = os.getpid() if pid is None else pid
-    return f"{_host()}:{pid}:{_start(pid) or 0}:{_namespace()}:{_boot()}"
+    host, namespace, boot = _place()
+    return f"{host}:{pid}:{_start(pid) or 0}:{namespace}:{boot}"
 
 
 def is_gone(worker: str, one_machine: bool = False) -> bool:
@@ -77,9 +78,10 @@ def is_gone(worker: str, one_machine: bool = False) -> bool:
     if len(fields) != 5:
         return False
     host, number, start, namespace, boot = fields
-    if one_machine and host == _host() and boot != _boot():
+    here = _place()
+    if one_machine and host == here[0] and boot != here[2]:
         return True
-    if (host, namespace, boot) != (_host(), _namespace(), _boot()) or not number.isdecimal():
+    if (host, namespace, boot) != here or not number.isdecimal():
         return False
     pid = int(number)
     if os.name == "nt":  # where asking would be an interrupt
@@ -94,20 +96,13 @@ def is_gone(worker: str, one_machine: bool = False) -> bool:
     return now is not None and start.isdecimal() and int(start) != 0 and int(start) != now
 
 
-def _boot() -> str:
-    return boot_id()[:8]  # it stands in every event
-
-
-@lru_cache(maxsize=1)
-def _host() -> str:
-    return socket.gethostname().replace(":", "-") or "localhost"
-
-
-def _namespace() -> str:
+def _place() -> tuple[str, str, str]:
+    """The host, the namespace of its processes, and the boot: what a number of a process is unique in."""
     try:
-        return os.readlink("/proc/self/ns/pid").strip("pid:[]") or "0"
+        namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]") or "0"
     except OSError:
-        return "0"
+        namespace = "0"
+    return socket.gethostname().replace(":", "-") or "localhost", namespace, boot_id()[:8]  # it stands in every event
 
 
 def _start(pid: int) -> int | None:
@@ -136,14 +131,15 @@ def at_fork(before: Callable[[], None], in_parent: Callable[[], None], in_child:
         os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
 
 
-def has_locks() -> bool:
-    """Whether the system has locks that a process inherits and that end with the last that has them (flock)."""
-    return _fcntl is not None
+def locked(handle: int, shared: bool = False, needed_by: str = "") -> bool:
+    """Lock an open file, exclusively or shared, if it is free; returns whether it was.
 
-
-def locked(handle: int, shared: bool = False) -> bool:
-    """Lock an open file, exclusively or shared, if it is free; returns whether it was. Without `has_locks` it is."""
+    A process inherits the lock, and it ends with the last that has it (flock). Without such locks every file is free,
+    or that is an error for what is ``needed_by``.
+    """
     if _fcntl is None:
+        if needed_by:
+            raise RisingBanditsError(f"{needed_by} need a system with flock, such as Linux or macOS.")
         return True
     try:
         _fcntl.flock(handle, (_fcntl.LOCK_SH if shared else _fcntl.LOCK_EX) | _fcntl.LOCK_NB)

@@ -13,7 +13,6 @@ from risingbandits._core.errors import check_choice
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
 _NARROWEST = 12  # letters of a column that is folded
@@ -97,23 +96,22 @@ class TextTable(NamedTuple):
             total += longest if column in self.numeric else min(longest, max(_NARROWEST, len(self.header[column])))
         return total
 
-    def rich(self) -> RenderableType:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """For a terminal: as much as fits."""
-        return _Fitted(self)
-
-    def rich_table(self) -> Table:
-        """For a terminal, all of it but the title."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
+        if self.title:  # on its own, for a title of the table would be folded to the width of the columns
+            yield Text(printable(self.title), style="bold")
+        fitting = self.within(options.max_width - _FRAME, _RICH_GAP)
         table = Table(box=box.SIMPLE_HEAD)
-        for column, name in enumerate(self.header):
-            right = column in self.numeric
+        for column, name in enumerate(fitting.header):
+            right = column in fitting.numeric
             table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
-        for row in self.rows:
+        for row in fitting.rows:
             table.add_row(*(Text(printable(cell)) for cell in row))
-        return table
+        yield table
 
     def plain(self, width: int | None = None) -> str:
         """As aligned lines, the title first; columns of text are folded if lines would be longer than ``width``.
@@ -177,20 +175,6 @@ class TextTable(NamedTuple):
         rule = ["---:" if column in self.numeric else "---" for column in range(len(self.header))]
         lines = [self.header, rule, *([cell.replace("|", r"\|") for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-class _Fitted:
-    """A table of which a terminal shows as much as fits."""
-
-    def __init__(self, table: TextTable) -> None:
-        self._table = table
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        from rich.text import Text
-
-        if self._table.title:  # on its own, for a title of the table would be folded to the width of the columns
-            yield Text(printable(self._table.title), style="bold")
-        yield self._table.within(options.max_width - _FRAME, _RICH_GAP).rich_table()
 
 
 def printable(text: str) -> str:

@@ -154,7 +154,7 @@ class Allocator:
         if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
             for name, arm in arms.items():
                 check_direction(name, arm, settings.direction)  # before there is a store that keeps it
-        self.memory, self._listeners = settings.memory, Listeners(on_tell)
+        self.memory, self._listeners = settings.memory, None if on_tell is None else Listeners(on_tell)
         opened = open_store(store, durability)
         with closed_on_error(opened):
             if store is None:
@@ -172,7 +172,7 @@ class Allocator:
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> Self:
         """The allocator in a store, with the settings it was created with; ``arms`` are for `run`."""
-        listeners = Listeners(on_tell)
+        listeners = None if on_tell is None else Listeners(on_tell)
         opened = open_store(store)
         with closed_on_error(opened):
             kept = opened.settings()
@@ -241,10 +241,10 @@ class Allocator:
             cost = check_finite("cost", cost, minimum=0.0)
         if checkpoint:
             check_proof(checkpoint)
-        told = self._session.tell(pull, Outcome(reward, cost, checkpoint, finished), bool(self._listeners.all))
+        told = self._session.tell(pull, Outcome(reward, cost, checkpoint, finished), self._listeners is not None)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("tell: %s, reward %s%s", pull, reward, "" if told else ", which was known")
-        if isinstance(told, Told):
+        if self._listeners is not None and isinstance(told, Told):
             self._listeners.call(told)
         return told is not False
 

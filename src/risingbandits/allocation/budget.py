@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, check_positive_int, shown
@@ -32,30 +32,23 @@ class Budget:
     pulls: int | None = None
     cost: float | None = None
     seconds: float | None = None
+    unit: str = field(init=False, compare=False)  #: "pulls", "cost" or "seconds"
+    amount: float = field(init=False, compare=False)  #: how much of its unit
 
     def __post_init__(self) -> None:
-        given = {name: value for name, value in self._fields().items() if value is not None}
+        fields = {"pulls": self.pulls, "cost": self.cost, "seconds": self.seconds}
+        given = {name: value for name, value in fields.items() if value is not None}
         if len(given) != 1:
             raise RisingBanditsError(
                 f"budget must have exactly one of pulls, cost and seconds, got {', '.join(given) or 'none'}."
             )
-        if self.pulls is not None:
-            check_pulls("budget", self.pulls)
+        ((unit, amount),) = given.items()
+        if unit == "pulls":
+            check_pulls("budget", amount)
         else:
-            check_finite(f"budget in {self.unit}", self.amount, above=0.0)
-
-    @property
-    def unit(self) -> str:
-        """ "pulls", "cost" or "seconds"."""
-        return next(name for name, value in self._fields().items() if value is not None)
-
-    @property
-    def amount(self) -> float:
-        """How much of its unit."""
-        return next(value for value in self._fields().values() if value is not None)
-
-    def _fields(self) -> dict[str, float | None]:
-        return {"pulls": self.pulls, "cost": self.cost, "seconds": self.seconds}
+            check_finite(f"budget in {unit}", amount, above=0.0)
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "amount", amount)
 
     def __repr__(self) -> str:
         return f"Budget({self.unit}={self.amount!r})"

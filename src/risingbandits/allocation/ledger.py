@@ -20,7 +20,7 @@ from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight, recent_mean
 from risingbandits.allocation.budget import ExactSum, planned_rounds
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.options import Option, answering, new_options, only_answering
+from risingbandits.allocation.options import Option, answering, option_classes
 from risingbandits.allocation.pull import Saved, better
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import DROPPED, Binding, new_slot
@@ -78,10 +78,15 @@ class Ledger:
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
         self.rule = settings.slot_rule()  # None: places are fixed
-        self.options = new_options(settings, self.options)
-        self._chooser, self._teller = only_answering(self.options, "choose"), only_answering(self.options, "tell")
+        before = {type(option): option for option in self.options}
+        found = [kind.of(settings, before.get(kind)) for kind in option_classes()]
+        self.options = tuple(option for option in found if option is not None)
+        able = {question: answering(self.options, question) for question in ("choose", "tell")}
+        for question, several in able.items():
+            assert len(several) <= 1, f"{[option.key for option in several]} all answer {question}"
+        self._chooser, self._teller = (next(iter(one), None) for one in able.values())
         self._enders = answering(self.options, "is_over")
-        self._of_kind = {kind: option for option in self.options for kind in option.kinds}
+        self.of_kind = {kind: option for option in self.options for kind in option.kinds}  # who takes which events
 
     def option(self, kind: type[AnyOption]) -> AnyOption | None:
         """The option of this kind, None if it is not used."""
@@ -163,8 +168,8 @@ class Ledger:
         """Take in the next event."""
         kind = event.kind
         arm = self.by_name.get(event.arm)
-        if kind in self._of_kind:
-            self._of_kind[kind].apply(self, event)
+        if kind in self.of_kind:
+            self.of_kind[kind].apply(self, event)
         elif kind == "add":
             if arm is not None:
                 raise RisingBanditsError(f"event {event.id} adds {shown(event.arm)}, which exists.")

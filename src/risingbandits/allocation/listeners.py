@@ -51,7 +51,7 @@ class Listeners:
 
     Parameters
     ----------
-    given : callable, sequence of callables, or None
+    given : callable or sequence of callables
         Each is called with a `Told`.
 
     Notes
@@ -67,7 +67,7 @@ class Listeners:
     0.5
     """
 
-    def __init__(self, given: Listener | Sequence[Listener] | None = None) -> None:
+    def __init__(self, given: Listener | Sequence[Listener]) -> None:
         self.all: list[Listener] = check_listeners(given)
         self._failed: set[int] = set()  # listeners that were complained about, by their place
         self._pid, self._lock = os.getpid(), threading.RLock()
@@ -106,7 +106,7 @@ def check_listeners(given: Any) -> list[Listener]:
         ...
     risingbandits.RisingBanditsError: on_tell must be a function of a Told, or several, got 'tensorboard'.
     """
-    found = [] if given is None else [given] if callable(given) else given
+    found = [given] if callable(given) else given
     if isinstance(found, str) or not isinstance(found, Sequence) or not all(callable(one) for one in found):
         raise RisingBanditsError(f"on_tell must be a function of a Told, or several, got {shown(given)}.")
     return list(found)

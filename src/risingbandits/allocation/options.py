@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from risingbandits._core.plugins import load
-from risingbandits.allocation.events import KINDS
 
 if TYPE_CHECKING:
     from risingbandits.allocation.arm_state import ArmState
@@ -106,25 +105,6 @@ def option_classes() -> tuple[type[Option], ...]:
     return tuple(load(where) for where in OPTIONS)
 
 
-def event_kinds() -> list[str]:
-    """The kinds of events that this version knows."""
-    return [*KINDS, *(kind for option in option_classes() for kind in sorted(option.kinds))]
-
-
-def new_options(settings: Settings, before: Iterable[Option]) -> tuple[Option, ...]:
-    """The options that an allocation with these settings uses."""
-    known = {type(option): option for option in before}
-    found = [kind.of(settings, known.get(kind)) for kind in option_classes()]
-    return tuple(option for option in found if option is not None)
-
-
 def answering(options: Iterable[Option], question: str) -> list[Option]:
     """The options that override a method: what an option does not answer takes no time."""
     return [option for option in options if getattr(type(option), question) is not getattr(Option, question)]
-
-
-def only_answering(options: Iterable[Option], question: str) -> Option | None:
-    """The one option that overrides a method."""
-    found = answering(options, question)
-    assert len(found) <= 1, f"{[option.key for option in found]} all answer {question}"
-    return found[0] if found else None

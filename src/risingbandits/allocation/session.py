@@ -74,7 +74,7 @@ class Session:
         self._ledger: Ledger | None = load_ledger(store, settings, ledger)
         self._kept = store.snapshot_id()
         self._next_snapshot = _next_snapshot(self._kept)  # in events and retold pulls
-        follow_forks(self)
+        _SESSIONS.add(self)
 
     def begin_as_child(self, whole: bool) -> None:
         """After a fork: a worker of its own, with new locks; a ledger that was being changed is read again."""
@@ -170,15 +170,11 @@ class Session:
         moment = self._now(ledger)
         if moment >= self.earliest:
             self._expire(ledger, moment)
-        answer = self._choose(ledger, moment, slot)
-        return NotNow(answer, ledger.last_id) if isinstance(answer, str) else answer
-
-    def _choose(self, ledger: Ledger, moment: float, slot: str) -> Pull | str | None:
         if not ledger.may_go_on:
             if ledger.finished:
                 return None
             if ledger.committed:
-                return f"the last {len(ledger.in_flight)} pulls of the budget are in flight."
+                return NotNow(f"the last {len(ledger.in_flight)} pulls of the budget are in flight.", ledger.last_id)
         if ledger.free_pulls >= _MOST_FREE_PULLS:
             raise RisingBanditsError(
                 f"the last {ledger.free_pulls:,} pulls cost nothing, so a budget in {self.settings.budget.unit} would "
@@ -187,7 +183,8 @@ class Session:
         self._dirty = True
         arm = ledger.decide()
         if arm is None:
-            return f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
+            why = f"all arms that may be pulled are in flight ({len(ledger.in_flight)}) or masked."
+            return NotNow(why, ledger.last_id)
         if arm.index < 0:
             arm = self._bind(ledger, arm.place, moment)
         id = ledger.last_id + 1
@@ -492,11 +489,6 @@ def make_or_join(store: Store, settings: Settings, given: Mapping[str, Any]) -> 
 _SESSIONS: WeakSet[Session] = WeakSet()
 _PATIENCE = 1.0  # seconds: a transaction is rarely longer, and a fork must not wait for one that hangs
 _fork = threading.local()  # several threads may fork at once; ``held``: sessions, and whether their locks are held
-
-
-def follow_forks(session: Session) -> None:
-    """Keep a session usable in child processes."""
-    _SESSIONS.add(session)
 
 
 def _before() -> None:

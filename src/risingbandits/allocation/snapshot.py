@@ -17,9 +17,9 @@ from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._version import __version__
 from risingbandits.allocation.arm_state import Flight
 from risingbandits.allocation.budget import ExactSum
-from risingbandits.allocation.events import Event, WrittenByNewer
+from risingbandits.allocation.events import KINDS, Event, WrittenByNewer
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.options import event_kinds, option_classes
+from risingbandits.allocation.options import option_classes
 from risingbandits.allocation.pull import Saved
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.slots import new_slot
@@ -70,12 +70,11 @@ def fold(ledger: Ledger, events: Iterable[Event], name: str) -> None:
 
     Events come with checksums that were right, so those of an unknown kind are not damaged: a newer program wrote them.
     """
-    known = frozenset(event_kinds())
     try:
         for event in events:
             if event[0] != ledger.last_id + 1:
                 raise RisingBanditsError(f"event {ledger.last_id + 1} is missing.")
-            if event[2] not in known:
+            if event[2] not in KINDS and event[2] not in ledger.of_kind:
                 raise WrittenByNewer(f"event {event[0]} is of the kind {shown(event[2])}", name)
             ledger.apply(event)
     except WrittenByNewer as error:

@@ -27,22 +27,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def main() -> None:
     """Entry point of the console command."""
     try:
-        _run_to_its_end()
+        try:
+            listen()
+            code = run()
+        except SystemExit:
+            raise
+        except BaseException as error:
+            # Libraries that are interrupted while they are loaded may raise anything.
+            if not (heard() or isinstance(error, KeyboardInterrupt)):
+                raise
+            code = CODE
+            say()
+        leave(code)
     except KeyboardInterrupt:  # sent again while the first one was being dealt with
         say()
         leave(CODE)
-
-
-def _run_to_its_end() -> None:
-    try:
-        listen()
-        code = run()
-    except SystemExit:
-        raise
-    except BaseException as error:
-        # Libraries that are interrupted while they are loaded may raise anything.
-        if not (heard() or isinstance(error, KeyboardInterrupt)):
-            raise
-        code = CODE
-        say()
-    leave(code)

@@ -6,17 +6,19 @@ nothing else goes to standard output: bars, warnings and errors are on standard 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from risingbandits._core.tables import printable
-from risingbandits.cli.shared_options import show
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from risingbandits._core.tables import TextTable
+    from risingbandits.allocation.ledger import Ledger
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for programs.")]
 
@@ -32,7 +34,7 @@ class Output:
     def table(self, table: TextTable, key: str | None = None) -> None:
         """A table; in the document its rows are the list ``key``, or without a key all that there is."""
         if not self.as_json:
-            show(table)
+            self.tables([table])
         elif key is None:
             self.whole(table.values())
         else:
@@ -42,9 +44,13 @@ class Output:
         """Tables for people whose figures are ``facts`` in the document."""
         if self.as_json:
             self.add(**facts)
-        else:
-            for table in tables:
-                show(table)
+            return
+        from rich.console import Console
+
+        # As wide as the terminal, or as wide as it needs to be where there is none.
+        console = Console() if sys.stdout.isatty() else Console(width=160)
+        for table in tables:
+            console.print(table)
 
     def say(self, sentence: str, **facts: Any) -> None:
         """A sentence, and what it says as parts of the document."""
@@ -68,3 +74,13 @@ class Output:
 
         if self.as_json and (error is None or isinstance(error, typer.Exit)):  # an exit code is no failure to answer
             typer.echo(json_text(self._facts if self._whole is None else self._whole), nl=False)
+
+
+def show_ledger(ledger: Ledger, output: Output, folder: Path | None, in_flight: bool = True) -> None:
+    """Where an allocation stands, with its folder of checkpoints; for people with the pulls in flight, or without."""
+    from risingbandits.allocation.status.status import allocation_table, flights_table, standing, status_dict
+
+    table = allocation_table(ledger)
+    flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
+    output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
+    output.say("\n".join([*table.reasons(), standing(ledger, folder)]))

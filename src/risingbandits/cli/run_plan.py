@@ -14,9 +14,8 @@ import typer
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
-from risingbandits.cli.output import Json, Output
+from risingbandits.cli.output import Json, Output, show_ledger
 from risingbandits.cli.shared_options import Address
-from risingbandits.cli.store_commands import show_ledger
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Container
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,6 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits.cli import completion
 
 if TYPE_CHECKING:
-    from risingbandits._core.tables import TextTable
     from risingbandits.problems import Noise
 
 Runs = Annotated[int, typer.Option(help="Runs of each policy.")]
@@ -44,14 +42,6 @@ Address = Annotated[
 ]
 _LONGEST = 300  # characters of what was written that a complaint repeats
 _WITHOUT_EFFECT = ("jobs", "backend", "address", "as_json")  # on what is written
-
-
-def show(table: TextTable) -> None:
-    """A table as wide as the terminal, or as wide as it needs to be where there is none."""
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=160)
-    console.print(table.rich())
 
 
 def parse_noise(text: str) -> Noise:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
+from risingbandits._core.errors import RisingBanditsError, check_positive_int
 from risingbandits._core.tables import printable
 from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
+from risingbandits.cli.output import Json, Output, show_ledger
 
 if TYPE_CHECKING:
     from risingbandits.allocation.events import Event
-    from risingbandits.allocation.ledger import Ledger
 
 Store = Annotated[
     str,
@@ -28,32 +27,18 @@ Store = Annotated[
 commands = typer.Typer()
 
 
-def _kinds(incomplete: str) -> list[str]:
-    from risingbandits.allocation.options import event_kinds
-
-    return completion.one_of(*event_kinds())(incomplete)
-
-
 @commands.command()
 def log(
     store: Store,
     last: Annotated[int, typer.Option(help="Only the last N events; 0 for all.")] = 0,
-    kind: Annotated[
-        str | None,
-        typer.Option(help="Only events of this kind, such as tell or fail.", autocompletion=_kinds),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the events of a run, one per line, oldest first."""
-    from risingbandits.allocation.options import event_kinds
     from risingbandits.allocation.stores.reader import open_reader
 
-    if kind is not None:
-        check_choice("kind", kind, event_kinds())
     check_positive_int("last", last, minimum=0)
     with open_reader(store) as reader:
-        events = (event for event in reader.events() if kind in (None, event.kind))
-        wanted = events if last == 0 else deque(events, maxlen=last)
+        wanted = reader.events() if last == 0 else deque(reader.events(), maxlen=last)
         with Output(as_json) as output:
             if as_json:
                 output.whole([event._asdict() for event in wanted])
@@ -84,16 +69,6 @@ def show_store(store: Store, as_json: Json = False) -> None:
                 who = ended(gone, ledger)
                 said += f" {who[0].upper()}{who[1:]}; another attempt follows."
             output.say(said, progress=progress._asdict(), abandoned=len(gone))
-
-
-def show_ledger(ledger: Ledger, output: Output, folder: Path | None, in_flight: bool = True) -> None:
-    """Where an allocation stands, with its folder of checkpoints; for people with the pulls in flight, or without."""
-    from risingbandits.allocation.status.status import allocation_table, flights_table, standing, status_dict
-
-    table = allocation_table(ledger)
-    flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
-    output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
-    output.say("\n".join([*table.reasons(), standing(ledger, folder)]))
 
 
 @commands.command()

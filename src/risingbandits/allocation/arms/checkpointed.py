@@ -157,7 +157,20 @@ class Checkpointed:
         with self._lock:
             self._refused = False
             try:
-                return self._make_pull(pull)
+                again = self._out_of_range is not None and self._out_of_range[:2] == (
+                    self.held,
+                    Name(pull.n - 1, pull.before),
+                )
+                if self._out_of_range is not None and again:
+                    made, self.held = self._out_of_range[2], Name(pull.n, pull.id)
+                else:
+                    made = self._made_by(self._at(pull), pull)
+                outcome = made if isinstance(made, Outcome) else Outcome(made)
+                if self._keeps_itself or outcome.reward is None or not (again or self._due()):
+                    return made
+                proof = self._save(Name(pull.n, pull.id))
+                self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
+                return outcome._replace(checkpoint=proof) if proof else made
             except Exception as error:
                 if said := disk_error(error):
                     raise CannotGoOn(
@@ -165,19 +178,6 @@ class Checkpointed:
                         "once that is mended."
                     ) from error
                 raise
-
-    def _make_pull(self, pull: Pull) -> float | Outcome:
-        again = self._out_of_range is not None and self._out_of_range[:2] == (self.held, Name(pull.n - 1, pull.before))
-        if self._out_of_range is not None and again:
-            made, self.held = self._out_of_range[2], Name(pull.n, pull.id)
-        else:
-            made = self._made_by(self._at(pull), pull)
-        outcome = made if isinstance(made, Outcome) else Outcome(made)
-        if self._keeps_itself or outcome.reward is None or not (again or self._due()):
-            return made
-        proof = self._save(Name(pull.n, pull.id))
-        self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
-        return outcome._replace(checkpoint=proof) if proof else made
 
     def failed(self, pull: Pull, reason: str) -> tuple[str, bool]:
         """The reason why a pull has failed, with what to do if the arm cannot be pulled again; and whether that is so.

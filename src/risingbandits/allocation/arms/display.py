@@ -157,7 +157,7 @@ class _Table(_Drawn):
 
         ledger = self._allocator.ledger
         how_far = Text(f"{spent(ledger)}, {self.progress()}", style="bold")
-        self._live.update(Group(arms_table(ledger).rich(), how_far), refresh=True)
+        self._live.update(Group(arms_table(ledger), how_far), refresh=True)
 
 
 class _Handler(logging.Handler):

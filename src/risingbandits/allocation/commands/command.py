@@ -21,7 +21,7 @@ from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all,
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
 from risingbandits.allocation.commands.folders import ArmFolder
-from risingbandits.allocation.commands.output import FINISHED, Output, last_line, read_outcome
+from risingbandits.allocation.commands.output import FINISHED, Output, last_line, read_reward
 from risingbandits.allocation.commands.placeholders import names_its_slot, variables, visible_devices
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.allocation.commands.plan_file import Plan, read_plan
@@ -106,13 +106,9 @@ class Command:
         if outcome.reward is None:
             self.folder.drop(Name(pull.n, pull.id))
             return outcome
-        return outcome._replace(checkpoint=self._left(pull, outcome.reward))
-
-    def _left(self, pull: Pull, reward: float) -> str:
-        """The proof of the checkpoint that a command has left, "" if it left none."""
         proof = self.folder.proof(pull.n, pull.id)
-        self._saved = Saved(pull.n, pull.id, reward, proof) if proof else None
-        return proof
+        self._saved = Saved(pull.n, pull.id, outcome.reward, proof) if proof else None
+        return outcome._replace(checkpoint=proof)
 
     def told(self, pull: Pull) -> None:
         """A pull counts: only its checkpoint, or the newest before it, and the best one are still needed."""
@@ -160,7 +156,7 @@ class Command:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode not in (0, FINISHED):
             raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
-        outcome = read_outcome(out, process.returncode)
+        outcome = read_reward(out, process.returncode)
         return outcome._replace(cost=seconds) if self.timed else outcome
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
@@ -213,7 +209,7 @@ class Command:
         own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
         devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
         self._timed_out = False
-        lock = self._lock(mark)
+        lock = self.folder.lock(mark, lambda: self._stops > 0)
         try:
             # The lock is held from this look until the command has inherited it: nobody else can come between.
             if self._holds is not None:
@@ -221,7 +217,7 @@ class Command:
                     raise ArmInUse(f"pull {pull.n} of arm {self.arm.name!r} was given to another worker.")
                 self.folder.state.mkdir(parents=True, exist_ok=True)
             self.logs.mkdir(parents=True, exist_ok=True)
-            with streams[0].open() as printed, streams[1].open() as errors, STARTING:
+            with streams[0].path.open("wb") as printed, streams[1].path.open("wb") as errors, STARTING:
                 self._process = process = subprocess.Popen(
                     self.arm.argv(values),
                     cwd=self.arm.directory,
@@ -247,10 +243,6 @@ class Command:
         if self._stops:
             self._signal(signal.SIGTERM)
         return process, Trace(mark, self.folder.lock_file, process.pid, start, os.getpid())
-
-    def _lock(self, mark: str = "") -> int:
-        """The lock of the arm's files, open, to be inherited by the command."""
-        return self.folder.lock(mark, lambda: self._stops > 0)
 
     def _signal(self, number: signal.Signals) -> None:
         process = self._process

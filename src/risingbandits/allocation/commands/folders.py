@@ -11,11 +11,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from risingbandits._core import platform
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.platform import KILL, is_gone, worker_name
 from risingbandits._core.processes import Trace, alive, end_all, end_group
 from risingbandits.allocation.arms.base import ArmInUse
@@ -25,6 +25,8 @@ _GRACE = 5.0  # seconds between asking a process to end and ending it
 _PATIENCE = 30.0  # seconds to wait for a command that was killed, or that another run is ending
 _POLL = 0.02
 _NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255
+
+locked = partial(platform.locked, needed_by="commands as arms")
 
 
 class ArmFolder(Checkpoints):
@@ -98,10 +100,3 @@ class ArmFolder(Checkpoints):
             f"a command of arm {self.arm!r} is still running{': ' if names else ''}{', '.join(names)}; "
             f"its files are in {self.path}."
         )
-
-
-def locked(handle: int, shared: bool = False) -> bool:
-    """Lock an open file, exclusively or shared, if it is free; returns whether it was."""
-    if not platform.has_locks():
-        raise RisingBanditsError("commands as arms need a system with flock, such as Linux or macOS.")
-    return platform.locked(handle, shared)

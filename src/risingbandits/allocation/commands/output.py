@@ -34,10 +34,6 @@ class Output:
     def __init__(self, path: Path, limit: int) -> None:
         self.path, self.limit = path, limit
 
-    def open(self) -> BinaryIO:
-        """The file, empty, for the command."""
-        return self.path.open("wb")
-
     @property
     def is_too_much(self) -> bool:
         """Whether the command has printed so much that it must be ended."""
@@ -57,22 +53,16 @@ class Output:
                 shutil.copyfileobj(printed, kept)
 
 
-def read_outcome(path: Path, code: int) -> Outcome:
-    """What a command that ended with exit code 0 or `FINISHED` has printed; with the latter, that may be nothing."""
-    try:
-        outcome = read_reward(path)
-    except RisingBanditsError:
-        if code != FINISHED:
-            raise
-        outcome = Outcome()
-    return outcome._replace(finished=outcome.finished or code == FINISHED)
-
-
-def read_reward(path: Path) -> Outcome:
+def read_reward(path: Path, code: int = 0) -> Outcome:
     """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost".
 
-    The word "finished", alone or after a number, or as a key of the object, says that there is no further pull.
+    The word "finished", alone or after a number, or as a key of the object, says that there is no further pull. So does
+    the exit code `FINISHED`, with which there may be no reward.
     """
+    if code == FINISHED:
+        with suppress(RisingBanditsError):
+            return read_reward(path)._replace(finished=True)
+        return Outcome(finished=True)
     line, whole = last_line(path)
     if not whole:
         # What is left of a long line may well be a number, but another one.

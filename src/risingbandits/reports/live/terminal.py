@@ -59,7 +59,7 @@ def view(follower: Follower) -> RenderableType:
     lines: list[RenderableType] = [
         Text(follower.shown_store, style="bold"),
         Text(f"{bar} {_how_far(log)}"),
-        log.arms_table(_MOST_ARMS, table.text_table()).rich(),
+        log.arms_table(_MOST_ARMS, table.text_table()),
     ]
     if len(log.arms) > _MOST_ARMS:
         lines.append(Text(f"{len(log.arms) - _MOST_ARMS:,} more arms"))
