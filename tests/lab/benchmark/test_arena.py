@@ -158,7 +158,7 @@ def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tup
         (["--objective", "best"], "objective must be one of cumulative, best-arm"),
         (["--rows", "real"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
         (["--rows", "taskset"], "set RISINGBANDITS_DATA to the folder that holds curves/"),
-        (["--rows", "pars"], "rows must be one of 33 names; got 'pars', did you mean 'pairs'?"),
+        (["--rows", "pars"], "rows must be one of 36 names; got 'pars', did you mean 'pairs'?"),
         (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
         (["--tune", "mine"], "tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got 'mine'."),

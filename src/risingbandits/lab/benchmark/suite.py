@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -12,20 +13,21 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Ints
-from risingbandits.lab.benchmark import synthetic
+from risingbandits.lab.benchmark import crossing, synthetic
 from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import BUDGETS, CurveTask
 from risingbandits.lab.benchmark.rows import KINDS, OBJECTIVES, Problem, ReplayedProblem, Row, seed_of
 from risingbandits.lab.benchmark.synthetic import Sizes
 
 _QUICK_BUDGETS, _QUICK_TASKS = BUDGETS[:2], 2
-_MANY_ARMS, _MANY_BUDGETS = 200, BUDGETS[:3]  # from this many arms on, fewer pulls for each
+_OTHER_BUDGETS = {"few-arms-real": (10, 20, 50, 100), "many-arms-real": (2, 5, 10)}
+FEW_ARMS = (3, 5, 8)
 
 _OF_DATA = (  # rows that need files; known also where these are missing
     *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
     *("algoperf-fastmri", "algoperf-librispeech", "algoperf-ogbg", "tdmpc2", "dmc-proprio", "dmc-vision"),
     *("flat-starts", "late-bloomers", "sorted-worst-first", "sorted-best-first", "sorted-by-setting"),
-    "many-arms-real",
+    *("few-arms-real", "many-arms-real"),
 )
 
 _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
@@ -36,12 +38,15 @@ _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "pairs": synthetic.pairs,
     "noisy-short": partial(synthetic.noisy_short, "cumulative"),
     "stationary": synthetic.stationary,
+    "crossing": partial(crossing.crossing, "cumulative"),
+    "scan": crossing.scan,
     "many-arms": synthetic.many_arms,
     "misjudged-sigma": partial(synthetic.misjudged, "sigma", (0.5, 2.0)),
     "misjudged-cap": partial(synthetic.misjudged, "cap", (0.8, 1.2)),
 }
 _SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "noisy-short": partial(synthetic.noisy_short, "best-arm"),
+    "crossing": partial(crossing.crossing, "best-arm"),
 }
 
 
@@ -85,7 +90,7 @@ def replayed_row(family: str, kind: str, objective: str, tasks: Sequence[CurveTa
     """A family of real curves: its tasks, each with several budgets and orders of the arms."""
     problems: list[Problem] = []
     for task in tasks[:_QUICK_TASKS] if sizes.quick else tasks:
-        per_arm = _QUICK_BUDGETS if sizes.quick else _MANY_BUDGETS if task.n_arms >= _MANY_ARMS else BUDGETS
+        per_arm = _QUICK_BUDGETS if sizes.quick else _OTHER_BUDGETS.get(family, BUDGETS)
         for budget in task.budgets(objective, per_arm):
             number = seed_of(seed, f"{family} {task.name}", budget)
             problems.append(ReplayedProblem(task, budget, sizes.orders, objective, number))
@@ -128,6 +133,7 @@ def made_families(families: Mapping[str, Sequence[CurveTask]], many: Sequence[Cu
         "sorted-worst-first": [_sorted(task, np.argsort(task.finals, kind="stable")) for task in some],
         "sorted-best-first": [_sorted(task, np.argsort(-task.finals, kind="stable")) for task in some],
         "sorted-by-setting": [_sorted(task, order) for task in some for order in _grid(task)],
+        "few-arms-real": [few_arms(task, number) for task in some for number in FEW_ARMS if number < task.n_arms],
         "many-arms-real": list(many),
     }
     return {name: tasks for name, tasks in made.items() if tasks}
@@ -140,6 +146,12 @@ def flat_start(task: CurveTask, share: float) -> CurveTask:
     observed[:, :number] = observed[:, 0].min()
     truth[:, :number] = truth[:, 0].min()
     return replace(task, name=f"{_named(task)}, flat {number}", observed=observed, truth=truth)
+
+
+def few_arms(task: CurveTask, number: int, draw: int = 0) -> CurveTask:
+    """The task with some of its arms, drawn at random."""
+    rng = np.random.default_rng([number, draw, zlib.crc32(_named(task).encode())])
+    return task.listed(rng.choice(task.n_arms, number, replace=False), f"{_named(task)} | {number} arms, draw {draw}")
 
 
 def blooms_late(task: CurveTask) -> bool:
