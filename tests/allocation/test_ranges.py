@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,40 @@ def test_commands_print_losses(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert code == 0
     assert "reward_range (0, 1) -> (0, 3)" in out
     assert "fail" not in err
+
+
+def test_the_metric_of_a_plan_says_the_direction(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    arms = "".join(
+        f'[[arms]]\nname = "arm {number}"\ncommand = ["echo", \'{{"val_loss": 2.{abs(number - 7):02d}}}\']\n'
+        for number in range(12)
+    )
+    plan.write_text(f'budget = 16\nmetric = "val_loss"\n{arms}')
+    for words in ((), ("--check",)):
+        code, out, _ = outcome(capsys, "run", plan, *words)
+        assert code == 0
+        assert out.count("val_loss: minimize (by the word 'loss' in its name).\n") == 1
+    assert "Recommended: arm 7" in outcome(capsys, "show", tmp_path / "plan.db")[1]
+    plan.write_text(f'budget = 16\nmetric = "val_loss"\ndirection = "maximize"\n{arms}')
+    code, out, _ = outcome(capsys, "run", plan, "--fresh")
+    assert (code, "by the word" in out) == (0, False)
+    assert json.loads(outcome(capsys, "show", tmp_path / "plan.db", "--json")[1])["direction"] == "maximize"
+
+
+def test_an_allocator_takes_the_direction_of_its_arms() -> None:
+    class Loss:
+        direction = "minimize"
+
+        def pull(self, pull: Pull) -> float:
+            return loss(pull.arm, pull.n)
+
+    arms = {name: Loss() for name in NAMES}
+    allocator = Allocator(arms, 120)
+    allocator.run(progress=False)
+    assert (allocator.settings.direction, allocator.recommend()) == ("minimize", "lr 7")
+    with pytest.raises(RisingBanditsError, match=r"direction must be that of all arms, got 'maximize', but arm 'lr 0'"):
+        Allocator(arms, 120, direction="maximize")
+    assert Allocator({"a": lambda pull: 0.5}, 9).settings.direction == "maximize"
 
 
 def test_a_forgotten_direction_is_doubted_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -225,18 +225,3 @@ def test_what_was_lost_is_trained_again(kind: Any) -> None:
     rewards = [arm.pull(Pull(n, "a", n)).reward for n in (1, 2, 3)]
     assert late.pull(Pull(3, "a", 3)).reward == rewards[2]
     assert late.pull(Pull(2, "a", 2)).reward == rewards[1]
-
-
-@pytest.mark.parametrize(
-    ("kind", "metric"), [(XGBoostArm, "merror"), (LightGBMArm, "multi_logloss"), (CatBoostArm, "ZeroOneLoss")]
-)
-def test_a_loss_that_is_maximised_is_doubted(kind: Any, metric: str) -> None:
-    with pytest.warns(UserWarning, match=f"'{metric}' is maximised, .*: direction=\"minimize\" minimises it") as warned:
-        make(kind=kind, metric=metric, direction="maximize").pull(Pull(1, "a", 1))
-    assert len([doubt for doubt in warned if "is maximised" in str(doubt.message)]) == 1
-
-
-def test_a_loss_that_only_the_parameters_name_is_doubted() -> None:
-    arm = make(kind=XGBoostArm, params={"eval_metric": "mlogloss"}, direction="maximize")
-    with pytest.warns(UserWarning, match="'mlogloss' is maximised"):
-        arm.pull(Pull(1, "a", 1))

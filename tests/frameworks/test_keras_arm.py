@@ -112,12 +112,7 @@ def test_bad_arguments() -> None:
         KerasArm(model(), [1, 2], monitor="loss", cost="samples")
 
 
-def test_a_loss_that_is_maximised_is_doubted(recwarn: pytest.WarningsRecorder) -> None:
-    with pytest.warns(UserWarning, match="'val_loss' is maximised, .*: mode=\"min\" minimises it") as warned:
-        make(mode="max")
-    doubts = [doubt for doubt in warned if "is maximised" in str(doubt.message)]
-    assert [Path(doubt.filename).name for doubt in doubts] == ["test_keras_arm.py"], "once, and where the arm is made"
-    recwarn.clear()
-    make()
-    make(monitor="val_acc")
-    assert not [doubt for doubt in recwarn if "is maximised" in str(doubt.message)]
+def test_the_name_of_the_metric_says_the_direction() -> None:
+    assert make(mode=None).direction == "minimize"
+    assert make(mode="max").direction == "maximize"
+    assert make(monitor="val_acc", mode=None).direction == "maximize"

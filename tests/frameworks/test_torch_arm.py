@@ -352,19 +352,21 @@ def pulled_twice(**settings: Any) -> None:
         arm.pull(Pull(n, "a", n))
 
 
-def test_a_loss_that_is_maximised_is_doubted_once() -> None:
-    said = (
-        "'loss' is maximised, but lower is better by the word 'loss' in its name: direction=\"minimize\" minimises it"
-    )
-    with pytest.warns(UserWarning, match=said) as warned:
-        pulled_twice(direction="maximize")
-    assert len(warned) == 1
-    with pytest.warns(UserWarning, match="'val_loss' is maximised") as warned:  # which only the first result names
-        pulled_twice(metric=None, evaluate=partial(only, "val_loss"), steps=1)
-    assert len(warned) == 1
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [("loss", "minimize"), ("accuracy", "maximize"), ("neg_log_loss", "maximize"), ("width", None), (None, None)],
+)
+def test_the_name_of_the_metric_says_the_direction(name: str | None, direction: str | None) -> None:
+    given: dict[str, Any] = {"metric": name, "evaluate": partial(only, name or "loss"), "steps": 1}
+    arm = make(**given, direction=None)
+    assert arm.direction == direction
+    with Allocator({"a": arm}, 2, reward_range=None) as allocator:
+        assert allocator.settings.direction == (direction or "maximize")
+        allocator.run(progress=False)
+    assert make(**given, direction="maximize").direction == "maximize", "what is given wins"
 
 
-@pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "negative-mse", "loss_score", "width"])
-def test_what_may_be_maximised_is_not_doubted(name: str, recwarn: pytest.WarningsRecorder) -> None:
-    make(metric=name, evaluate=partial(only, name), steps=1).pull(Pull(1, "a", 1))
-    assert not list(recwarn)
+def test_an_inferred_loss_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        make(metric="val_error_rate", direction=None)
+    assert [r.message for r in caplog.records] == ["val_error_rate is minimised, by the word 'error' in its name."]

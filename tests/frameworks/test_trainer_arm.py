@@ -149,10 +149,7 @@ def test_metric_and_direction() -> None:
     arm = make(arguments={"metric_for_best_model": "accuracy"})
     assert (arm.metric, arm.direction) == ("eval_accuracy", "maximize")
     assert make(metric="error", greater_is_better=False).direction == "minimize"
-    with pytest.warns(UserWarning, match="'eval_perplexity' is maximised, .*: greater_is_better=False minimises it"):
-        assert make(metric="perplexity").direction == "maximize", (
-            "as in Transformers, which goes by the word loss alone"
-        )
+    assert make(metric="perplexity").direction == "minimize"
     with pytest.raises(RisingBanditsError, match=r"trainer must be a transformers\.Trainer, got None"):
         TrainerArm(None)
     with pytest.raises(RisingBanditsError, match="cost must be one of seconds, samples, steps, tokens; got 'epochs'"):

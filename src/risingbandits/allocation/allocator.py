@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.allocation.arm_state import best_pull
-from risingbandits.allocation.arms.base import Arm, Outcome, as_arm, check_direction, own_settings, settings_of_arms
+from risingbandits.allocation.arms.base import (
+    Arm,
+    Outcome,
+    as_arm,
+    check_direction,
+    direction_of_arms,
+    own_settings,
+    settings_of_arms,
+)
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.slots import Places, Slots, check_slot
@@ -63,8 +71,9 @@ class Allocator:
     store : path, "postgresql://...", Store or None
         Where events are kept; None: in memory. An existing store is resumed. Settings that differ from those it was
         last opened with are applied (see `extend`) or refused by name.
-    direction : {"maximize", "minimize"}
-        "minimize" for losses, which fall.
+    direction : {"maximize", "minimize"} or None
+        "minimize" for losses, which fall. None: what the arms say, as those of frameworks and of Optuna do, otherwise
+        "maximize".
     reward_range : (low, high), None or "auto"
         The range of all rewards; None if unknown. "auto": unknown for best-arm identification with policies that need
         none, such as the default, otherwise (0, 1). The first reward outside it ends `run` with an error that blames no
@@ -126,7 +135,7 @@ class Allocator:
         objective: str | Objective | None = None,
         policy: str | Policy | None = None,
         store: str | Path | Store | None = None,
-        direction: str = "maximize",
+        direction: str | None = None,
         reward_range: tuple[float, float] | str | None = "auto",
         sigma: float | str = "auto",
         max_arms: int | str | None = None,
@@ -150,6 +159,7 @@ class Allocator:
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
         given["arm_settings"] = settings_of_arms(arms, arm_settings)
+        given["direction"] = direction_of_arms(arms) if direction is None else direction
         settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
         if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
             for name, arm in arms.items():

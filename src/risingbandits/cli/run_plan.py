@@ -108,6 +108,7 @@ def run(
         with _named(chosen, fresh):
             settings, said = check_plan(chosen, fresh, wanted)
         with Output(as_json) as output:
+            say_direction(chosen, output)
             output.add(budget=chosen.budget.amount, unit=chosen.budget.unit)
             output.table(_table(chosen), "arms")
             if settings.budget.pulls is None:
@@ -125,6 +126,7 @@ def run(
     output = Output(as_json)
     if aside is not None:
         output.say(f"The earlier run is now in {aside}", earlier_run=aside)
+    say_direction(chosen, output)
     with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
         if allocator.taken_over:
             output.say(f"Changed: {allocator.taken_over}", taken_over=allocator.taken_over)
@@ -151,6 +153,12 @@ def run(
         if failed and (hint := retry_hint(ledger, chosen)):
             output.say(hint, hint=hint)
     raise typer.Exit(NO_ARM_LEFT if failed and not code else code)
+
+
+def say_direction(plan: Plan, output: Output) -> None:
+    """Say which direction was inferred from the name of the metric, if it was."""
+    if plan.inferred:
+        output.say(plan.inferred, direction=plan.settings["direction"])
 
 
 def no_arm_left(ledger: Ledger) -> bool:

@@ -266,7 +266,7 @@ class OptunaArms(Mapping[str, TrialArm]):
     ...         yield limit * epoch / (epoch + 5)
     >>> study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=1))
     >>> arms = OptunaArms(study, train, n_trials=4)
-    >>> allocator = Allocator(arms, budget=100, direction=arms.direction)
+    >>> allocator = Allocator(arms, budget=100)
     >>> allocator.run(progress=False)
     >>> arms.finish(allocator.recommend())
     >>> study.best_trial.number, [trial.state.name for trial in study.trials]

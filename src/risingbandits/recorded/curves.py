@@ -27,6 +27,7 @@ HIGH = {
     "acc", "accuracy", "auc", "auroc", "f1", "score", "return", "reward", "precision", "recall", "map", "bleu", "rouge",
     "r2", "ndcg", "iou", "dice", "ssim", "psnr", "success", "likelihood", "kappa", "mcc",
 }  # fmt: skip
+_NEGATED = {"neg", "negative", "negated", "minus"}
 _CLEAR = 0.8  # of the runs go one way: then the values say which way is good
 _MOST_STEPS = 1_000_000  # of a grid; more is a wrong step in a log
 _ROWS = 100  # that are written at a time
@@ -149,7 +150,7 @@ def choose_direction(
     if len(said) == 1:
         return said.pop(), "as the log says"
     if (named := direction_by_name(metric)) is not None:
-        return named[0], f"by the word {named[1]!r} in its name"
+        return named
     way, reason = direction_of_values([own.values for own in curves.values()])
     if way is not None:
         return way, reason
@@ -159,15 +160,24 @@ def choose_direction(
 
 
 def direction_by_name(metric: str) -> tuple[str, str] | None:
-    """What the name of a metric says about which way is good, and the word that does; None if it says nothing.
+    """Which way is good by the name of a metric, and the word that says so; None if it says nothing.
 
-    >>> direction_by_name("val/MSE"), direction_by_name("loss_improvement_score"), direction_by_name("width")
-    (('minimize', 'mse'), ('maximize', 'score'), None)
+    >>> direction_by_name("val/MSE"), direction_by_name("ZeroOneLoss")
+    (('minimize', "by the word 'mse' in its name"), ('minimize', "by the word 'loss' in its name"))
+    >>> direction_by_name("neg_log_loss"), direction_by_name("width")
+    (('maximize', "by the words 'neg' and 'loss' in its name"), None)
     """
-    words = [word for word in re.split(r"[^a-z0-9]+", metric.lower()) if word in LOW | HIGH]
-    if not words:
+    words: list[str] = []
+    for part in re.split(r"[^A-Za-z0-9]+", metric):
+        known = part.lower() in LOW | HIGH  # "mAP" is one word, "ZeroOneLoss" three
+        words += [part.lower()] if known else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", part).lower().split()
+    said = next((word for word in reversed(words) if word in LOW | HIGH), None)
+    if said is None:
         return None
-    return ("minimize" if words[-1] in LOW else "maximize"), words[-1]
+    negated = next((word for word in words if word in _NEGATED), None)
+    low = (said in LOW) != (negated is not None)
+    by = f"by the word {said!r}" if negated is None else f"by the words {negated!r} and {said!r}"
+    return ("minimize" if low else "maximize"), f"{by} in its name"
 
 
 def direction_of_values(curves: Sequence[Floats]) -> tuple[str | None, str]:

@@ -43,7 +43,7 @@ class Arm(Protocol):
     - ``stop()``, called from another thread: end the running pull soon and, when called again, at once;
     - ``close()``, called when a run was interrupted: give up what it holds between pulls, such as threads;
     - ``restores_itself = True``, if it reads ``pull.n`` and brings itself to that step;
-    - ``direction``, "maximize" or "minimize": an allocator with the opposite direction refuses the arm.
+    - ``direction``, "maximize" or "minimize": an allocator takes it over, or refuses the arm if told the opposite.
     """
 
     def pull(self, pull: Pull) -> float | Outcome:
@@ -124,6 +124,16 @@ def as_arm(thing: Any) -> Arm:
         "an arm must have a method pull(pull), or be a function of the pull or a generator of rewards (a function "
         f"without arguments must return one of these), got {shown(thing)}."
     )
+
+
+def direction_of_arms(arms: Any) -> str:
+    """The direction that some arm states, "maximize" if none does; see `check_direction` for arms that disagree.
+
+    A collection may state it for its arms. A class states nothing: what it makes may.
+    """
+    own = arms.values() if isinstance(arms, Mapping) and not getattr(arms, "lazy", False) else ()
+    said = (getattr(thing, "direction", None) for thing in (arms, *own) if not isinstance(thing, type))
+    return next((way for way in said if isinstance(way, str)), "maximize")
 
 
 def check_direction(name: str, arm: Any, direction: str) -> None:

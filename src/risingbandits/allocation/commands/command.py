@@ -156,7 +156,7 @@ class Command:
             raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
         if process.returncode not in (0, FINISHED):
             raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
-        outcome = read_reward(out, process.returncode)
+        outcome = read_reward(out, process.returncode, self.arm.metric)
         return outcome._replace(cost=seconds) if self.timed else outcome
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:

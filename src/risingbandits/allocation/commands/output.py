@@ -53,15 +53,16 @@ class Output:
                 shutil.copyfileobj(printed, kept)
 
 
-def read_reward(path: Path, code: int = 0) -> Outcome:
+def read_reward(path: Path, code: int = 0, metric: str = "reward") -> Outcome:
     """The reward on the last line of a file: a number, or a JSON object with "reward" and optionally "cost".
 
+    The object may call the reward by the plan's ``metric``.
     The word "finished", alone or after a number, or as a key of the object, says that there is no further pull. So does
     the exit code `FINISHED`, with which there may be no reward.
     """
     if code == FINISHED:
         with suppress(RisingBanditsError):
-            return read_reward(path)._replace(finished=True)
+            return read_reward(path, metric=metric)._replace(finished=True)
         return Outcome(finished=True)
     line, whole = last_line(path)
     if not whole:
@@ -85,13 +86,14 @@ def read_reward(path: Path, code: int = 0) -> Outcome:
         if not isinstance(value, dict):
             raise ValueError(line)
         cost, finished = value.get("cost"), value.get("finished") is True
-        if finished and "reward" not in value:
+        name = metric if metric in value else "reward"
+        if finished and name not in value:
             return Outcome(finished=True)
-        reward, cost = _number(value["reward"]), None if cost is None else _number(cost, minimum=0.0)
+        reward, cost = _number(value[name]), None if cost is None else _number(cost, minimum=0.0)
         return Outcome(reward, cost, finished=finished)
     except (ValueError, KeyError, RecursionError, OverflowError):
         raise RisingBanditsError(
-            f'the last line of the output must be a finite number or {{"reward": 0.5, "cost": 2}} with a cost >= 0, '
+            f'the last line of the output must be a finite number or {{"{metric}": 0.5, "cost": 2}} with a cost >= 0, '
             f'or "finished", got {shown(line)}; output in {path}.'
         ) from None
 

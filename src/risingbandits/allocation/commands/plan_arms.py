@@ -54,6 +54,8 @@ class CommandArm:
         What names of the plan's matrix stand for in its command and environment.
     strict : bool
         Whether the plan has a matrix, so that every name in braces is known.
+    metric : str
+        What the last line may call the reward.
     """
 
     name: str
@@ -67,6 +69,7 @@ class CommandArm:
     settings: dict[str, float | str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     strict: bool = False
+    metric: str = "reward"
 
     def argv(self, values: dict[str, str]) -> list[str]:
         """What is executed, with the placeholders filled in; a command for the shell is left alone."""
@@ -150,7 +153,8 @@ _ARM: dict[str, Check] = {
 def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandArm, ...]:
     """The arms that are listed one by one, then those of the matrix."""
     matrix: Matrix = values.get("matrix", Matrix())
-    everyone = CommandArm(name="", command=(), directory=folder, environment={}, strict=bool(matrix.keys))
+    metric = values.get("metric", "reward")
+    everyone = CommandArm("", (), folder, {}, strict=bool(matrix.keys), metric=metric)
     common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder, matrix.keys)
     arms: dict[str, tuple[CommandArm, str]] = {}  # by their names in lower case, and where they stand
     for number, entry in enumerate(values.get("arms", ())):

@@ -24,6 +24,7 @@ from risingbandits.allocation.options import Check
 from risingbandits.allocation.prior.sources import LogSource
 from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
 from risingbandits.allocation.stores.base import is_server
+from risingbandits.recorded.curves import direction_by_name
 
 _DEFAULT_LEASE = 60.0
 
@@ -41,6 +42,7 @@ class Plan:
     jobs: int = 1
     slots: dict[str, int] | None = None  # how many pulls at a time are made on each
     lease: float = _DEFAULT_LEASE
+    inferred: str = ""  # the direction that the name of its metric says, and why
 
     @property
     def logs(self) -> Path:
@@ -91,6 +93,10 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         settings["prior"] = [LogSource(source, values["metric"]) for source in settings["prior"]]
     if "memory" in settings:
         settings["memory"] = _beside(folder, settings["memory"])
+    inferred = ""
+    if "direction" not in settings and (named := direction_by_name(values.get("metric", ""))) is not None:
+        settings["direction"] = named[0]
+        inferred = f"{values['metric']}: {named[0]} ({named[1]})."
     if any(arm.settings for arm in arms):
         settings["arm_settings"] = {arm.name: arm.settings for arm in arms if arm.settings}
     place = store if store is not None else values.get("store", f"{path.stem}.db")
@@ -106,6 +112,7 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
         jobs=_jobs(here, values, arms),
         slots=values.get("slots"),
         lease=values.get("lease", _DEFAULT_LEASE),
+        inferred=inferred,
     )
 
 

@@ -18,7 +18,7 @@ from risingbandits._core.errors import RisingBanditsError, check_positive_int, s
 from risingbandits._core.files import whole
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
-from risingbandits.integrations.frameworks._training import TrainingArm, not_a_checkpoint
+from risingbandits.integrations.frameworks._training import TrainingArm, not_a_checkpoint, reward_of
 
 _FORMAT = 1
 _NO_SETTINGS = ("seed", "thread", "job", "verb", "device", "metric", "log", "dir", "file")  # parts of such names
@@ -80,7 +80,7 @@ class BoostingArm(TrainingArm):
     def _trained_further(self, pull: Pull) -> Any:
         model, results = self._further(pull.n, evaluate=True)
         self._spent = float(self.rounds * (self._rows() if self.cost == "samples" else 1))
-        results = self._reward_of(results, pull.arm)  # complains before anything has changed
+        results = reward_of(results, self.metric, pull.arm)  # complains before anything has changed
         self._model, self._trained = model, pull.n
         return results
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import math
-import re
 import sys
 import time
 import warnings
@@ -18,26 +19,27 @@ from risingbandits.allocation.pull import Pull
 from risingbandits.integrations.frameworks._randomness import Randomness
 from risingbandits.recorded.curves import direction_by_name
 
-DIRECTIONS = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's word for it, and the allocator's
+_MODES = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's word for it, and the allocator's
+log = logging.getLogger("risingbandits")
 
 
 class TrainingArm(ABC):
-    """A training loop; a pull is a piece of it. Subclasses train and return the result."""
+    """A training loop; a pull is a piece of it. Subclasses train and return the result.
 
-    _to_minimize = 'direction="minimize"'  # the argument that says so, as it is called in the framework
+    Without a ``direction``, the name of the metric says which way is good; if it does not, the allocator does.
+    """
 
-    def __init__(self, metric: str | None, direction: str, cost: Any, costs: Iterable[str], seed: int) -> None:
+    def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: Iterable[str], seed: int) -> None:
         self.metric = metric
-        self.direction = check_choice("direction", direction, DIRECTIONS.values())
+        self.direction = (
+            _inferred(metric) if direction is None else check_choice("direction", direction, _MODES.values())
+        )
         if cost is not None and not callable(cost):
             check_choice("cost", cost, ("seconds", *costs))
         self.cost = cost
         self.pulls = 0
         self._randomness = Randomness(check_positive_int("seed", seed, minimum=0))
         self._spent = 0.0  # of what ``cost`` counts, in this pull
-        self._warned_of_direction = False
-        if metric is not None:
-            self._doubt_direction(metric)
 
     def pull(self, pull: Pull) -> Outcome:
         """Train a piece further and evaluate."""
@@ -46,35 +48,29 @@ class TrainingArm(ABC):
         with self._randomness.inside():
             results = self._trained_further(pull)
         seconds = time.perf_counter() - started
-        reward = self._reward_of(results, pull.arm)
+        reward = reward_of(results, self.metric, pull.arm)
         self.pulls += 1
         if self.cost is None:
             return Outcome(reward)
         return Outcome(reward, seconds if self.cost == "seconds" else float(self._spent))
 
-    def _reward_of(self, results: Any, arm: str) -> float:
-        """The metric among ``results``; if only they name it, this is the first time to doubt its direction."""
-        if self.metric is None and isinstance(results, Mapping) and len(results) == 1:
-            self._doubt_direction(str(next(iter(results))))
-        return reward_of(results, self.metric, arm)
-
-    def _doubt_direction(self, metric: str) -> None:
-        """Warn, once, if a metric is maximised whose name says that lower is better."""
-        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", metric)  # "ZeroOneLoss"
-        named = direction_by_name(words)
-        if self._warned_of_direction or self.direction != "maximize" or named is None or named[0] != "minimize":
-            return
-        if re.search(r"(?<![a-z])(neg|negative|negated|minus)(?![a-z])", words.lower()):
-            return  # "neg_log_loss"
-        self._warned_of_direction = True
-        warn_user(
-            f"{metric!r} is maximised, but lower is better by the word {named[1]!r} in its name: {self._to_minimize} "
-            "minimises it."
-        )
-
     @abstractmethod
     def _trained_further(self, pull: Pull) -> Any:
         """Train; returns a number, or numbers by name."""
+
+
+def direction_of(mode: str | None) -> str | None:
+    """The direction of a ``mode``, None if that is None."""
+    return None if mode is None else _MODES[check_choice("mode", mode, _MODES)]
+
+
+@functools.cache
+def _inferred(metric: str | None) -> str | None:
+    """The direction by the name of the metric; that of a loss is logged once for each name."""
+    named = None if metric is None else direction_by_name(metric)
+    if named is not None and named[0] == "minimize":
+        log.warning("%s is minimised, %s.", metric, named[1])
+    return None if named is None else named[0]
 
 
 def reward_of(results: Any, metric: str | None, arm: str) -> float:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
 from risingbandits._core.files import whole
 from risingbandits.allocation.pull import Pull
 from risingbandits.integrations.frameworks._randomness import capture, restore
 from risingbandits.integrations.frameworks._training import (
-    DIRECTIONS,
     TrainingArm,
     check_loss,
+    direction_of,
     not_a_checkpoint,
     warn_of_schedule,
 )
@@ -46,8 +46,8 @@ class KerasArm(TrainingArm):
         What ``model.fit`` takes; without it there are only metrics of the training data.
     monitor : str
         The name of the metric, "val_accuracy".
-    mode : {"max", "min"}
-        Whether higher or lower is better.
+    mode : {"max", "min"}, optional
+        Whether higher or lower is better; None: by the name of the metric.
     epochs : int
         Epochs per pull.
     cost : None, "seconds", "samples" or "steps"
@@ -58,8 +58,6 @@ class KerasArm(TrainingArm):
         Other arguments of ``model.fit``, such as ``batch_size=32``. Callbacks restart with each pull.
     """
 
-    _to_minimize = 'mode="min"'
-
     def __init__(
         self,
         model: Any,
@@ -68,7 +66,7 @@ class KerasArm(TrainingArm):
         *,
         validation_data: Any = None,
         monitor: str,
-        mode: str = "max",
+        mode: str | None = None,
         epochs: int = 1,
         cost: str | None = None,
         seed: int = 0,
@@ -82,7 +80,7 @@ class KerasArm(TrainingArm):
         self.data = {"x": x, "y": y, "validation_data": validation_data, "verbose": 0, **fit}
         self.epochs = check_positive_int("epochs", epochs)
         self._has_fitted = False
-        super().__init__(monitor, DIRECTIONS[check_choice("mode", mode, DIRECTIONS)], cost, ("samples", "steps"), seed)
+        super().__init__(monitor, direction_of(mode), cost, ("samples", "steps"), seed)
         if not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
         schedule = model.optimizer.get_config().get("learning_rate")

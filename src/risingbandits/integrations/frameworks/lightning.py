@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, missing, shown
+from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing, shown
 from risingbandits._core.files import remove
 from risingbandits.allocation.pull import Pull
 from risingbandits.integrations.frameworks._folder import FolderArm, run_piece
 from risingbandits.integrations.frameworks._torch_schedules import planned_schedule
-from risingbandits.integrations.frameworks._training import DIRECTIONS, check_loss, rows_of, warn_of_schedule
+from risingbandits.integrations.frameworks._training import check_loss, direction_of, rows_of, warn_of_schedule
 
 try:
     from lightning.pytorch import Callback, LightningModule
@@ -34,8 +34,8 @@ class LightningArm(FolderArm):
         What ``Trainer.fit`` takes.
     monitor : str
         The name of the metric that the module logs, "val_acc".
-    mode : {"max", "min"}
-        Whether higher or lower is better.
+    mode : {"max", "min"}, optional
+        Whether higher or lower is better; None: by the name of the metric.
     epochs : int
         Epochs per pull.
     cost : None, "seconds", "samples" or "steps"
@@ -49,8 +49,6 @@ class LightningArm(FolderArm):
     Lightning's own do.
     """
 
-    _to_minimize = 'mode="min"'
-
     def __init__(
         self,
         module: Any,
@@ -60,7 +58,7 @@ class LightningArm(FolderArm):
         val_dataloaders: Any = None,
         datamodule: Any = None,
         monitor: str,
-        mode: str = "max",
+        mode: str | None = None,
         epochs: int = 1,
         cost: str | None = None,
         seed: int = 0,
@@ -75,7 +73,7 @@ class LightningArm(FolderArm):
             self.data = {"train_dataloaders": train_dataloaders, "val_dataloaders": val_dataloaders}
         self.epochs = check_positive_int("epochs", epochs)
         self._warned = False
-        super().__init__(monitor, DIRECTIONS[check_choice("mode", mode, DIRECTIONS)], cost, ("samples", "steps"), seed)
+        super().__init__(monitor, direction_of(mode), cost, ("samples", "steps"), seed)
 
     @property
     def _module(self) -> Any:

@@ -59,8 +59,8 @@ class TorchArm(TrainingArm):
         Whether the scheduler is stepped after each epoch or each step.
     metric : str, optional
         Which of the numbers of ``evaluate`` is the reward, if it returns several.
-    direction : {"maximize", "minimize"}
-        Whether higher is better. An allocator with the other direction refuses the arm.
+    direction : {"maximize", "minimize"}, optional
+        Whether higher is better; None: by the name of the metric, or as the allocator says.
     cost : None, "seconds", "samples", "steps", or callable ``cost(batch)``
         What a pull reports as its cost, such as tokens; None leaves it to the allocator's budget.
     seed : int
@@ -106,7 +106,7 @@ class TorchArm(TrainingArm):
         steps: int | None = None,
         schedule: str = "epoch",
         metric: str | None = None,
-        direction: str = "maximize",
+        direction: str | None = None,
         cost: str | Callable[[Any], float] | None = None,
         seed: int = 0,
         device: Any = None,

@@ -35,7 +35,7 @@ class TrainerArm(FolderArm):
         What the evaluation gives, "eval_loss" or "accuracy" for "eval_accuracy"; None is ``metric_for_best_model`` of
         the arguments, else "eval_loss".
     greater_is_better : bool, optional
-        None: that of the arguments, otherwise true except for losses, as in Transformers.
+        None: that of the arguments, otherwise by the name of the metric.
     steps : int, optional
         Steps of the optimiser in a pull; None is an epoch.
     cost : None, "seconds", "samples", "steps" or "tokens"
@@ -44,8 +44,6 @@ class TrainerArm(FolderArm):
     seed : int
         Seed of the random numbers in training; call ``transformers.set_seed`` before you make the model.
     """
-
-    _to_minimize = "greater_is_better=False"
 
     def __init__(
         self,
@@ -64,9 +62,7 @@ class TrainerArm(FolderArm):
         metric = metric if metric.startswith("eval_") else f"eval_{metric}"
         if greater_is_better is None:
             greater_is_better = arguments.greater_is_better
-        if greater_is_better is None:
-            greater_is_better = not metric.endswith("loss")
-        direction = "maximize" if greater_is_better else "minimize"
+        direction = {True: "maximize", False: "minimize", None: None}[greater_is_better]
         super().__init__(metric, direction, cost, ("samples", "steps", "tokens"), seed)
         self.steps = self._steps_of_an_epoch() if steps is None else check_positive_int("steps", steps)
         self._take_over(arguments)
