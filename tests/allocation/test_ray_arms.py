@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_finished import check as check_finished
+from test_finished import makers
 
 from chain_arm import Chain, UnsavedChain, expected
 from ray_cluster import Nodes, nodes, ray
@@ -78,6 +80,12 @@ def test_arms_of_the_allocator_as_they_are(tmp_path: Path) -> None:
         allocator.run(jobs=3, progress=False, backend="ray", keep=4)
         check(allocator, store, 12)
     assert len(begun(diary)) == 12
+
+
+def test_arms_that_end_are_finished(tmp_path: Path) -> None:
+    with Allocator(makers(), 1000, store=tmp_path / "store.db") as allocator:
+        allocator.run(jobs=2, progress=False, backend="ray")
+        check_finished(allocator)
 
 
 @pytest.mark.slow
