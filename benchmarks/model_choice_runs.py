@@ -41,7 +41,6 @@ CONTENDERS = (
     "commit-ucb",
     "kl-ucb",
     "red-ucb",
-    "scouted-halving",
     "r-sr",
     "River UCB",
     "River EpsilonGreedy",

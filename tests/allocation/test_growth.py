@@ -22,7 +22,7 @@ from risingbandits.allocation.snapshot import pack, unpack
 from risingbandits.allocation.status.status import standing
 from risingbandits.allocation.stores.inspection import inspect_store
 from risingbandits.allocation.stores.memory import MemoryStore
-from risingbandits.policies import CommitUCB, EpsilonGreedy, Policy, RoundRobin, ScoutedHalving, policy_class
+from risingbandits.policies import CommitUCB, EpsilonGreedy, Policy, RoundRobin, policy_class
 from risingbandits.policies.objectives import Objective
 
 ARMS = [f"arm{i}" for i in range(5)]
@@ -63,7 +63,6 @@ def told_again(
 POLICIES: dict[str, Callable[[], Policy | None]] = {
     "default": lambda: None,
     "commit-ucb": lambda: CommitUCB(sigma="auto"),
-    "scouted-halving": ScoutedHalving,
     "round-robin": RoundRobin,
     "epsilon-greedy": EpsilonGreedy,
     "r-sr": lambda: policy_class("r-sr")(),

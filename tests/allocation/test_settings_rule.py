@@ -19,7 +19,6 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.policies import Hyperband
 from risingbandits.policies.auto import Auto
-from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 
 RNG = np.random.default_rng(3)
 NAMES = [f"arm {i}" for i in range(600)]
@@ -70,7 +69,6 @@ def test_losses_are_learnt_the_other_way_round() -> None:
 
 def test_used_only_where_it_pays() -> None:
     assert pays(Auto(), "best-arm", SETTINGS)
-    assert pays(ScoutedHalving(), "best-arm", SETTINGS)
     assert not pays(Hyperband(), "best-arm", SETTINGS)
     assert not pays(Auto(), "cumulative", SETTINGS)
     assert not pays(Auto(), "best-arm", dict(list(SETTINGS.items())[: MANY - 1]))
@@ -150,7 +148,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
 
 
 def test_settings_of_arms_that_a_store_was_made_without_change_nothing(tmp_path: Path) -> None:
-    for policy in (None, "scouted-halving"):
+    for policy in (None, "auto"):
         store = tmp_path / f"{policy}.db"
         old = Settings.make(learns=False, arms=NAMES, budget=500, policy=policy, arm_settings=SETTINGS, **KEEP)
         assert (old.learns, old.lazy) == (False, False)

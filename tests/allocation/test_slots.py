@@ -59,7 +59,7 @@ def play(allocator: Allocator, pulls: int = 10**6) -> list[str]:
 
 
 def policies_in_order() -> list[Policy]:
-    names = ("open-by-value", "scouted-halving", "asha", "hyperband", "auto")
+    names = ("open-by-value", "asha", "hyperband", "auto")
     policies = [policy_class(name)() for name in names]
     return [policy.replace(order="given") if "order" in policy.get_params() else policy for policy in policies]
 

@@ -48,7 +48,7 @@ COST, SECONDS = Budget(cost=400.0), Budget(seconds=500.0)
 EARN: dict[str, Any] = {"objective": "cumulative"}
 LEARNT = {"n_arms": 500, "arm_settings": described(500), "budget": 150, "max_pulls": 20}
 TO_EARN = ("red-ucb", "commit-ucb", "kl-ucb", "epsilon-greedy", "round-robin", "commit-ensemble", "beta-ts")
-TO_KEEP = ("successive-halving", "hyperband", "asha", "scouted-halving", "r-sr", "sequential-halving")
+TO_KEEP = ("successive-halving", "hyperband", "asha", "auto", "r-sr", "sequential-halving")
 
 # By default 6 arms ("n_arms") and 50 pulls; "prices" are what a pull of arms 0, 1, ... costs, about.
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -59,7 +59,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "keep, fill": {"parallel": "fill"},
     "earn, fill": {**EARN, "parallel": "fill"},
     **{f"{policy}, joint": {"policy": policy, "parallel": "joint"} for policy in TO_EARN},
-    **{policy: {"policy": policy} for policy in ("gaussian-ucb", "open-by-value", *TO_KEEP)},
+    **{
+        policy: {"policy": policy}
+        for policy in ("gaussian-ucb", "open-by-value", *TO_KEEP)
+        if policy != "auto"  # "keep"
+    },
     "keep, many arms": {"n_arms": 40, "budget": 60},
     "commit-ensemble, joint, many pulls": {"policy": "commit-ensemble", "parallel": "joint", "budget": 2_000},
     "3 of 12 arms": {"n_arms": 12, "max_arms": 3},

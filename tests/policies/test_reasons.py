@@ -15,7 +15,6 @@ from risingbandits.policies import (
     OpenByValue,
     Policy,
     RoundRobin,
-    ScoutedHalving,
     get_policy,
     policy_class,
     policy_names,
@@ -82,8 +81,6 @@ def test_the_rule_that_has_spoken_is_named() -> None:
     assert told(ExploreThenCommit(m=2).reset(2), (0, 0.5)).explain().why == "exploring: pull 1 of 2 of each arm"
     rising = told(ASHA(max_pulls=9).reset(5), (0, 0.1), (1, 0.5), (2, 0.2))
     assert rising.explain().why == "rises: among the best 1/3 of its rung"
-    scouting = ScoutedHalving(order="given").reset(6, 100)
-    assert scouting.explain().why.startswith("one of 3 scouts, pulled 10 times each")
 
 
 def test_a_trial_is_explained_by_what_it_brings_and_costs_in_units_of_the_reward() -> None:

@@ -21,7 +21,6 @@ from risingbandits.allocation.prior.tasks import known_settings
 from risingbandits.allocation.slots import LEVEL_SHARE, RANDOM_EVERY, Binding, SlotRule, drawn, may_open
 from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import Policy
-from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.config_points import Features
 from risingbandits.policies.objectives import Objective
 
@@ -41,7 +40,7 @@ def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str,
     >>> pays(Auto(), "best-arm", {f"arm {i}": {"lr": i / 500} for i in range(500)})
     True
     """
-    if Objective.get(objective).sums_rewards or not isinstance(policy, Auto | ScoutedHalving):
+    if Objective.get(objective).sums_rewards or not isinstance(policy, Auto):
         return False
     known = [tuple(sorted(settings.items())) for settings in arm_settings.values() if settings]
     return len(known) >= MANY and len(set(known)) > 1

@@ -36,7 +36,7 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 
 Anything that NumPy can do, without a compiler and slower in simulations, is a `PlainPolicy`.
 
-Stability: stable; experimental are `CommitEnsemble`, `OpenByValue` and `ScoutedHalving`.
+Stability: stable; experimental are `CommitEnsemble` and `OpenByValue`.
 """
 
 from typing import TYPE_CHECKING
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from risingbandits.policies.best_arm.asha import ASHA
     from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
     from risingbandits.policies.best_arm.hyperband import Hyperband
-    from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
     from risingbandits.policies.classic.beta_ts import SWTS, BetaThompson
     from risingbandits.policies.classic.gaussian_ts import GaussianThompson
     from risingbandits.policies.classic.greedy import EpsilonGreedy, ExploreThenCommit
@@ -102,7 +101,6 @@ __all__ = [
     "RLessUCB",
     "Rexp3",
     "RoundRobin",
-    "ScoutedHalving",
     "SequentialHalving",
     "Ser4",
     "SuccessiveHalving",

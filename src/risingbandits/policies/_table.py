@@ -25,7 +25,6 @@ POLICIES: dict[str, ListedPolicy] = {
     "red-ucb": ListedPolicy("risingbandits.policies.rising.red_ucb", "REdUCB", CUMULATIVE),
     "rexp3": ListedPolicy("risingbandits.policies.classic.rexp3", "Rexp3", CUMULATIVE),
     "round-robin": ListedPolicy("risingbandits.policies.baselines", "RoundRobin", CUMULATIVE),
-    "scouted-halving": ListedPolicy("risingbandits.policies.best_arm.scouted_halving", "ScoutedHalving", BEST_ARM),
     "sequential-halving": ListedPolicy("risingbandits.policies.best_arm.halving", "SequentialHalving", BEST_ARM),
     "ser4": ListedPolicy("risingbandits.policies.classic.ser4", "Ser4", CUMULATIVE),
     "successive-halving": ListedPolicy("risingbandits.policies.best_arm.halving", "SuccessiveHalving", BEST_ARM),

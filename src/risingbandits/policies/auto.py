@@ -14,9 +14,9 @@ from typing import Any, Self
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
+from risingbandits.policies._auto.pilot_halving import PilotHalving
 from risingbandits.policies._kernels import sweeps
 from risingbandits.policies.base import Kernels, Policy
-from risingbandits.policies.best_arm.scouted_halving import ScoutedHalving
 from risingbandits.policies.commit import commit_ensemble, open_by_value
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
 from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
@@ -40,7 +40,8 @@ class Auto(Policy):
 
     A run is played by the policy that `chosen` names:
 
-    - if the recommended arm counts, by `ScoutedHalving`, which starts as many arms as early levels can tell apart;
+    - if the recommended arm counts, by halving after a pilot: a few arms, pulled often, show how far early levels
+      carry, and so how many arms to start;
     - if the sum of the rewards counts, with fewer than 200 rounds per arm by `OpenByValue`, which starts arms one after
       another, with more by `CommitEnsemble`, which looks at every arm and waits for slow starters.
 
@@ -88,7 +89,7 @@ class Auto(Policy):
         if horizon is not None:
             check_positive_int("horizon", horizon)
         if not self._sums_rewards:
-            return ScoutedHalving(order=self.order)
+            return PilotHalving(order=self.order)
         if (_LOOK_AHEAD * rounds if horizon is None else horizon) < FEW * n_arms:
             return OpenByValue(order=self.order, sigma=self._sigma())
         return CommitEnsemble(sigma=self._sigma())

@@ -1,16 +1,16 @@
-"""ScoutedHalving: equal to its definition, opens many arms where early levels carry, and says why."""
+"""Halving after a pilot: equal to its definition, starts many arms where early levels carry, and says why."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from reference_scouting import SlowScouting
-from risingbandits import RisingBandit, RisingBanditsError, simulate
-from risingbandits.policies import ScoutedHalving
+from reference_pilot import SlowPilotHalving
+from risingbandits import RisingBandit, simulate
+from risingbandits.policies import Auto
+from risingbandits.policies._auto.pilot_halving import PilotHalving
 from risingbandits.problems import NoNoise, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
@@ -42,11 +42,9 @@ def play_both(seed: int, seen: Counter[str]) -> None:
     kind = ("rising", "flat", "reversed", "noisy", "same")[seed % 5]
     curves = curves_of(kind, n_arms, max(length, 5), rng)
     planned = horizon if seed % 4 else None
-    max_pulls = int(rng.integers(1, 50)) if seed % 7 == 0 else None
     order = "given" if seed % 2 else "random"
-    policy = ScoutedHalving(order=order, max_pulls=max_pulls, share=0.1 if seed % 5 else 0.4)
-    policy.reset(n_arms, planned, seed=seed)
-    slow: SlowScouting | None = None
+    policy = PilotHalving(order).reset(n_arms, planned, seed=seed)
+    slow: SlowPilotHalving | None = None
     pulled = np.zeros(n_arms, dtype=int)
     for _ in range(horizon):
         available = pulled < length
@@ -56,7 +54,7 @@ def play_both(seed: int, seen: Counter[str]) -> None:
             break
         arm = policy.ask(None if available.all() else available)
         if slow is None:
-            slow = SlowScouting(n_arms, planned, policy._state.order.tolist(), max_pulls, policy.share)
+            slow = SlowPilotHalving(n_arms, planned, policy._state.order.tolist())
         assert arm == slow.ask(available.tolist())
         if seed % 11 == 0 and rng.random() < 0.1:
             arm = int(rng.choice(np.flatnonzero(available)))  # not the one that was asked for
@@ -70,17 +68,17 @@ def play_both(seed: int, seen: Counter[str]) -> None:
 
 
 BRANCHES = {
-    "level scouts",
+    "level pilots",
     "noisy",
     "clear",
-    "screened young",
-    "screened old",
-    "all opened",
-    "some opened",
-    "older at once",
+    "compared early",
+    "compared late",
+    "all started",
+    "some started",
+    "more pulls at once",
     "protected",
     "halved",
-    "halved at the same age",
+    "halved at the same pulls",
     "beyond the goal",
     "outside",
     "new plan",
@@ -94,16 +92,15 @@ def test_decisions_are_those_of_the_definition() -> None:
     assert {branch for branch in BRANCHES if seen[branch] < 3} == set()
 
 
-@pytest.mark.parametrize("policy", [ScoutedHalving(order="given"), ScoutedHalving(max_pulls=7, share=1.0)], ids=repr)
-def test_settings_keep_the_contract(policy: ScoutedHalving) -> None:
-    check_policy(policy)
+def test_the_given_order_keeps_the_contract() -> None:
+    check_policy(Auto(order="given"))
 
 
 def test_many_arms_are_the_same_in_all_modes() -> None:
-    check_same_in_all_modes(ScoutedHalving(), random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
+    check_same_in_all_modes(PilotHalving(), random_problem(150, horizon=1_500, seed=2), 1_500, seed=1)
 
 
-def run(policy: ScoutedHalving, curves: Curves, horizon: int) -> ScoutedHalving:
+def run(policy: PilotHalving, curves: Curves, horizon: int) -> PilotHalving:
     policy.reset(len(curves), horizon, seed=0)
     for _ in range(horizon):
         arm = policy.ask()
@@ -116,8 +113,8 @@ def test_arms_are_opened_as_early_levels_carry() -> None:
     rng = np.random.default_rng(3)
     straight = rng.random((100, 1)) * np.ones(500)
     level = np.where(np.arange(500) < 12, 0.1, straight)
-    many = run(ScoutedHalving(), straight, 300)
-    few = run(ScoutedHalving(), level, 300)
+    many = run(PilotHalving(), straight, 300)
+    few = run(PilotHalving(), level, 300)
     assert (many.pulls > 0).all()
     assert (few.pulls > 0).sum() < 30
     assert many.recommend() == straight[:, 0].argmax()
@@ -125,12 +122,12 @@ def test_arms_are_opened_as_early_levels_carry() -> None:
 
 
 def test_the_order_is_drawn_or_given() -> None:
-    assert ScoutedHalving(order="given").reset(50, 100).ask() == 0
-    assert len({ScoutedHalving().reset(50, 100, seed=seed).ask() for seed in range(20)}) > 10
+    assert PilotHalving(order="given").reset(50, 100).ask() == 0
+    assert len({PilotHalving().reset(50, 100, seed=seed).ask() for seed in range(20)}) > 10
 
 
 def test_a_reward_before_the_first_question_does_no_harm() -> None:
-    policy = ScoutedHalving().reset(5, 40, seed=1)
+    policy = PilotHalving().reset(5, 40, seed=1)
     for arm in range(5):
         policy.tell(arm, 0.1 * arm)
     for _ in range(35):
@@ -140,7 +137,7 @@ def test_a_reward_before_the_first_question_does_no_harm() -> None:
 
 
 def test_it_recommends_at_any_time() -> None:
-    policy = ScoutedHalving().reset(30, 100, seed=2)
+    policy = PilotHalving().reset(30, 100, seed=2)
     assert 0 <= policy.recommend() < 30
     for _ in range(100):
         arm = policy.ask()
@@ -149,7 +146,7 @@ def test_it_recommends_at_any_time() -> None:
 
 
 def test_it_goes_on_after_the_horizon_and_ends_at_no_arm() -> None:
-    policy = ScoutedHalving().reset(4, 20, seed=2)
+    policy = PilotHalving().reset(4, 20, seed=2)
     for _ in range(60):
         arm = policy.ask()
         policy.tell(arm, arm / 4)
@@ -160,7 +157,7 @@ def test_it_goes_on_after_the_horizon_and_ends_at_no_arm() -> None:
 def test_finished_arms_leave_their_pulls_to_others() -> None:
     curves = np.linspace(0.1, 0.9, 12)[:, None] * np.ones(4)
     problem = RisingBandit.from_array(curves, NoNoise(), 40)
-    result = simulate(ScoutedHalving(max_pulls=100), problem, after_end="stop", runs=20, seed=0)
+    result = simulate(Auto(), problem, after_end="stop", runs=20, seed=0)
     assert result.recommended[result.policies[0]].tolist() == [11] * 20
 
 
@@ -171,7 +168,7 @@ def test_zero_one_rewards_are_averaged_over_more_pulls() -> None:
     rng = np.random.default_rng(5)
     found = 0
     for seed in range(30):
-        policy = ScoutedHalving().reset(10, 1_000, seed=seed)
+        policy = PilotHalving().reset(10, 1_000, seed=seed)
         for _ in range(1_000):
             arm = policy.ask()
             policy.tell(arm, float(rng.random() < means[arm]))
@@ -182,28 +179,25 @@ def test_zero_one_rewards_are_averaged_over_more_pulls() -> None:
 def test_it_says_why() -> None:
     rng = np.random.default_rng(1)
     straight = rng.random((20, 1)) * np.ones(300)
-    policy = ScoutedHalving().reset(20, 100, seed=0)
-    before = policy.explain()
-    assert np.isnan(before["carries"]).all()
-    assert before["active"].sum() == 3
+    policy = PilotHalving().reset(20, 100, seed=0)
+    assert policy.explain()["active"].sum() == 3
+    assert policy.explain().why.startswith("one of 3 pilots, pulled 10 times each")
     policy = run(policy, straight, 100)
     parts = policy.explain()
-    opened = policy.pulls > 0
-    assert np.allclose(parts["level"][opened], straight[opened, 0])
-    best = policy.recommend()
-    assert np.allclose(parts["ahead"][opened], straight[opened, 0] - straight[best, 0])
-    assert np.allclose(parts["carries"][opened], 1.0)
-    assert parts["active"].sum() == 1
-    assert parts["active"][best] == 1
-    assert math.isnan(parts["left_at"][best])
-    dropped = opened & (np.arange(20) != best)
-    assert (parts["left_at"][dropped] > 0).all()
-    assert (parts["spread"] > 0).all()
+    started = policy.pulls > 0
+    assert np.allclose(parts["level"][started], straight[started, 0])
+    assert parts["active"].sum() == parts["active"][policy.recommend()] == 1
+    assert parts.why == "won the race, and plays on"
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"), [({"order": "up"}, "order"), ({"share": 0.0}, "share"), ({"max_pulls": 0}, "max_pulls")]
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], words: str) -> None:
-    with pytest.raises(RisingBanditsError, match=words):
-        ScoutedHalving(**settings).reset(3, 10)  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", ["rising", "flat", "noisy"])
+def test_rewards_on_another_scale_are_played_alike(kind: str) -> None:
+    """Exactly, if scaling by a power of two and shifting by an integer change no digit."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        curves = np.round(curves_of(kind, 20, 200, rng) * 1024) / 1024
+        plain, other = PilotHalving(), PilotHalving()
+        run(plain, curves, 200)
+        run(other, 64.0 * curves - 3.0, 200)
+        assert plain.pulls.tolist() == other.pulls.tolist()
+        assert plain.recommend() == other.recommend()

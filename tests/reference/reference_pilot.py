@@ -1,4 +1,4 @@
-"""Slow and obvious: ScoutedHalving from its definition, on lists of rewards, with everything computed anew."""
+"""Slow and obvious: halving after a pilot from its definition, on lists of rewards, with everything computed anew."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 
 
-class SlowScouting:
+class SlowPilotHalving:
     """``ask``, ``tell`` and ``recommend``; ``seen`` counts what happened, so that a test can ask for all of it."""
 
-    def __init__(self, n_arms: int, horizon: int | None, order: list[int], max_pulls: int | None, share: float) -> None:
+    def __init__(self, n_arms: int, horizon: int | None, order: list[int]) -> None:
         self.rewards: list[list[float]] = [[] for _ in range(n_arms)]
         self.horizon, self.order = horizon, order
-        self.longest = math.inf if max_pulls is None else max_pulls
-        self.share = self.window = share
+        self.window = 0.1
         self.rounds = 0
         self.seen: Counter[str] = Counter()
         self.begin(64 if horizon is None else horizon)
@@ -31,7 +30,7 @@ class SlowScouting:
         return sum(last) / len(last)
 
     def levels(self, age: int, share: float) -> list[float]:
-        return [self.level(arm, age, share) for arm in self.scouts if self.rewards[arm]]
+        return [self.level(arm, age, share) for arm in self.pilots if self.rewards[arm]]
 
     def variance(self, values: Sequence[float]) -> float:
         """Without what is rounding alone."""
@@ -42,7 +41,7 @@ class SlowScouting:
     def agreement(self, age: int) -> float:
         early, late = self.levels(age, self.window), self.levels(self.depth, self.window)
         if self.variance(early) == 0.0 or self.variance(late) == 0.0:
-            self.seen["level scouts"] += 1
+            self.seen["level pilots"] += 1
             return 0.0
         return float(np.corrcoef(early, late)[0, 1])
 
@@ -52,9 +51,9 @@ class SlowScouting:
         self.plan = plan
         depth = max(2, math.isqrt(plan))
         number = min(len(self.order), max(3, int(0.2 * plan / depth + 1e-9)))
-        self.scouts = self.order[:number]
-        self.depth = int(max(1, min(depth, self.longest, plan // number)))
-        self.stage, self.race, self.outside = "scouting", list(self.scouts), self.order[number:]
+        self.pilots = self.order[:number]
+        self.depth = int(max(1, min(depth, plan // number)))
+        self.stage, self.race, self.outside = "pilot", list(self.pilots), self.order[number:]
         self.bring_to(self.depth)
 
     def bring_to(self, age: float) -> None:
@@ -68,12 +67,12 @@ class SlowScouting:
         left = max(0, self.plan - self.rounds)
         bends = [
             (a - 2 * b + c) ** 2 / 6
-            for arm in self.scouts
+            for arm in self.pilots
             for a, b, c in zip(*(self.rewards[arm][: self.depth][i:] for i in range(3)), strict=False)
         ]
         noise = sum(bends) / len(bends) if bends else 0.0
         hidden = noise > 2 * self.variance(self.levels(self.depth, 0.5))
-        self.window = max(self.share, 0.3) if hidden else self.share
+        self.window = 0.3 if hidden else 0.1
         self.seen["noisy" if hidden else "clear"] += 1
         pulls = int(0.6 * left)
         values = {}
@@ -82,19 +81,19 @@ class SlowScouting:
             carried = 1.0 if age == self.depth else max(0.0, min(carried, self.agreement(age)))
             values[age] = carried * math.sqrt(math.log(len(self.affordable(age, pulls))))
         age = max(values, key=lambda age: values[age])  # of equals the first, the oldest
-        self.seen["screened young" if age < self.depth else "screened old"] += 1
-        self.best_scout = max(self.scouts, key=lambda arm: self.level(arm, self.depth, self.window))
+        self.seen["compared early" if age < self.depth else "compared late"] += 1
+        self.best_pilot = max(self.pilots, key=lambda arm: self.level(arm, self.depth, self.window))
         self.race = self.affordable(age, pulls)
         self.outside = [arm for arm in self.order if arm not in self.race]
-        self.seen["all opened" if not self.outside else "some opened"] += 1
+        self.seen["all started" if not self.outside else "some started"] += 1
         self.stage = "halving"
         self.bring_to(self.reach(age, min(pulls, left // max(1, self.rungs(len(self.race))))))
-        self.seen["older at once"] += self.goal > age
+        self.seen["more pulls at once"] += self.goal > age
 
     def affordable(self, age: int, pulls: int) -> list[int]:
-        arms = list(self.scouts)
-        for arm in self.order[len(self.scouts) :]:
-            if self.missing([*arms[len(self.scouts) :], arm], age) > pulls:
+        arms = list(self.pilots)
+        for arm in self.order[len(self.pilots) :]:
+            if self.missing([*arms[len(self.pilots) :], arm], age) > pulls:
                 break
             arms.append(arm)
         return arms
@@ -103,21 +102,21 @@ class SlowScouting:
         return math.ceil(math.log2(arms)) if arms > 1 else 0
 
     def reach(self, age: int, pulls: int) -> int:
-        while age < self.longest and self.missing(self.race, age + 1) <= pulls:
+        while self.missing(self.race, age + 1) <= pulls:
             age += 1
         return age
 
     def halve(self) -> None:
         values = {arm: self.level(arm, self.goal, self.window) for arm in self.race}
-        if self.best_scout in values and self.goal < self.depth:
+        if self.best_pilot in values and self.goal < self.depth:
             self.seen["protected"] += 1
-            values[self.best_scout] = math.inf
+            values[self.best_pilot] = math.inf
         ranked = sorted(self.race, key=lambda arm: (-values[arm], self.order.index(arm)))
         kept = (len(ranked) + 1) // 2
         self.race, self.outside = ranked[:kept], ranked[kept:] + self.outside
         if kept > 1:
             new = self.reach(int(self.goal), max(0, self.plan - self.rounds) // self.rungs(kept))
-            self.seen["halved at the same age" if new == self.goal else "halved"] += 1
+            self.seen["halved at the same pulls" if new == self.goal else "halved"] += 1
             self.bring_to(new)
         else:
             self.stage, self.goal, self.due = "over", math.inf, 0
@@ -141,7 +140,7 @@ class SlowScouting:
         self.rounds += 1
         self.due -= 1
         while self.due <= 0 or not any(len(self.rewards[arm]) < self.goal for arm in self.race):
-            if self.stage == "scouting":
+            if self.stage == "pilot":
                 self.open()
             elif self.stage == "halving":
                 self.halve()
