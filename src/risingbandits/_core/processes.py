@@ -126,17 +126,16 @@ def end_all(trace: Trace, seconds: float, number: signal.Signals = KILL) -> list
         time.sleep(_POLL)
 
 
-def wait_for(pid: int) -> None:
-    """Wait until a child has ended, without reaping it."""
+def wait_for(pid: int, done: threading.Event) -> None:
+    """Wait until a child has ended, without reaping it; then set ``done``."""
     if hasattr(os, "waitid"):
         with suppress(ChildProcessError):
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        return
-    while True:  # macOS before Python 3.13
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
-        if not state or state.startswith("Z"):
-            return
-        time.sleep(_LOOK)
+    else:  # macOS before Python 3.13
+        words = ["ps", "-o", "stat=", "-p", str(pid)]
+        while (state := subprocess.run(words, capture_output=True, text=True).stdout.strip()) and state[0] != "Z":
+            time.sleep(_LOOK)
+    done.set()
 
 
 def end_group(group: int, number: signal.Signals) -> None:

@@ -56,7 +56,7 @@ class Output:
         """A sentence, and what it says as parts of the document."""
         if not self.as_json:
             typer.echo(printable(sentence))
-        self.add(**facts)
+        self._facts.update(facts)
 
     def add(self, **facts: Any) -> None:
         """Parts of the document that people see elsewhere."""

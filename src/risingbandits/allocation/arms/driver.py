@@ -154,7 +154,7 @@ class Driver:
         """Start what can be started; returns whether there is something to wait for."""
         while self._signal is None and len(self.running) < self.jobs and not self._too_late():
             try:
-                slot = self.places.free(self.running.values())
+                slot = self.places.free(self.running.values()) if self.places.room else ""
                 pull = self.allocator.ask(0.0 if self.running else _LOOK, slot)
             except (NoArmFree, StoreBusy, StoreUnreachable) as reason:
                 self._complain(reason)
@@ -289,8 +289,8 @@ class Driver:
             if pull.n == 1 and self.allocator.settings.lazy:
                 self._describe(pull.arm)
             self.display.told(pull, outcome.reward)
-            told = self.allocator.ledger.told
-            if told & (told - 1) == 0 or self.allocator.finished:  # often enough to save most of the budget
+            ledger = self.allocator.ledger
+            if ledger.told & (ledger.told - 1) == 0 or ledger.finished:  # often enough to save most of the budget
                 self.allocator.doubt_direction()
 
     def _checked(self, result: float | Outcome) -> Outcome:

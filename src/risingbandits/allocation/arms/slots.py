@@ -26,28 +26,24 @@ class Places:
     Examples
     --------
     >>> places = Places({"cuda:0": 2, "cuda:1": 1})
-    >>> len(places), places.free([Pull(1, "a", 1, slot="cuda:0")])
+    >>> places.jobs(), places.free([Pull(1, "a", 1, slot="cuda:0")])
     (3, 'cuda:1')
     """
 
     def __init__(self, slots: Slots = None) -> None:
         self.room = {} if slots is None else check_slots("slots", slots)
 
-    def __len__(self) -> int:
-        return sum(self.room.values())
-
     def jobs(self, jobs: int | None = None) -> int:
         """Pulls at a time: as many as there are places, or fewer; 1 by default."""
+        places = sum(self.room.values())
         if jobs is None:
-            return len(self) or 1
-        if check_positive_int("jobs", jobs) > len(self) > 0:
-            raise RisingBanditsError(f"jobs must be at most {len(self)}, the places on the slots, got {jobs}.")
+            return places or 1
+        if check_positive_int("jobs", jobs) > places > 0:
+            raise RisingBanditsError(f"jobs must be at most {places}, the places on the slots, got {jobs}.")
         return int(jobs)
 
     def free(self, running: Iterable[Pull]) -> str:
-        """The slot with the fewest pulls of those that have room, the first among equals; "" without slots."""
-        if not self.room:
-            return ""
+        """The slot with the fewest pulls of those that have room, the first among equals."""
         used = Counter(pull.slot for pull in running)
         return min((slot for slot, most in self.room.items() if used[slot] < most), key=lambda slot: used[slot])
 

@@ -125,39 +125,37 @@ class Command:
 
     def _run(self, pull: Pull, previous: Path) -> Outcome:
         """Run the command, and find out whose error it was if it fails."""
+        out = self.output(pull)
+        mark = secrets.token_hex(8)
+        began = time.monotonic()
+        streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
         try:
-            return self._run_once(pull, previous)
+            process, trace = self._start(pull, previous, streams, mark)
+            try:
+                self._wait(process, streams)
+                seconds = time.monotonic() - began
+            finally:
+                self._end(process, trace)
+                too_much = any(stream.is_too_much for stream in streams)
+                for stream in streams:
+                    stream.close()
+            if too_much:
+                raise RisingBanditsError(
+                    f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes; "
+                    f"output in {out}."
+                )
+            if self._timed_out:
+                raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
+            if process.returncode not in (0, FINISHED):
+                raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
+            outcome = read_reward(out, process.returncode, self.arm.metric)
+            return outcome._replace(cost=seconds) if self.timed else outcome
         except _NOT_ITS_FAULT:
             raise
         except RisingBanditsError as error:
             self.folder.drop(Name(pull.n, pull.id))  # of this pull, which nobody else can tell
             self.folder.check_disk(error)
             raise
-
-    def _run_once(self, pull: Pull, previous: Path) -> Outcome:
-        out = self.output(pull)
-        mark = secrets.token_hex(8)
-        began = time.monotonic()
-        streams = [Output(path, self.arm.max_output) for path in (out, out.with_suffix(".err"))]
-        process, trace = self._start(pull, previous, streams, mark)
-        try:
-            self._wait(process, streams)
-            seconds = time.monotonic() - began
-        finally:
-            self._end(process, trace)
-            too_much = any(stream.is_too_much for stream in streams)
-            for stream in streams:
-                stream.close()
-        if too_much:
-            raise RisingBanditsError(
-                f"ended, because it printed far more than max_output, {self.arm.max_output:,} bytes; output in {out}."
-            )
-        if self._timed_out:
-            raise RisingBanditsError(f"not done after {self.arm.timeout:g} s; output in {out}.")
-        if process.returncode not in (0, FINISHED):
-            raise RisingBanditsError(_failure(process.returncode, out.with_suffix(".err")))
-        outcome = read_reward(out, process.returncode, self.arm.metric)
-        return outcome._replace(cost=seconds) if self.timed else outcome
 
     def _wait(self, process: subprocess.Popen[bytes], streams: Sequence[Output]) -> None:
         """Wait until the command has ended, and limit its output.
@@ -166,7 +164,7 @@ class Command:
         """
         done = threading.Event()
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
-        threading.Thread(target=_note_end, args=(process.pid, done), daemon=True).start()
+        threading.Thread(target=wait_for, args=(process.pid, done), daemon=True).start()
         end = math.inf if self.arm.timeout is None else time.monotonic() + self.arm.timeout
         while not done.wait(max(0.0, min(_POLL, end - time.monotonic()))):
             if time.monotonic() >= end or any(stream.is_too_much for stream in streams):
@@ -207,7 +205,8 @@ class Command:
             "python": sys.executable,
         }
         own = {name: self.arm.filled(value, values) for name, value in self.arm.environment.items()}
-        devices = {} if names_its_slot(self.arm.texts()) else visible_devices(pull.slot, os.environ)
+        hides = pull.slot and not names_its_slot(self.arm.texts())
+        devices = visible_devices(pull.slot, os.environ) if hides else {}
         self._timed_out = False
         lock = self.folder.lock(mark, lambda: self._stops > 0)
         try:
@@ -248,11 +247,6 @@ class Command:
         process = self._process
         if process is not None:
             end_group(process.pid, number)
-
-
-def _note_end(pid: int, done: threading.Event) -> None:
-    wait_for(pid)
-    done.set()
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from risingbandits._core import platform
 from risingbandits._core.platform import KILL, is_gone, worker_name
@@ -52,19 +51,17 @@ class ArmFolder(Checkpoints):
                 if stopped() or time.monotonic() >= end:
                     raise ArmInUse(self._in_use(handle))
                 time.sleep(_POLL)
-            self._note(handle, {"mark": mark})
+            self.sign(handle, mark)
         except BaseException:
             os.close(handle)
             raise
         return handle
 
-    def sign(self, handle: int, mark: str, child: int) -> None:
-        """Record the holder of the lock, for a later run that finds it held."""
-        self._note(handle, {"mark": mark, "group": child, "command": worker_name(child)})
-
-    def _note(self, handle: int, command: dict[str, Any]) -> None:
+    def sign(self, handle: int, mark: str, child: int | None = None) -> None:
+        """Record who holds the lock, for a later run that finds it held: this run, then the command ``child``."""
+        command = {} if child is None else {"group": child, "command": worker_name(child)}
+        note = json.dumps({"run": worker_name(), "mark": mark, **command}).encode()
         # One write of one length: a kill at any moment leaves the old note or the new one, never none.
-        note = json.dumps({"run": worker_name(), **command}).encode()
         platform.write_at_start(handle, note.ljust(_NOTE_LENGTH))
 
     def _read(self, handle: int) -> tuple[str, Trace]:

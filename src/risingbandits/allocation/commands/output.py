@@ -14,7 +14,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import whole
@@ -28,11 +28,11 @@ LONGEST_LINE = 65_536  # bytes that the last line may have
 _BLANKS = b" \t\r\n\v\f"
 
 
-class Output:
+class Output(NamedTuple):
     """A file that a command prints to; at most about ``limit`` bytes of it are kept."""
 
-    def __init__(self, path: Path, limit: int) -> None:
-        self.path, self.limit = path, limit
+    path: Path
+    limit: int
 
     @property
     def is_too_much(self) -> bool:

@@ -37,22 +37,14 @@ class Plan:
     arms: tuple[CommandArm, ...]
     budget: Budget
     store: str
-    folder: Path  # where logs and states are: beside the store, or beside the plan if the store is a server
+    folder: Path  # the store, or where it would be if it were no server: logs and states lie beside
+    logs: Path  # folder of the output of every pull
+    states: Path  # folder of what the arms keep between pulls
     settings: dict[str, Any]  # further arguments of Allocator, as given
     jobs: int = 1
     slots: dict[str, int] | None = None  # how many pulls at a time are made on each
     lease: float = _DEFAULT_LEASE
     inferred: str = ""  # the direction that the name of its metric says, and why
-
-    @property
-    def logs(self) -> Path:
-        """Folder of the output of every pull."""
-        return self.folder.with_name(self.folder.name + ".logs")
-
-    @property
-    def states(self) -> Path:
-        """Folder of what the arms keep between pulls."""
-        return self.folder.with_name(self.folder.name + ".state")
 
 
 def read_plan(path: str | Path, store: str | None = None) -> Plan:
@@ -83,9 +75,10 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     settings = {
         name: values[name] for name in declared_settings() if name in values and name not in ("arms", "budget", "lease")
     }
-    limits = _max_pulls(values.get("max_pulls"), arms)
-    if limits is not None:
-        settings["max_pulls"] = limits
+    if own := {arm.name: arm.max_pulls for arm in arms if arm.max_pulls is not None}:
+        common = values.get("max_pulls")  # one number for all arms, or one for each that has its own
+        others = common if isinstance(common, dict) else dict.fromkeys((arm.name for arm in arms), common)
+        settings["max_pulls"] = {arm: limit for arm, limit in {**others, **own}.items() if limit is not None}
     for name in ("prior", "warm_start"):
         if isinstance(settings.get(name), list):
             settings[name] = [_beside(folder, source) for source in settings[name]]
@@ -102,12 +95,15 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     place = store if store is not None else values.get("store", f"{path.stem}.db")
     if store is None and not is_server(place):
         place = str(folder / place)
+    beside = folder / path.stem if is_server(place) else Path(place).absolute()
     return Plan(
         path=path,
         arms=arms,
         budget=values["budget"],
         store=place,
-        folder=folder / path.stem if is_server(place) else Path(place).absolute(),
+        folder=beside,
+        logs=beside.with_name(beside.name + ".logs"),
+        states=beside.with_name(beside.name + ".state"),
         settings=settings,
         jobs=_jobs(here, values, arms),
         slots=values.get("slots"),
@@ -183,17 +179,9 @@ def _jobs(here: str, values: dict[str, Any], arms: tuple[CommandArm, ...]) -> in
     if slots is None and uses is not None:
         raise RisingBanditsError(f"{here}slots must be given, because the command of {uses} has {{slot}}.")
     try:
-        if not all(names_its_slot(arm.texts()) for arm in arms):
-            for slot in slots or ():
+        if slots and not all(names_its_slot(arm.texts()) for arm in arms):
+            for slot in slots:
                 visible_devices(slot, os.environ)  # a GPU that there is not
         return Places(slots).jobs(values.get("jobs"))
     except RisingBanditsError as error:
         raise RisingBanditsError(f"{here}{error}") from error
-
-
-def _max_pulls(common: Any, arms: tuple[CommandArm, ...]) -> int | dict[str, int] | None:
-    """One number for all arms, or one for each that has its own."""
-    own = {arm.name: arm.max_pulls for arm in arms if arm.max_pulls is not None}
-    if not own or isinstance(common, dict):
-        return {**common, **own} if isinstance(common, dict) else common
-    return own if common is None else {arm.name: own.get(arm.name, common) for arm in arms}

@@ -8,7 +8,6 @@ that was reached, so that arms are compared at equal spending.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -203,14 +202,6 @@ class Costs(Option):
 # -- what is said of costs -------------------------------------------------------------------------------------------
 
 
-def cost_factor(ledger: Ledger) -> float:
-    """The mean cost of a pull of the most expensive arm, as a multiple of the cheapest one's; 1 if unknown."""
-    means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.opened if len(arm.rewards) > arm.warm]
-    if len(means) < 2 or max(means) <= 0.0:
-        return 1.0
-    return math.inf if min(means) <= 0.0 else max(means) / min(means)
-
-
 def cost_sentence(ledger: Ledger) -> str:
     """Whether costs that differ between arms are compared; empty if they do not differ.
 
@@ -221,11 +212,11 @@ def cost_sentence(ledger: Ledger) -> str:
     >>> cost_sentence(allocator.ledger)
     'costs differ by a factor of 10 between arms; a budget in pulls ignores them'
     """
-    factor = cost_factor(ledger)
-    if factor < _SAYING:
+    means = [arm.cost / (len(arm.rewards) - arm.warm) for arm in ledger.opened if len(arm.rewards) > arm.warm]
+    low, high = min(means, default=0.0), max(means, default=0.0)  # of a pull of the cheapest and the dearest arm
+    if high <= 0.0 or high < _SAYING * low:
         return ""
-    differ = f"costs differ by a factor of {factor:.2g} between arms"
-    said = differ if math.isfinite(factor) else "some arms cost nothing"
+    said = f"costs differ by a factor of {high / low:.2g} between arms" if low > 0.0 else "some arms cost nothing"
     return f"{said}; {cost_rule(ledger.settings)}"
 
 

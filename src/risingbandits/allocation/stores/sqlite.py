@@ -133,23 +133,24 @@ class SqliteStore(SqlStore):
                     new.execute("INSERT INTO settings VALUES (?, ?)", row)
                 new.execute("COMMIT")
                 new.execute("PRAGMA journal_mode = WAL")
-            self._publish(temporary)
+            ours = self._publish(temporary)
         except (*_TROUBLE, OSError) as error:
             raise RisingBanditsError(f"{self.name} cannot be made: {error}.") from error
         finally:
             for name in (temporary.name, temporary.name + "-wal", temporary.name + "-shm"):
                 with contextlib.suppress(OSError):  # the store is whole without
                     temporary.with_name(name).unlink(missing_ok=True)
-        self._check()
+        if not ours:
+            self._check()
         kept = self.settings()
         assert kept is not None
         return kept
 
-    def _publish(self, temporary: Path) -> None:
-        """Give the file its name, unless another process was quicker."""
+    def _publish(self, temporary: Path) -> bool:
+        """Give the file its name, unless another process was quicker; whether it is now the store."""
         with alone(self._mark_path, PATIENCE) as mark:
             if self.path.exists():
-                return
+                return False
             # The log of another store must not become part of this one, nor be lost: it may hold its last events.
             if self._log.exists() and self._log.stat().st_size > 0:
                 raise RisingBanditsError(
@@ -160,10 +161,11 @@ class SqliteStore(SqlStore):
             try:
                 os.link(temporary, self.path)
             except FileExistsError:
-                return
+                return False
             except OSError:  # a file system without links
                 temporary.rename(self.path)
             flush_folder(self.path.parent)
+            return True
 
     def _check(self, damaged: bool = False) -> None:
         """Raise an error for a file that is not a store, has other tables, or lacks acknowledged events."""
@@ -331,7 +333,9 @@ class SqliteStore(SqlStore):
     def commit(self) -> None:
         super().commit()
         if self._files.log is None:
-            self._files.remember_log()
+            with contextlib.suppress(OSError):
+                there = os.stat(self._log)
+                self._files.log = there.st_dev, there.st_ino  # the one that is there now is ours
         if not self._marked:
             self._marked = True
             if self._chain.id > 0 and self._mark >= 0:

@@ -128,12 +128,6 @@ class InUse:
             os.close(self._handle)
             self._handle = -1
 
-    def remember_log(self) -> None:
-        """The log that is there now is ours."""
-        with suppress(OSError):
-            there = os.stat(self._log_place)
-            self.log = there.st_dev, there.st_ino
-
     def check(self) -> None:
         """Raise an error if a file has been deleted or replaced: what is written to it would be lost."""
         if self._file is None:
