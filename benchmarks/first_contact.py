@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -39,21 +40,19 @@ assert allocator.recommend() == "large net"
 """
 
 
-def snippets() -> list[str]:
-    """The Python blocks of the README, as scripts."""
-    blocks = README.read_text().split("```python\n")[1:]
-    lines = [block.split("```")[0].splitlines() for block in blocks]
-    return ["\n".join(line[4:] for line in block if line.startswith((">>>", "..."))) for block in lines]
+def snippet(call: str) -> str:
+    """The Python block of the README that has this call."""
+    (found,) = [block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if call in block]
+    return str(found)
 
 
 def steps() -> dict[str, tuple[list[str], float]]:
     """The arguments for Python and the bar of every step."""
-    six_models, simulate = snippets()[:2]
     return {
         "run, six echo pulls": (["-m", "risingbandits", "run", "plan.toml"], 2.5),
         "allocator, two arms": (["-c", ALLOCATOR], 2.5),
-        "README, six models": (["-c", six_models], 10.0),
-        "README, simulate": (["-c", f"import risingbandits as rb\n{simulate}"], 10.0),
+        "README, six models": (["-c", snippet("PartialFitArm(")], 10.0),
+        "README, simulate": (["-c", snippet("rb.simulate(")], 10.0),
     }
 
 
