@@ -59,31 +59,6 @@ def test_policies_for_the_best_arm_are_left_out_of_simulated_rows() -> None:
     assert Entrant("r-sr", RSR()).plays(row_and_problem()[0])
 
 
-class Capped(RoundRobin):
-    """Round robin with settings that can be misjudged."""
-
-    name = "capped"
-
-    def __init__(self, cap: float = 0.9, sigma: float | str | None = None) -> None:
-        self.cap, self.sigma = cap, sigma
-
-
-def test_misjudged_settings() -> None:
-    def told(regime: str, policy: Policy) -> list[Policy | None]:
-        rows, _ = suite([regime], ["cumulative"], 0, TINY, None)
-        return [Entrant("x", policy).policy_for(row, row.problems[0]) for row in rows[:2]]
-
-    assert [repr(policy) for policy in told("misjudged-sigma", Capped())] == ["Capped(sigma=0.05)", "Capped(sigma=0.2)"]
-    assert [repr(policy) for policy in told("misjudged-sigma", Capped(sigma=0.3))] == [
-        "Capped(sigma=0.15)",
-        "Capped(sigma=0.6)",
-    ]
-    assert told("misjudged-sigma", Capped(sigma="auto")) == [None, None]
-    caps = [policy.get_params()["cap"] for policy in told("misjudged-cap", Capped()) if policy]
-    assert caps == [0.9 * 0.8, 0.9 * 1.2]
-    assert told("misjudged-cap", RoundRobin()) == [None, None]
-
-
 def test_the_yardstick_looks_at_few_arms() -> None:
     yardstick = parse_entrants("few-arms-ucb")["few-arms-ucb"]
     assert isinstance(yardstick, FewArmsUCB)

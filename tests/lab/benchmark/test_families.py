@@ -130,13 +130,10 @@ def test_late_bloomers() -> None:
     assert not blooms_late(CurveTask("t", "f", with_final(values), with_final(values), 0.01))
 
 
-def test_sorted_grids_keep_their_order() -> None:
+def test_sorted_arms_keep_their_order() -> None:
     task = curve_task(n_arms=7)
-    made = made_families({"family": [task]}, [])
-    (worst,), (best,), (by_setting,) = (made[f"sorted-{how}"] for how in ("worst-first", "best-first", "by-setting"))
+    (worst,) = made_families({"family": [task]}, [])["sorted-worst-first"]
     assert worst.finals.tolist() == sorted(task.finals)
-    assert best.finals.tolist() == sorted(task.finals, reverse=True)
-    assert by_setting.features["rate"].tolist() == sorted(task.features["rate"])
     assert worst.order(3).tolist() == list(range(7))
 
 

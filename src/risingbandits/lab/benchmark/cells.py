@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -54,12 +53,6 @@ class Cells:
 
     def of(self, row: Row, entrants: Sequence[Entrant]) -> dict[Entrant, Cell]:
         """The cells of all entrants in a row; those that are missing are played together and written."""
-        with warnings.catch_warnings():
-            if row.change is not None:  # a wrong setting is given on purpose; policies may warn of it
-                warnings.simplefilter("ignore", UserWarning)
-            return self._found_or_played(row, entrants)
-
-    def _found_or_played(self, row: Row, entrants: Sequence[Entrant]) -> dict[Entrant, Cell]:
         cells: dict[Entrant, Cell] = {}
         missing: dict[str, list[Entrant]] = {}  # by key: policies that are the same need be played once
         for entrant in entrants:
@@ -87,8 +80,6 @@ class Cells:
         try:
             for problem in row.problems:
                 policy = entrant.policy_for(row, problem)
-                if policy is None:
-                    return Cell(skipped=True)
                 policy.validate()
                 digest.update(f"{policy!r};{self.stamps.of(policy, problem.n_arms, problem.horizon)};".encode())
         except Exception as error:
@@ -147,7 +138,6 @@ def _begin(row: Row, entrants: Mapping[str, Entrant], key: str) -> Callable[[int
         place = int(np.searchsorted(starts, number, side="right")) - 1
         if player is None or place != current:
             policy = entrants[key].policy_for(row, row.problems[place])
-            assert policy is not None
             current, player = place, row.problems[place].player(policy)
         return player(number - starts[place])
 

@@ -36,7 +36,7 @@ class Contest:
     tuned : sequence of Tuned
         Labels whose policy is chosen by leaving one family out.
     rows : sequence of str, optional
-        Regimes or kinds ("real", "made", "synthetic", "misjudged"); by default all.
+        Regimes or kinds ("real", "made", "synthetic"); by default all.
     objectives : sequence of str
         "cumulative", "best-arm" or both.
     told : bool

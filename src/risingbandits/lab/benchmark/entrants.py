@@ -55,16 +55,11 @@ class Entrant:
             return True
         return Objective.get(self.policy.objective).sums_rewards
 
-    def policy_for(self, row: Row, problem: Problem) -> Policy | None:
-        """The policy as it plays a problem of the row; None if the row is not for it."""
+    def policy_for(self, row: Row, problem: Problem) -> Policy:
+        """The policy as it plays a problem of the row."""
         policy = self.policy
         if policy is None:
             policy = Objective.get(row.objective).policy()
-        if row.change is not None:
-            changed = row.change(policy, problem.told())
-            if changed is None:
-                return None
-            policy = changed
         if self.told or policy.name == ORACLE:
             policy = policy.for_problem(problem.told(), problem.horizon)
         return policy
@@ -129,7 +124,7 @@ def parse_tuned(text: str) -> Tuned:
 def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
     """The default entrants for rows of a kind."""
     text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
-    if Objective.get(objective).sums_rewards and kind in ("synthetic", "misjudged") and not quick:
+    if Objective.get(objective).sums_rewards and kind == "synthetic" and not quick:
         text = f"{text}, {_LONG_RUNS}"
     return parse_entrants(text)
 

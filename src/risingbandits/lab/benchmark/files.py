@@ -74,7 +74,6 @@ PARTS = (
     (("real",), "Families of real curves"),
     (("made",), "Made from real curves"),
     (("synthetic",), "Simulated problems"),
-    (("misjudged",), "Misjudged settings"),
 )
 
 

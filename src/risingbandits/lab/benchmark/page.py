@@ -65,8 +65,7 @@ def _section(board: Board, told: Board | None) -> Section:
     for kinds, name in PARTS:
         table = tables.regimes_table(board, kinds, name)
         if table.rows:
-            drawn = kinds[0] != "misjudged"
-            blocks.append(_rows(board, kinds[0], table) if drawn else Table(f"{key}-{kinds[0]}-table", table))
+            blocks.append(_rows(board, kinds[0], table))
         if told is not None and table.rows:
             blocks.append(Table(f"{key}-{kinds[0]}-told", tables.regimes_table(told, kinds, f"{name}, told")))
     if board.paired:

@@ -24,11 +24,8 @@ from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import Runner
 
 OBJECTIVES = (CUMULATIVE.name, BEST_ARM.name)
-KINDS = ("real", "made", "synthetic", "misjudged")
+KINDS = ("real", "made", "synthetic")
 MEASURES = ("share", "percent")  # of what a random arm loses; of J*, what the best constant arm earns
-
-Change = Callable[[Policy, RisingBandit], Policy | None]
-"""A policy as a row needs it, or None if the row is not for this policy."""
 
 
 class Played(NamedTuple):
@@ -215,7 +212,6 @@ class Row:
     objective: str
     measure: str
     problems: tuple[Problem, ...]
-    change: Change | None = None
 
     @cached_property
     def starts(self) -> Ints:

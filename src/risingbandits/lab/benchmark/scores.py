@@ -149,9 +149,8 @@ class Board:
 
     def _line(self, label: str, rank: float) -> Line:
         own = {regime: found[label] for regime, found in self.figures.items() if label in found}
-        compared = [regime for regime in own if self.kind(regime) != "misjudged"]
-        ratios = {regime: self.ratio(regime, label) for regime in compared}
-        large = [np.mean([self.stats[row][label].large for row in self.regimes[regime]]) for regime in compared]
+        ratios = {regime: self.ratio(regime, label) for regime in own}
+        large = [np.mean([self.stats[row][label].large for row in self.regimes[regime]]) for regime in own]
         return Line(
             label,
             self._mean(own, [regime for regime in self.regimes if self.kind(regime) == "real"]),
@@ -176,7 +175,7 @@ class Board:
     def _ranks(self) -> dict[str, float]:
         """Mean rank over the families of real curves, or over all regimes if there are none; equals share a rank."""
         real = [regime for regime in self.regimes if self.kind(regime) == "real"]
-        regimes = real or [regime for regime in self.regimes if self.kind(regime) != "misjudged"]
+        regimes = real or list(self.regimes)
         labels = [label for label in self.labels if label != ORACLE]
         labels = [label for label in labels if all(label in self.figures[regime] for regime in regimes)]
         ranks: list[npt.NDArray[np.float64]] = []

@@ -26,7 +26,7 @@ FEW_ARMS = (3, 5, 8)
 _OF_DATA = (  # rows that need files; known also where these are missing
     *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
     *("algoperf-fastmri", "algoperf-librispeech", "algoperf-ogbg", "tdmpc2", "dmc-proprio", "dmc-vision"),
-    *("flat-starts", "late-bloomers", "sorted-worst-first", "sorted-best-first", "sorted-by-setting"),
+    *("flat-starts", "late-bloomers", "sorted-worst-first"),
     *("few-arms-real", "many-arms-real"),
 )
 
@@ -41,8 +41,6 @@ _SYNTHETIC: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "crossing": partial(crossing.crossing, "cumulative"),
     "scan": crossing.scan,
     "many-arms": synthetic.many_arms,
-    "misjudged-sigma": partial(synthetic.misjudged, "sigma", (0.5, 2.0)),
-    "misjudged-cap": partial(synthetic.misjudged, "cap", (0.8, 1.2)),
 }
 _SYNTHETIC_BEST_ARM: dict[str, Callable[[int, Sizes], Iterator[Row]]] = {
     "noisy-short": partial(synthetic.noisy_short, "best-arm"),
@@ -77,13 +75,9 @@ def suite(
                     rows.append(replayed_row(family, kind, objective, tasks, seed, sizes))
         makers = _SYNTHETIC if objective == "cumulative" else _SYNTHETIC_BEST_ARM
         for regime, maker in makers.items():
-            if {_kind(regime), regime} & set(wanted):
+            if {"synthetic", regime} & set(wanted):
                 rows.extend(maker(seed, sizes))
     return [row for row in rows if row.problems], left_out
-
-
-def _kind(regime: str) -> str:
-    return "misjudged" if regime.startswith("misjudged") else "synthetic"
 
 
 def replayed_row(family: str, kind: str, objective: str, tasks: Sequence[CurveTask], seed: int, sizes: Sizes) -> Row:
@@ -131,8 +125,6 @@ def made_families(families: Mapping[str, Sequence[CurveTask]], many: Sequence[Cu
         ],
         "late-bloomers": [replace(task, name=_named(task)) for task in every if blooms_late(task)],
         "sorted-worst-first": [_sorted(task, np.argsort(task.finals, kind="stable")) for task in some],
-        "sorted-best-first": [_sorted(task, np.argsort(-task.finals, kind="stable")) for task in some],
-        "sorted-by-setting": [_sorted(task, order) for task in some for order in _grid(task)],
         "few-arms-real": [few_arms(task, number) for task in some for number in FEW_ARMS if number < task.n_arms],
         "many-arms-real": list(many),
     }
@@ -163,14 +155,6 @@ def blooms_late(task: CurveTask) -> bool:
         if (values > values[best]).sum() < top:
             return False
     return True
-
-
-def _grid(task: CurveTask) -> Iterator[Ints]:
-    """The arms sorted by their settings, the first setting first, as in a grid search."""
-    names = [name for name, values in task.features.items() if values.dtype.kind in "if" and name != "seed"]
-    names.sort(key=lambda name: name != "learning_rate")  # what one would sort by
-    if names:
-        yield np.lexsort([task.features[name] for name in reversed(names)])
 
 
 def _sorted(task: CurveTask, order: Ints) -> CurveTask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,6 @@ from risingbandits._core.errors import check_positive_int
 from risingbandits.lab.benchmark.bent_curves import SHAPES, misspecified, plateau_instance
 from risingbandits.lab.benchmark.rows import Problem, Row, SimulatedProblem, seed_of
 from risingbandits.lab.paper.pairs import problem_pair
-from risingbandits.policies import Policy
 from risingbandits.problems import (
     Bernoulli,
     ConstantCurve,
@@ -134,16 +133,6 @@ def pairs(seed: int, sizes: Sizes) -> Iterator[Row]:
             yield Row(name, "pairs", "synthetic", "cumulative", "percent", sides)
 
 
-def misjudged(setting: str, factors: Sequence[float], seed: int, sizes: Sizes) -> Iterator[Row]:
-    """The paper's problems with a setting told wrong, for policies that have it."""
-    horizon = sizes.horizon(200_000)
-    for name, runs in (("paper-2arms", sizes.runs), ("paper-15arms", sizes.some)):
-        for factor in factors:
-            label = f"{setting} x {factor:g}, {name}, T = {horizon:,}"
-            row = _one(label, f"misjudged-{setting}", partial(_preset, name, "Gaussian", horizon), runs, seed)
-            yield replace(row, kind="misjudged", change=partial(misjudge, setting, factor))
-
-
 def noisy_short(objective: str, seed: int, sizes: Sizes) -> Iterator[Row]:
     """Ten power laws and a thousand rounds, with noise: the same arms with each kind."""
     for name, noise in _SHORT_NOISES.items():
@@ -231,14 +220,3 @@ def _bent_random(shape: str, horizon: int, seed: int, number: int) -> RisingBand
 def _side(side: str, beta: float | None, horizon: int, noise: Noise) -> RisingBandit:
     pair = problem_pair("concave" if beta is None else "beta", horizon, beta=beta, noise=noise)
     return pair.a if side == "A" else pair.b
-
-
-def misjudge(setting: str, factor: float, policy: Policy, problem: RisingBandit) -> Policy | None:
-    """The policy with sigma or cap off by a factor; None if it has no such setting or estimates it."""
-    params = policy.get_params()
-    if setting not in params:
-        return None
-    value = params[setting]
-    if setting == "sigma" and value is None:
-        value = problem.sigma
-    return policy.replace(**{setting: factor * value}) if isinstance(value, int | float) else None

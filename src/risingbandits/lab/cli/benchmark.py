@@ -49,7 +49,7 @@ def arena(
         typer.Option(help='"LABEL = POLICY, POLICY": for each family, plays the policy that is best on the others.'),
     ] = None,
     rows: Annotated[
-        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic, misjudged; default: all.")
+        str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic; default: all.")
     ] = None,
     objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
     told: Annotated[
