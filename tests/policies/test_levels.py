@@ -32,7 +32,7 @@ def slow_sigma(arms: list[list[float]]) -> float:
 
 @given(st.lists(st.lists(st.floats(-10, 10), max_size=70), min_size=1, max_size=4))
 def test_levels_are_those_of_the_histories(arms: list[list[float]]) -> None:
-    known = levels.new_levels(len(arms))
+    known = levels.new_levels(len(arms), 70)
     for arm, rewards in enumerate(arms):
         for reward in rewards:
             levels.add(known, arm, reward)

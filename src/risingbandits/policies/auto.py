@@ -125,7 +125,8 @@ class Auto(Policy):
             sums = [0.0, *few.pool[start + 1 : start + 1 + few.counts[arm]]]
             for before, after in itertools.pairwise(sums):
                 successor.tell(arm, after - before)
-        self._begin(self.n_arms, None, successor._state, successor._capacity, successor._pulls, self._rng)
+        known = self._levels
+        self._begin(self.n_arms, None, successor._state, successor._capacity, successor._pulls, self._rng, known)
         self._remarked = remarked
 
     def reset_as_after(self, n_arms: int, horizon: int | None, rounds: int) -> Self:

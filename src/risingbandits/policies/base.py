@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 VERIFIED = ("public implementation", "published definition", "derived here")
 DIRECTIONS = ("maximize", "minimize")  # of rewards, or of losses
 
-_FIRST_CAPACITY = 64  # pulls that a new ask/tell run has room for before buffers grow
+_FIRST_CAPACITY, _FIRST_PULLS = 64, 16  # pulls, and pulls of an arm, that a new ask/tell run has room for
 _GROWTH = 1.25
 _LISTEN = 63  # a remark is looked for every 64 rounds
 
@@ -58,13 +58,12 @@ def _ask(fields: tuple[Any, ...], t: int, available: Mask, rng: Rng) -> int:
     return select(State(*fields), t, available, rng)
 
 
-def _tell(fields: tuple[Any, ...], known: Floats | None, t: int, arm: int, reward: float, rng: Rng) -> None:
+def _tell(fields: tuple[Any, ...], known: Floats, t: int, arm: int, reward: float, rng: Rng) -> None:
     update(State(*fields), t, arm, reward, rng)
-    if known is not None:
-        levels.add(known, arm, reward)
+    levels.add(known, arm, reward)
 
 
-def _recommend(fields: tuple[Any, ...], t: int, known: Floats | None) -> int:
+def _recommend(fields: tuple[Any, ...], t: int, known: Floats) -> int:
     return recommend(State(*fields), t, known)
 
 
@@ -129,7 +128,7 @@ class Policy:
 
     _state: Any = None
     _rng: Rng = None
-    _levels: Floats | None = None
+    _levels: Floats
     _remarked = False
 
     def __init__(self) -> None:
@@ -260,13 +259,12 @@ class Policy:
         self._state, self._capacity, self._pulls, self._rng = state, capacity, list(pulls), rng
         self._fields = tuple(state)
         self._remarked = False
-        self._levels = known
+        self._levels = levels.new_levels(n_arms, _FIRST_PULLS) if known is None else known
+        self._room = levels.room(self._levels)
         self._find_calls()
 
     def _find_calls(self) -> None:
         kernels = self.kernels_for(self.n_arms, self.horizon)
-        if self._levels is None:
-            self._levels = levels.new_levels(self.n_arms) if kernels.recommend is levels.recommend else None
         self._calls = self._make_calls(kernels)
 
     def _make_calls(self, kernels: Kernels) -> _Calls:
@@ -325,6 +323,9 @@ class Policy:
             self.make_room(self._state, self._capacity)
         self.rounds += 1
         self._pulls[arm] += 1
+        if self._pulls[arm] > self._room:
+            self._levels = levels.make_room(self._levels, 2 * self._room)
+            self._room = levels.room(self._levels)
         rng = self._rng if self.draws_on_tell else None
         self._calls.tell.call(self._fields, self._levels, self.rounds, arm, float(reward), rng)
         if not self.rounds & _LISTEN and not self._remarked:

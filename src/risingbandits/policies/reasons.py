@@ -23,7 +23,8 @@ def explanation(policy: Policy, state: Any, arm: int | None, units: Units | None
     parts = policy.parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
     why = "" if arm is None else policy.why_next(at._replace(arm=arm))
-    if policy._levels is not None:  # what the recommendation compares; a policy's own level is another mean
+    if policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
+        # What the recommendation compares; a policy's own level is another mean.
         own = {"mean" if name == "level" else name: column for name, column in parts.items()}
         parts = {**levels.columns(policy._levels), **own}
     if not policy.rounds:

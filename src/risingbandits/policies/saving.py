@@ -15,6 +15,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.files import flush, readable, whole
 from risingbandits._version import __version__
+from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Policy
 from risingbandits.policies.registry import policy_class
 
@@ -34,7 +35,7 @@ def state_dict(policy: Policy) -> dict[str, Any]:
         "numbers": {name: value for name, value in fields.items() if not isinstance(value, np.ndarray)},
         "generator": None if policy._rng is None else policy._rng.bit_generator.state,
         "remarked": policy._remarked,
-        "levels": None if policy._levels is None else policy._levels.tolist(),
+        "levels": policy._levels.copy(),
         "arrays": {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)},
     }
 
@@ -47,7 +48,9 @@ def restore(policy: Policy, run: dict[str, Any]) -> None:
     begun = policy.replace().reset_as_after(run["n_arms"], run["horizon"], sum(pulls))
     state = begun.restored_state(begun._state, run["numbers"], run["arrays"])
     rng = None if begun._rng is None else _generator(run["generator"])
-    known = None if begun._levels is None else np.array(run["levels"], dtype=np.float64).reshape(begun._levels.shape)
+    known = np.array(run["levels"], dtype=np.float64, order="C")
+    if known.ndim != 2 or len(known) != len(pulls) + 1 or levels.room(known) < max(pulls):
+        raise ValueError("levels")
     policy._begin(begun.n_arms, begun.horizon, state, int(run["capacity"]), pulls, rng, known)
     policy._remarked = bool(run["remarked"])
 
@@ -84,7 +87,9 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
 def save(policy: Policy, path: Path) -> Path:
     """Write ``policy`` to ``path``, atomically."""
     run = None if policy._state is None else state_dict(policy)
-    arrays = {} if run is None else {f"state.{name}": array for name, array in run.pop("arrays").items()}
+    arrays = {}
+    if run is not None:
+        arrays = {"levels": run.pop("levels")} | {f"state.{name}": array for name, array in run.pop("arrays").items()}
     header: dict[str, Any] = {
         "format": _FORMAT,
         "version": __version__,
@@ -110,12 +115,13 @@ def load(path: Path) -> Policy:
             _refuse_bombs(file, path.stat().st_size)
             header = json.loads(file[_HEADER].tobytes().decode())
             arrays = {name.removeprefix("state."): file[name] for name in file.files if name.startswith("state.")}
+            known = file["levels"] if "levels" in file.files else None
         if header["format"] != _FORMAT:
             raise RisingBanditsError(f"{path} has format {header['format']}, this version reads format {_FORMAT}.")
         params = {name: _with_tuples(value) for name, value in header["params"].items()}
         policy = policy_class(header["policy"])(**params)
         if header["run"] is not None:
-            restore(policy, {**header["run"], "arrays": arrays})
+            restore(policy, {**header["run"], "arrays": arrays, "levels": known})
     return policy
 
 

@@ -225,6 +225,6 @@ class Runner:
             earned,
             None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
             self.limits,
-            levels.new_levels(self.n_arms) if self.by_levels else None,
+            levels.new_levels(self.n_arms, self.horizon) if self.by_levels else None,
         )
         return Run(gained, pulls, int(recommended), earned, self.policy.remark(self.state))

@@ -1,8 +1,8 @@
-"""The recent level of every arm, and the one rule of recommendation that follows from it.
+"""The rewards of every arm at a few of its pulls, its recent level, and the rule of recommendation that follows from it.
 
 The level is the mean of the last quarter of an arm's rewards: of those after the last mark that leaves at least a
-quarter. Marks are the pulls 1 to 8, 10, 12, 14, 16, 20, 24, ..., four in each octave, so that an arm needs the sums at
-four marks and not its history, and the mean is over at most 0.4 of its pulls, or two of five to seven. The rule
+quarter. Marks are the pulls 0 to 8, 10, 12, 14, 16, 20, 24, ..., four in each octave, so that an arm needs the sums at
+its marks and not its history, and the mean is over at most 0.4 of its pulls, or two of five to seven. The rule
 recommends the arm with the highest level less its standard error. The noise is that of the second differences of all
 arms, of which a smooth curve has hardly any.
 
@@ -20,65 +20,87 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats
 
-_PULLS, _TOTAL, _LAST, _BEFORE, _NEXT, _STEP = range(6)  # the next mark, and the distance between marks
-_MARKS, _SUMS = 6, 10  # the last four marks and the sums of the rewards up to them, the latest first
+PULLS, TOTAL, LAST, _BEFORE, _PASSED, _NEXT = range(6)  # how many marks above 0 an arm has passed, and the next one
+SUMS = 6  # from here on the sums of the rewards up to each mark
 _SQUARES, _BENDS = 0, 1  # in the last row
 
 
-def new_levels(n_arms: int) -> Floats:
-    """Before the first reward."""
-    levels = np.zeros((n_arms + 1, 14))
-    levels[:n_arms, _NEXT] = levels[:n_arms, _STEP] = 1.0
+def mark(place: int) -> int:
+    """The mark with this number; the first is 0.
+
+    >>> [mark(place) for place in range(14)]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20]
+    """
+    return place if place < 5 else (5 + (place - 1) % 4) << ((place - 1) // 4 - 1)
+
+
+_mark_at = kernel(mark)
+
+
+def new_levels(n_arms: int, pulls: int) -> Floats:
+    """Before the first reward, with room for arms of at most so many ``pulls``."""
+    levels = np.zeros((n_arms + 1, SUMS + _marks_until(pulls) + 1))
+    levels[:n_arms, _NEXT] = 1.0
     return levels
 
 
-@kernel
-def add(levels: Floats, arm: int, reward: float) -> None:
-    """One more reward of the arm."""
-    n = levels[arm, _PULLS] + 1.0
-    if n > 2.0:
-        bend = reward - 2.0 * levels[arm, _LAST] + levels[arm, _BEFORE]
-        levels[-1, _SQUARES] += bend * bend
-        levels[-1, _BENDS] += 1.0
-    levels[arm, _BEFORE] = levels[arm, _LAST]
-    levels[arm, _LAST] = reward
-    levels[arm, _TOTAL] += reward
-    levels[arm, _PULLS] = n
-    if n == levels[arm, _NEXT]:
-        _mark(levels, arm)
+def make_room(levels: Floats, pulls: int) -> Floats:
+    """The same, with room for so many pulls."""
+    return np.pad(levels, ((0, 0), (0, max(0, SUMS + _marks_until(pulls) + 1 - levels.shape[1]))))
 
 
-@rare_kernel
-def _mark(levels: Floats, arm: int) -> None:
-    for place in range(3, 0, -1):
-        levels[arm, _MARKS + place] = levels[arm, _MARKS + place - 1]
-        levels[arm, _SUMS + place] = levels[arm, _SUMS + place - 1]
-    levels[arm, _MARKS] = levels[arm, _PULLS]
-    levels[arm, _SUMS] = levels[arm, _TOTAL]
-    if levels[arm, _NEXT] == 8.0 * levels[arm, _STEP]:
-        levels[arm, _STEP] *= 2.0
-    levels[arm, _NEXT] += levels[arm, _STEP]
+def room(levels: Floats) -> int:
+    """Most pulls that an arm may have."""
+    return mark(levels.shape[1] - SUMS) - 1
 
 
-@kernel
-def first(levels: Floats, arm: int) -> int:
-    """The place of the mark after which the arm's recent rewards begin; at most 3, where marks may be 0."""
+def _marks_until(pulls: int) -> int:
     place = 0
-    while 4.0 * levels[arm, _MARKS + place] > 3.0 * levels[arm, _PULLS]:
+    while mark(place + 1) <= pulls:
         place += 1
     return place
 
 
 @kernel
+def add(levels: Floats, arm: int, reward: float) -> None:
+    """One more reward of the arm."""
+    n = levels[arm, PULLS] + 1.0
+    if n > 2.0:
+        bend = reward - 2.0 * levels[arm, LAST] + levels[arm, _BEFORE]
+        levels[-1, _SQUARES] += bend * bend
+        levels[-1, _BENDS] += 1.0
+    levels[arm, _BEFORE] = levels[arm, LAST]
+    levels[arm, LAST] = reward
+    levels[arm, TOTAL] += reward
+    levels[arm, PULLS] = n
+    if n == levels[arm, _NEXT]:
+        _pass_mark(levels, arm)
+
+
+@rare_kernel
+def _pass_mark(levels: Floats, arm: int) -> None:
+    place = int(levels[arm, _PASSED]) + 1
+    levels[arm, _PASSED] = place
+    levels[arm, SUMS + place] = levels[arm, TOTAL]
+    levels[arm, _NEXT] = _mark_at(place + 1)
+
+
+@kernel
+def noise(levels: Floats) -> float:
+    """The variance of one reward around its curve."""
+    return levels[-1, _SQUARES] / (6.0 * levels[-1, _BENDS]) if levels[-1, _BENDS] > 0.0 else 0.0
+
+
+@kernel
 def level(levels: Floats, arm: int, errors: float) -> float:
     """The arm's recent level less so many standard errors; -inf without a reward."""
-    if levels[arm, _PULLS] == 0.0:
+    if levels[arm, PULLS] == 0.0:
         return -math.inf
-    place = first(levels, arm)
-    count = levels[arm, _PULLS] - levels[arm, _MARKS + place]
-    total = levels[arm, _TOTAL] - levels[arm, _SUMS + place]
-    variance = levels[-1, _SQUARES] / (6.0 * levels[-1, _BENDS]) if levels[-1, _BENDS] > 0.0 else 0.0
-    return total / count - errors * math.sqrt(variance / count)
+    place = int(levels[arm, _PASSED])
+    while 4.0 * _mark_at(place) > 3.0 * levels[arm, PULLS]:
+        place -= 1
+    count = levels[arm, PULLS] - _mark_at(place)
+    return (levels[arm, TOTAL] - levels[arm, SUMS + place]) / count - errors * math.sqrt(noise(levels) / count)
 
 
 @kernel
