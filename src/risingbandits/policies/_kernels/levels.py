@@ -1,4 +1,4 @@
-"""The rewards of every arm at a few of its pulls, its recent level, and the rule of recommendation that follows from it.
+"""The rewards of every arm at a few of its pulls, its recent level, and the recommendation that follows from it.
 
 The level is the mean of the last quarter of an arm's rewards: of those after the last mark that leaves at least a
 quarter. Marks are the pulls 0 to 8, 10, 12, 14, 16, 20, 24, ..., four in each octave, so that an arm needs the sums at
@@ -20,7 +20,7 @@ import numpy as np
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats
 
-PULLS, TOTAL, LAST, _BEFORE, _PASSED, _NEXT = range(6)  # how many marks above 0 an arm has passed, and the next one
+PULLS, TOTAL, LAST, BEFORE, _PASSED, _NEXT = range(6)  # how many marks above 0 an arm has passed, and the next one
 SUMS = 6  # from here on the sums of the rewards up to each mark
 _SQUARES, _BENDS = 0, 1  # in the last row
 
@@ -66,10 +66,10 @@ def add(levels: Floats, arm: int, reward: float) -> None:
     """One more reward of the arm."""
     n = levels[arm, PULLS] + 1.0
     if n > 2.0:
-        bend = reward - 2.0 * levels[arm, LAST] + levels[arm, _BEFORE]
+        bend = reward - 2.0 * levels[arm, LAST] + levels[arm, BEFORE]
         levels[-1, _SQUARES] += bend * bend
         levels[-1, _BENDS] += 1.0
-    levels[arm, _BEFORE] = levels[arm, LAST]
+    levels[arm, BEFORE] = levels[arm, LAST]
     levels[arm, LAST] = reward
     levels[arm, TOTAL] += reward
     levels[arm, PULLS] = n
@@ -85,10 +85,12 @@ def _pass_mark(levels: Floats, arm: int) -> None:
     levels[arm, _NEXT] = _mark_at(place + 1)
 
 
-@kernel
 def noise(levels: Floats) -> float:
     """The variance of one reward around its curve."""
     return levels[-1, _SQUARES] / (6.0 * levels[-1, _BENDS]) if levels[-1, _BENDS] > 0.0 else 0.0
+
+
+_noise = kernel(noise)
 
 
 @kernel
@@ -100,7 +102,7 @@ def level(levels: Floats, arm: int, errors: float) -> float:
     while 4.0 * _mark_at(place) > 3.0 * levels[arm, PULLS]:
         place -= 1
     count = levels[arm, PULLS] - _mark_at(place)
-    return (levels[arm, TOTAL] - levels[arm, SUMS + place]) / count - errors * math.sqrt(noise(levels) / count)
+    return (levels[arm, TOTAL] - levels[arm, SUMS + place]) / count - errors * math.sqrt(_noise(levels) / count)
 
 
 @kernel
