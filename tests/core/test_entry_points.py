@@ -17,7 +17,7 @@ import pytest
 from risingbandits import Policy, get_policy, policy_names
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.jit import compiled, is_in_disk_cache, kernel
-from risingbandits.policies import UCB1
+from risingbandits.policies import UCB1, policy_class
 from risingbandits.policies.base import _Calls
 from risingbandits.problems import random_problem
 from risingbandits.testing.policies import _play
@@ -44,7 +44,7 @@ def new_run(name: str, price: float | None = None) -> Policy:
     return policy
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", [name for name in policy_names() if policy_class(name).compiles])
 def test_switching_is_not_seen(name: str) -> None:
     """Runs that are compiled from the start, after 1, 17 and 40 rounds, and never, draw and decide the same."""
     fast = new_run(name)._calls

@@ -10,9 +10,9 @@ import json
 from typing import Any
 
 from allocations import cases
-from frozen import FOLDER, Case, Command, Simulated, load, rounding
+from frozen import FOLDER, Case, Command, Simulated, load, recorded_names, rounding
 
-from risingbandits import RisingBanditsError, policy_names
+from risingbandits import RisingBanditsError
 
 _CASES = ((3, 300), (1, 300), (64, 300), (3, None), (5, 300, "masked"), (5, 150, "foreign"))
 _SIMULATED = (("paper-2arms",), ("15 arms",), ("bernoulli",), ("ending", "stop"))
@@ -21,7 +21,7 @@ _SIMULATED = (("paper-2arms",), ("15 arms",), ("bernoulli",), ("ending", "stop")
 def listed(file: str, kind: Any, ways: Any = ()) -> list[Any]:
     """What a file lists, and every policy that is not in it in the given ways."""
     found = [kind(*run["case"]) for run in load(file)["runs"]]
-    missing = set(policy_names()) - {case[0] for case in found} if ways else ()
+    missing = set(recorded_names()) - {case[0] for case in found} if ways else ()
     return found + [kind(name, {}, *way) for name in sorted(missing) for way in ways]
 
 

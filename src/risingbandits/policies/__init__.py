@@ -36,7 +36,7 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 
 Anything that NumPy can do, without a compiler and slower in simulations, is a `PlainPolicy`.
 
-Stability: stable; experimental are `CommitEnsemble` and `OpenByValue`.
+Stability: stable; experimental are `CommitEnsemble`, `ConfigModel` and `OpenByValue`.
 """
 
 from typing import TYPE_CHECKING
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
     from risingbandits.policies.commit.commit_ucb import CommitUCB
     from risingbandits.policies.commit.open_by_value import OpenByValue
+    from risingbandits.policies.config_model import ConfigModel
     from risingbandits.policies.plain import PlainPolicy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
     from risingbandits.policies.rising.red_ucb import REdUCB
@@ -81,6 +82,7 @@ __all__ = [
     "BetaThompson",
     "CommitEnsemble",
     "CommitUCB",
+    "ConfigModel",
     "Constant",
     "EpsilonGreedy",
     "Explanation",

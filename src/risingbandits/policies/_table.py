@@ -12,6 +12,7 @@ POLICIES: dict[str, ListedPolicy] = {
     "beta-ts": ListedPolicy("risingbandits.policies.classic.beta_ts", "BetaThompson", CUMULATIVE),
     "commit-ensemble": ListedPolicy("risingbandits.policies.commit.commit_ensemble", "CommitEnsemble", CUMULATIVE),
     "commit-ucb": ListedPolicy("risingbandits.policies.commit.commit_ucb", "CommitUCB", CUMULATIVE),
+    "config-model": ListedPolicy("risingbandits.policies.config_model", "ConfigModel", BEST_ARM),
     "constant": ListedPolicy("risingbandits.policies.baselines", "Constant", CUMULATIVE),
     "epsilon-greedy": ListedPolicy("risingbandits.policies.classic.greedy", "EpsilonGreedy", CUMULATIVE),
     "explore-then-commit": ListedPolicy("risingbandits.policies.classic.greedy", "ExploreThenCommit", CUMULATIVE),

@@ -68,7 +68,8 @@ class PlainPolicy(Policy):
     - ``best()``, which returns the arm to recommend, if that is not the one with the highest recent level.
 
     Attributes that a run sets are numbers, strings, None, arrays, and lists and dicts of all but arrays, so that a run
-    can be copied, saved and continued.
+    can be copied, saved and continued. Those with a leading underscore are not kept: they can be computed again, and
+    have a default in the class.
 
     Examples
     --------
@@ -152,8 +153,8 @@ class PlainPolicy(Policy):
 
     def state_fields(self, state: PlainState) -> dict[str, Any]:
         """The attributes of the run."""
-        params = {*self.get_params(), "n_arms", "horizon", "rng", "_started"}
-        fields = {name: value for name, value in vars(state.run).items() if name not in params}
+        known = {*self.get_params(), "n_arms", "horizon", "rng"}
+        fields = {name: value for name, value in vars(state.run).items() if name not in known and name[0] != "_"}
         for name, value in fields.items():
             if isinstance(value, np.generic):
                 fields[name] = value.item()

@@ -1,0 +1,243 @@
+"""Whole searches among many configurations: how far the best value seen is from the best of the table, over time.
+
+100 x (best value of the table - best value seen) / (best - worst value of the table) after 10 %, 25 %, 50 % and 100 %
+of the steps; a step is one epoch of one configuration. TaskSet: rewards 1 - loss / (2 ln 2), cut to [0, 1]. LCBench:
+accuracies as a surrogate predicts them. The arms of every search are a random sample in random order, the same for all
+rows. Needs the real curves below RISINGBANDITS_DATA. Parameters were chosen on TaskSet's tasks 0, 2 and 4 and on
+LCBench's tasks with even numbers (`--half tuned`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risingbandits.policies import Policy, get_policy
+from risingbandits.policies import _config_process as process
+from risingbandits.policies.config_model import ConfigModel
+from risingbandits.policies.config_points import Features
+
+Floats = npt.NDArray[np.float64]
+
+SHARES = (0.1, 0.25, 0.5, 1.0)  # of the steps, at which regret is printed
+EARLIER, CURVES = 5, 40  # earlier tasks, and curves of each
+ROWS = ("model", "model without configs", "model, earlier tasks", "auto", "asha")
+
+
+class Table(NamedTuple):
+    """A task: curves in rows, more is better, and configs."""
+
+    name: str
+    number: int  # within its benchmark
+    curves: Floats
+    configs: Floats
+
+
+def tables(benchmark: str) -> list[Table]:
+    folder = Path(os.environ["RISINGBANDITS_DATA"]) / "curves"
+    with np.load(folder / ("taskset.npz" if benchmark == "taskset" else "lcbench_surrogate.npz")) as file:
+        names = [str(name) for name in file["task"]]
+        if benchmark == "taskset":
+            losses = file["valid_loss"].astype(float)
+            curves = np.where(np.isfinite(losses), np.clip(1.0 - losses / (2.0 * math.log(2.0)), 0.0, 1.0), 0.0)
+            configs = list(file["hyper"].astype(float))
+        else:
+            curves = file["accuracy"] / 10_000.0
+            configs = [file["configs"].astype(float)] * len(names)
+    return [Table(name, i, curves[i], configs[i]) for i, name in enumerate(names)]
+
+
+def earlier(now: Table, others: Sequence[Table], arms: npt.NDArray[np.int64], seed: int) -> Floats:
+    """What the final scores of some configurations in other tasks lead us to expect of these arms."""
+    rng = np.random.default_rng([seed, now.number, 5])
+    tasks = rng.permutation([other.number for other in others if other.number != now.number])[:EARLIER]
+    rows, scores = [], []
+    for table in (other for number in tasks for other in others if other.number == number):
+        picked = rng.permutation(len(table.curves))[:CURVES]
+        rows.append(table.configs[picked])
+        scores.append(process.normal_scores(table.curves[picked, -1]))
+    features = Features(as_dicts(np.concatenate([now.configs[arms], *rows])))
+    points = [features.points(as_dicts(part)) for part in (np.concatenate(rows), now.configs[arms])]
+    return process.scores_from_earlier(points[0], features.groups(), np.concatenate(scores), points[1])
+
+
+def as_dicts(configs: Floats) -> list[dict[str, float | str | None]]:
+    return [{str(i): value for i, value in enumerate(row)} for row in configs.tolist()]
+
+
+class Search(NamedTuple):
+    """What a row leaves: the regret after each step, and CPU seconds of each decision."""
+
+    regret: Floats
+    seconds: Floats
+
+
+def play(table: Table, arms: npt.NDArray[np.int64], steps: int, chooser: Any) -> Search:
+    """One search; ``chooser`` has ask(available) and tell(arm, reward)."""
+    curves = table.curves[arms]
+    counts = np.zeros(len(arms), dtype=np.int64)
+    best, worst, seen = curves.max(), curves.min(), -math.inf
+    regret, seconds = np.zeros(steps), np.zeros(steps)
+    for t in range(steps):
+        before = time.process_time()
+        arm = chooser.ask(counts < curves.shape[1])
+        value = float(curves[arm, counts[arm]])
+        chooser.tell(arm, value)
+        seconds[t] = time.process_time() - before
+        counts[arm] += 1
+        seen = max(seen, value)
+        regret[t] = 100.0 * (best - seen) / (best - worst)
+    return Search(regret, seconds)
+
+
+class _Prototype:
+    """The class ConfigModel of a file, which asks without a mask."""
+
+    def __init__(self, model: Any) -> None:
+        self._model, self.tell = model, model.tell
+
+    def ask(self, available: Any) -> int:
+        return int(self._model.ask())
+
+
+def choosers(prototype: Path | None) -> dict[str, Callable[..., Any]]:
+    """For each row what makes its policy: (arms, steps, length, configs, prior or None, seed)."""
+
+    def model(count: int, steps: int, length: int, configs: Any, prior: Any, seed: int) -> Policy:
+        policy = ConfigModel(max_pulls=length).reset(count, steps, seed)
+        if configs is not None:
+            policy.inform(as_dicts(configs))
+        if prior is not None:
+            policy.believe(prior, np.ones(count))
+        return policy
+
+    def named(name: str) -> Callable[..., Any]:
+        def make(count: int, steps: int, length: int, configs: Any, prior: Any, seed: int) -> Policy:
+            policy = get_policy(name)
+            return policy.replace(**({"max_pulls": length} if "max_pulls" in policy.get_params() else {})).reset(
+                count, steps, seed
+            )
+
+        return make
+
+    found: dict[str, Callable[..., Any]] = {
+        "model": lambda count, steps, length, configs, prior, seed: model(count, steps, length, configs, None, seed),
+        "model without configs": lambda count, steps, length, _configs, _prior, seed: model(
+            count, steps, length, None, None, seed
+        ),
+        "model, earlier tasks": model,
+        "auto": named("auto"),
+        "asha": named("asha"),
+    }
+    if prototype is not None:
+        spec = importlib.util.spec_from_file_location("prototype", prototype)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+        def original(count: int, steps: int, length: int, configs: Any, prior: Any, seed: int) -> Any:
+            return _Prototype(module.ConfigModel(count, configs, length, steps, seed, prior))
+
+        found["prototype, earlier tasks"] = original
+        found["prototype"] = lambda count, steps, length, configs, _prior, seed: original(
+            count, steps, length, configs, None, seed
+        )
+        found["prototype without configs"] = lambda count, steps, length, _configs, _prior, seed: original(
+            count, steps, length, None, None, seed
+        )
+    return found
+
+
+def searches(
+    benchmark: str, half: str, arms: int, steps: int, seeds: Sequence[int], rows: Sequence[str], prototype: Path | None
+) -> list[dict[str, Any]]:
+    """Every row on every task of the half with every seed."""
+    known = tables(benchmark)
+    tuned = {0, 2, 4} if benchmark == "taskset" else {table.number for table in known if table.number % 2 == 0}
+    makers, found = choosers(prototype), []
+    for seed in seeds:
+        for table in known:
+            if (table.number in tuned) != (half == "tuned"):
+                continue
+            sample = np.random.default_rng([seed, table.number]).permutation(len(table.curves))[:arms]
+            configs = table.configs[sample]
+            prior = earlier(table, known, sample, seed) if any("earlier" in row for row in rows) else None
+            for row in rows:
+                chooser = makers[row](arms, steps, table.curves.shape[1], configs, prior, seed)
+                search = play(table, sample, steps, chooser)
+                at = [round(float(search.regret[math.ceil(share * steps) - 1]), 3) for share in SHARES]
+                high, usual = np.quantile(search.seconds, [0.95, 0.5])
+                found.append(
+                    {"benchmark": benchmark, "half": half, "arms": arms, "steps": steps, "task": table.number,
+                     "seed": seed, "row": row, "regret": at, "ms": round(1000 * float(search.seconds.mean()), 2),
+                     "ms_95": round(1000 * float(high), 2), "ms_50": round(1000 * float(usual), 2)}
+                )  # fmt: skip
+                print(json.dumps(found[-1]), flush=True)
+    return found
+
+
+def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
+    """Means with 95 % intervals over searches, and paired differences from one row."""
+    groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Any]]] = {}
+    for one in results:
+        key = (one["benchmark"], one["half"], one["arms"], one["steps"])
+        groups.setdefault(key, {}).setdefault(one["row"], {})[one["task"], one["seed"]] = one
+    for key, by_row in groups.items():
+        print(f"\n{key[0]}, {key[1]} tasks, {key[2]:,} configurations, {key[3]:,} steps")
+        for row, own in by_row.items():
+            values = np.array([each["regret"] for each in own.values()])
+            shown = "  ".join(f"{m:5.1f} +-{h:4.1f}" for m, h in zip(values.mean(0), _half(values), strict=True))
+            times = [each["ms_95"] for each in own.values()]
+            print(f"{row:28s} {shown}   95 % of decisions within {np.mean(times):.1f} ms ({len(own)} searches)")
+        for row, own in by_row.items():
+            if against in by_row and row != against:
+                pairs = [(own[i]["regret"], by_row[against][i]["regret"]) for i in own if i in by_row[against]]
+                values = np.array([np.subtract(*pair) for pair in pairs])
+                shown = "  ".join(f"{m:+5.1f} +-{h:4.1f}" for m, h in zip(values.mean(0), _half(values), strict=True))
+                print(f"{row} - {against}: {shown} ({len(pairs)} pairs)")
+
+
+def _half(values: Floats) -> Floats:
+    """Half the width of the 95 % interval of the mean, by resampling searches."""
+    rng = np.random.default_rng(0)
+    means = np.stack([values[rng.integers(0, len(values), len(values))].mean(0) for _ in range(2_000)])
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    half: Floats = (high - low) / 2
+    return half
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--benchmark", choices=["taskset", "lcbench"], default="taskset")
+    parser.add_argument("--half", choices=["tuned", "reported"], default="tuned")
+    parser.add_argument("--arms", type=int, default=1_000)
+    parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--rows", nargs="+", default=list(ROWS))
+    parser.add_argument("--prototype", type=Path, help="a file with another ConfigModel, for rows named prototype")
+    parser.add_argument("--read", type=Path, nargs="+", help="files of earlier output: report them, play nothing")
+    parser.add_argument("--against", help="the row from which differences are taken")
+    given = parser.parse_args()
+    if given.read:
+        lines = [line for path in given.read for line in path.read_text().splitlines() if line.startswith("{")]
+        results = [json.loads(line) for line in lines]
+    else:
+        results = searches(
+            given.benchmark, given.half, given.arms, given.steps, given.seeds, given.rows, given.prototype
+        )
+    report(results, given.against)
+
+
+if __name__ == "__main__":
+    main()
