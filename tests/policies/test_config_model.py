@@ -124,7 +124,7 @@ def configs(count: int) -> list[dict[str, Any]]:
 
 
 def value(config: dict[str, Any], n: int) -> float:
-    return n / (n + 4) - 0.1 * abs(math.log10(config["lr"]) + 3) + 0.05 * (config["opt"] == "a")
+    return float(n / (n + 4) - 0.1 * abs(math.log10(config["lr"]) + 3) + 0.05 * (config["opt"] == "a"))
 
 
 def played(policy: ConfigModel, known: list[dict[str, Any]], rounds: int, limit: int = 27) -> list[int]:
