@@ -147,7 +147,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     console = Console()
     cores = Threads().slots
-    with connected(None, "this benchmark"):
+    with connected("this benchmark"):
         pulls(console, 100 if quick else 1000, 2 if quick else 5)
         study(console, 2 * cores if quick else 6 * cores, 20_000 if quick else 200_000, 2 if quick else 5, cores)
 

@@ -3,7 +3,7 @@ Use a cluster
 =============
 
 ``simulate`` and ``Allocator.run`` work on as many machines as Ray has. Here Ray runs on this machine only;
-``address=...`` names a cluster. You need ``pip install 'risingbandits[ray]'``.
+the environment variable ``RAY_ADDRESS`` names a cluster. You need ``pip install 'risingbandits[ray]'``.
 """
 
 # %%

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import subprocess
 import sys
@@ -60,10 +61,11 @@ def test_interrupted_commands(signals: list[signal.Signals], code: int, cluster:
     wait = "echo $$ > {plan}/pid; while [ ! -e {plan}/go ]; do sleep 0.02; done; echo 0.5"
     plan.write_text(f'budget = 3\n[[arms]]\nname = "a"\ncommand = ["sh", "-c", "{wait}"]\n')
     pid, shown = tmp_path / "pid", tmp_path / "shown"
-    words = [sys.executable, "-m", "risingbandits", "run", str(plan), "--backend", "ray", "--address"]
+    words = [sys.executable, "-m", "risingbandits", "run", str(plan), "--backend", "ray"]
+    environment = {**os.environ, "RAY_ADDRESS": cluster.cluster.address}
     with (
         shown.open("w") as output,
-        program([*words, cluster.cluster.address], stdout=output, stderr=subprocess.STDOUT) as process,
+        program(words, env=environment, stdout=output, stderr=subprocess.STDOUT) as process,
     ):
         until(lambda: pid.exists() and pid.read_text().strip(), shown.read_text)
         for number in signals:

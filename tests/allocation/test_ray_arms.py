@@ -253,11 +253,11 @@ def test_commands_of_a_plan_run_on_the_cluster(tmp_path: Path, capsys: pytest.Ca
         for name in "ab":
             rewards = allocator.rewards(name)
             assert rewards == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6][: len(rewards)]
-    assert run(["run", plan, "--address", "auto"]) == 2
+    assert run(["run", plan, "--resources", "CPU=2"]) == 2
     assert run(["run", plan, "--backend", "ray", "--resources", "2"]) == 2
     assert run(["run", plan, "--backend", "cloud"]) == 2
     errors = capsys.readouterr().err
-    assert "address and resources are for --backend ray, got 'auto'" in errors
+    assert "resources are for --backend ray, got 'CPU=2'" in errors
     assert "resources must be like CPU=2,GPU=0.5, got '2'" in errors
     assert "backend must be one of local, ray; got 'cloud'" in errors
 

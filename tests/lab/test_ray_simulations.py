@@ -216,8 +216,6 @@ def test_a_policy_in_the_middle_of_a_run_travels_by_its_settings() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(RisingBanditsError, match="backend must be one of local, ray; got 'rays'"):
         simulate("red-ucb", "paper-2arms", 10, backend="rays")
-    with pytest.raises(RisingBanditsError, match="address is that of a cluster and needs another backend"):
-        simulate("red-ucb", "paper-2arms", 10, address="auto")
     with pytest.raises(RisingBanditsError, match="jobs must be an integer >= 1, got 0"):
         simulate("red-ucb", "paper-2arms", 10, jobs=0, backend="ray")
 

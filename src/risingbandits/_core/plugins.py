@@ -39,7 +39,7 @@ class Plugin(NamedTuple):
     policies: Mapping[str, ListedPolicy] = {}
     problems: Mapping[str, ListedProblem] = {}
     commands: Mapping[str, str] = {}  #: groups of the command line: "module:name" of a Typer
-    backends: Mapping[str, str] = {}  #: of `simulate`: "module:name" of a context manager, by (jobs, address)
+    backends: Mapping[str, str] = {}  #: of `simulate`: "module:name" of a context manager, by (jobs)
 
 
 @cache

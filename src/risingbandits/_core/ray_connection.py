@@ -23,33 +23,27 @@ def import_ray(purpose: str, extra: str = "ray") -> ModuleType:
 
 
 @contextmanager
-def connected(address: str | None, purpose: str) -> Iterator[ModuleType]:
+def connected(purpose: str) -> Iterator[ModuleType]:
     """Ray, connected for the duration of the context.
 
-    A connection that the program has made before is used and left alone. Otherwise one is made to ``address``
-    ("auto": the cluster that this machine belongs to; None: that of RAY_ADDRESS, otherwise a new Ray on this machine),
-    and closed with the context.
+    A connection that the program has made before is used and left alone. Otherwise one is made, and closed with the
+    context: to the cluster that RAY_ADDRESS names ("auto": the one that this machine belongs to), or to a new Ray here.
     """
     ray = import_ray(purpose)
-    if address is not None and not isinstance(address, str):
-        raise RisingBanditsError(
-            f"address must be a string such as 'auto' or 'ray://host:10001', got {shown(address)}."
-        )
     if ray.is_initialized():
         yield ray
         return
-    own = address is None and not os.environ.get("RAY_ADDRESS")
+    own = not os.environ.get("RAY_ADDRESS")
     with _no_usage_report():
         try:
             # What workers print stays in Ray's log files: bars and tables share the terminal.
             ray.init(
-                address=address,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 **({"include_dashboard": False} if own else {}),
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            where = "on this machine" if own else f"at address {shown(address or os.environ.get('RAY_ADDRESS'))}"
+            where = "on this machine" if own else f"at address {shown(os.environ.get('RAY_ADDRESS'))}"
             reason = " ".join(str(error).split())
             raise RisingBanditsError(f"no Ray could be reached {where}: {reason.rstrip('.')}.") from error
     try:

@@ -33,7 +33,7 @@ from risingbandits.cli import (
 from risingbandits.cli.interrupted import CODE, say
 from risingbandits.cli.output import Json, Output
 from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Objective, Runs, Seed, given_command
+from risingbandits.cli.shared_options import Backend, Jobs, Objective, Runs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
@@ -114,7 +114,6 @@ def simulate(
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for results, figures and report.md.")] = None,
     backend: Backend = "local",
-    address: Address = None,
     objective: Objective = None,
     compare: Annotated[
         str | None,
@@ -150,7 +149,6 @@ def simulate(
             *(chosen, played, horizon, runs, seed, jobs),
             progress=advance,
             backend=backend,
-            address=address,
             objective=wanted,
         )
     command = given_command(context, policies=policies, horizon=result.horizon)

@@ -15,7 +15,6 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_f
 from risingbandits.cli import completion
 from risingbandits.cli.interrupted import is_program
 from risingbandits.cli.output import Json, Output, show_ledger
-from risingbandits.cli.shared_options import Address
 
 if TYPE_CHECKING:
     from risingbandits._core.tables import TextTable
@@ -74,7 +73,6 @@ def run(
     backend: Annotated[
         str, typer.Option(help="local, or ray: on a Ray cluster whose nodes all see the plan's folder.")
     ] = "local",
-    address: Address = None,
     resources: Annotated[
         str | None, typer.Option(help="What a command needs on the cluster, such as CPU=2,GPU=0.5; default: CPU=1.")
     ] = None,
@@ -93,8 +91,8 @@ def run(
     from risingbandits.allocation.remembering import remember_quietly
 
     check_choice("backend", backend, ("local", "ray"))
-    if backend == "local" and (address is not None or resources is not None):
-        raise RisingBanditsError(f"address and resources are for --backend ray, got {shown(address or resources)}.")
+    if backend == "local" and resources is not None:
+        raise RisingBanditsError(f"resources are for --backend ray, got {shown(resources)}.")
     chosen = read_plan(plan, store)
     if memory is not None:
         chosen = replace(chosen, settings={**chosen.settings, "memory": memory})
@@ -130,7 +128,7 @@ def run(
     with output, running(chosen), plan_allocator(chosen, wanted) as allocator:
         if allocator.taken_over:
             output.say(f"Changed: {allocator.taken_over}", taken_over=allocator.taken_over)
-        with plan_arms(chosen, allocator, backend, resources, address) as arms, lines_or_table(allocator) as display:
+        with plan_arms(chosen, allocator, backend, resources) as arms, lines_or_table(allocator) as display:
             find = partial(added_command, chosen) if backend == "local" else None
             received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
         entry = remember_quietly(allocator)
@@ -178,7 +176,7 @@ def retry_hint(ledger: Ledger, plan: Plan) -> str:
 
 @contextmanager
 def plan_arms(
-    plan: Plan, allocator: Allocator, backend: str = "local", resources: str | None = None, address: str | None = None
+    plan: Plan, allocator: Allocator, backend: str = "local", resources: str | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """The commands of a plan as arms, on this machine or on a cluster."""
     if backend == "local":
@@ -191,7 +189,7 @@ def plan_arms(
         return
     from risingbandits.allocation.cluster.ray_arms import commands_on_ray, parse_resources
 
-    with commands_on_ray(plan, parse_resources(resources), address) as arms:
+    with commands_on_ray(plan, parse_resources(resources)) as arms:
         arms.belong_to(allocator)
         yield arms
 

@@ -28,20 +28,13 @@ Objective = Annotated[
 Backend = Annotated[
     str,
     typer.Option(
-        help="local, or ray: on a Ray cluster. The result does not depend on it.",
+        help="local, or ray: on a cluster, that of RAY_ADDRESS if it is set. The result does not depend on it.",
         metavar="NAME",
         autocompletion=completion.one_of("local", "ray"),
     ),
 ]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="Ray cluster, such as auto or ray://host:10001; default: RAY_ADDRESS, else Ray on this machine.",
-        metavar="ADDRESS",
-    ),
-]
 _LONGEST = 300  # characters of what was written that a complaint repeats
-_WITHOUT_EFFECT = ("jobs", "backend", "address", "as_json")  # on what is written
+_WITHOUT_EFFECT = ("jobs", "backend", "as_json")  # on what is written
 
 
 def parse_noise(text: str) -> Noise:

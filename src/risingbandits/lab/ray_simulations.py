@@ -102,10 +102,10 @@ class RayBlocks(Backend):
 
 
 @contextmanager
-def ray_backend(jobs: int | None, address: str | None) -> Iterator[RayBlocks]:
-    """The backend "ray" of `simulate`, connected to ``address``."""
+def ray_backend(jobs: int | None) -> Iterator[RayBlocks]:
+    """The backend "ray" of `simulate`."""
     blocks = RayBlocks(jobs)  # checks its arguments before a cluster is started
-    with connected(address, _PURPOSE):
+    with connected(_PURPOSE):
         yield blocks
 
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int, shown
+from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.plugins import load, plugins
 from risingbandits._core.progress import Advance
 
@@ -146,10 +146,10 @@ def _defines(module: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def backend_for(backend: str | Backend, jobs: int | None = None, address: str | None = None) -> Iterator[Backend]:
+def backend_for(backend: str | Backend, jobs: int | None = None) -> Iterator[Backend]:
     """A backend by its name, for the duration of the context; a backend object is used as it is.
 
-    ``jobs`` and ``address`` are those of `simulate`.
+    ``jobs`` are those of `simulate`.
     """
     if isinstance(backend, Backend):
         yield backend
@@ -157,9 +157,7 @@ def backend_for(backend: str | Backend, jobs: int | None = None, address: str | 
     added = {} if backend == LOCAL else {name: at for plugin in plugins() for name, at in plugin.backends.items()}
     name = check_choice("backend", backend, (LOCAL, *sorted(added)))
     if name != LOCAL:
-        with load(added[name])(jobs, address) as players:
+        with load(added[name])(jobs) as players:
             yield players
         return
-    if address is not None:
-        raise RisingBanditsError(f"address is that of a cluster and needs another backend, got {shown(address)}.")
     yield Threads(jobs)

@@ -38,7 +38,6 @@ def simulate(
     record_at: int | Sequence[int] | Ints = _RECORD_POINTS,
     progress: bool | Advance = False,
     backend: str | Backend = "local",
-    address: str | None = None,
     after_end: str = "hold",
     arms: Callable[[RisingBandit, int], SimulatedArms] | None = None,
     objective: str | Objective = DEFAULT.name,
@@ -68,10 +67,8 @@ def simulate(
     progress : bool or callable
         True shows a bar; a callable is told ``(label, finished runs)``.
     backend : "local" or "ray"
-        Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results.
-    address : str, optional
-        Address of the Ray cluster, such as "auto" or "ray://host:10001". By default the program's own connection, that
-        of RAY_ADDRESS, or a Ray started on this machine for the duration of the call.
+        Where: in threads of this process, or on a Ray cluster (extra ``ray``), with equal results: that of the
+        program's own connection or of RAY_ADDRESS, otherwise a Ray on this machine for the duration of the call.
     after_end : {"hold", "stop"}
         What an arm does at the end of its curve (``max_pulls`` of the problem, or the end of its table): it continues
         as the curve says, a table with its last value, or cannot be pulled any more; the run then ends when no arm is
@@ -113,7 +110,7 @@ def simulate(
     fresh = {label: policy.replace() for label, policy in labelled.items()}
     begin = partial(_begin, fresh, problem, horizon, rounds, seed, after_end, arms)
     with announced(), ExitStack() as stack:
-        players = stack.enter_context(backend_for(backend, jobs, address))
+        players = stack.enter_context(backend_for(backend, jobs))
         if progress is True:
             progress = stack.enter_context(progress_bar("", runs * len(labelled)))
         outcome = players.play_all(begin, list(labelled), range(runs), progress or None)

@@ -57,8 +57,6 @@ class RayArms(RemoteArms):
     slots : int, optional
         The largest number of processes, placed by Ray, which may have to wait for a node: for clusters that grow. By
         default as many as fit on the nodes now, assuming that no other program uses them.
-    address : str, optional
-        Address of the cluster, as for `simulate`.
 
     Examples
     --------
@@ -81,7 +79,6 @@ class RayArms(RemoteArms):
         checkpoint_every: int | None = 1,
         checkpoint_seconds: float | None = None,
         slots: int | None = None,
-        address: str | None = None,
     ) -> None:
         super().__init__(arms, folder, checkpoint_every, checkpoint_seconds)
         import_ray(_PURPOSE)
@@ -92,7 +89,6 @@ class RayArms(RemoteArms):
                 raise RisingBanditsError(f"arm_resources must name arms, got {shown(name)}.")
             self._needs[name] = _checked("arm_resources", own)
         self._slots = None if slots is None else check_positive_int("slots", slots)
-        self._address = address
         self._stack = ExitStack()
         self._ray: Any = None
         self._process: Any = None
@@ -171,7 +167,7 @@ class RayArms(RemoteArms):
     def _connect(self) -> None:
         with self._changed:
             if self._ray is None:
-                self._ray = self._stack.enter_context(connected(self._address, _PURPOSE))
+                self._ray = self._stack.enter_context(connected(_PURPOSE))
                 # In a group of its own, "stop" is handled while a pull runs.
                 self._process = self._ray.remote(concurrency_groups={"stop": 1})(_Process)
 
@@ -247,12 +243,12 @@ def _checked(name: str, resources: Any) -> dict[str, float]:
     return {str(kind): check_finite(f"{name}[{kind!r}]", amount, minimum=0.0) for kind, amount in resources.items()}
 
 
-def commands_on_ray(plan: Plan, resources: dict[str, float] | None, address: str | None) -> RayArms:
+def commands_on_ray(plan: Plan, resources: dict[str, float] | None) -> RayArms:
     """The arms of a plan. All nodes must see its folders."""
     from risingbandits.allocation.commands.command import command_arms
 
     makers = {name: partial(itself, arm) for name, arm in command_arms(plan).items()}
-    return RayArms(makers, plan.states, resources=resources, address=address)
+    return RayArms(makers, plan.states, resources=resources)
 
 
 def parse_resources(text: str | None) -> dict[str, float] | None:

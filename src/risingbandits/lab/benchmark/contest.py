@@ -63,7 +63,6 @@ class Contest:
         folder: Path,
         backend: str | Backend = "local",
         jobs: int | None = None,
-        address: str | None = None,
         bar: Bar | None = None,
     ) -> tuple[Outcome, int]:
         """Play what is not in the folder yet; returns the outcome, and how many runs were played now."""
@@ -78,7 +77,7 @@ class Contest:
         turns = (False, True) if self.told else (False,)
         total = sum(row.runs * len(entrants[row]) * len(turns) for row in rows)
         found: dict[bool, dict[Row, dict[str, Cell]]] = {told: {} for told in turns}
-        with backend_for(backend, jobs, address) as players, (bar or _no_bar)(total) as advance:
+        with backend_for(backend, jobs) as players, (bar or _no_bar)(total) as advance:
             cells = Cells(folder, players)
             for row in rows:
                 cells.advance = lambda label, runs, name=row.name: advance(f"{name}: {label}", runs)  # type: ignore[misc]

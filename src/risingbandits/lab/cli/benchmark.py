@@ -12,7 +12,7 @@ import typer
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
+from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.lab.benchmark.files import Boards
@@ -66,7 +66,6 @@ def arena(
     record: Annotated[Path | None, typer.Option(help="Also save the figures in this new JSON file.")] = None,
     jobs: Jobs = None,
     backend: Backend = "local",
-    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Compare policies on real learning curves and simulated problems, with equal weight for each family."""
@@ -95,7 +94,7 @@ def arena(
         raise RisingBanditsError(f"record must be a new file, but {record} already exists.")
     if out.exists() and not out.is_dir():
         raise RisingBanditsError(f"out must be a folder, got the file {out}.")
-    outcome, played = contest.play(out, backend, jobs, address, _bar)
+    outcome, played = contest.play(out, backend, jobs, _bar)
     boards = files.boards_of(outcome)
     command = given_command(context, "out", "record")
     files.save(outcome, boards, out, command)

@@ -33,7 +33,6 @@ def reproduce(
     command: str,
     progress: bool = False,
     backend: str | Backend = "local",
-    address: str | None = None,
 ) -> int:
     """Play the named experiments and write tables, figures and the summary to ``folder``.
 
@@ -41,14 +40,14 @@ def reproduce(
     settings give equal bytes.
 
     ``names`` are keys of ``EXPERIMENTS`` and ``command`` says how to get the same files again, for the reader;
-    ``jobs``, ``backend`` and ``address`` are those of `simulate`, on which the files do not depend. Returns the number
+    ``jobs`` and ``backend`` are those of `simulate`, on which the files do not depend. Returns the number
     of runs that were played now.
     """
     folder = prepare_folder(Path(folder))
     played = 0
     stems: dict[str, Future[list[str]]] = {}
     # One thread draws a study while the next one is played, mostly by compiled code that leaves Python to it.
-    with ThreadPoolExecutor(1) as drawing, backend_for(backend, jobs, address) as players:
+    with ThreadPoolExecutor(1) as drawing, backend_for(backend, jobs) as players:
         for name in names:
             study = EXPERIMENTS[name]
             results = {}

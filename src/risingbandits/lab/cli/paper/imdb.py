@@ -11,7 +11,7 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
 from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
+from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
 
 if TYPE_CHECKING:
     from risingbandits.lab.paper.imdb import Learner, Rows
@@ -77,7 +77,6 @@ def curves(
     out: Out = Path("risingbandits-imdb"),
     quick: Quick = False,
     backend: Backend = "local",
-    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Measure the average learning curves; the same command continues after an interruption, or with more runs."""
@@ -86,7 +85,7 @@ def curves(
 
     (number,) = _numbers(str(arms))
     setting = _setting(dataset, data, features, learners, beta, number, horizon, quick)
-    with backend_for(backend, jobs, address) as players:
+    with backend_for(backend, jobs) as players:
         averages = _measured(setting, runs or (_QUICK_CURVES if quick else _CURVE_RUNS), seed, players, out)
     with Output(as_json) as output:
         output.add(horizon=averages.horizon, runs=averages.runs)
@@ -122,7 +121,6 @@ def run(
     out: Out = Path("risingbandits-imdb"),
     quick: Quick = False,
     backend: Backend = "local",
-    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Play policies on live learners; print right predictions and regret, write tables and figures."""
@@ -143,7 +141,7 @@ def run(
     setting = _setting(dataset, data, features, learners, beta, max(numbers), horizon, quick)
     repeats = runs or (_QUICK_RUNS if quick else 30)
     curve_repeats = curve_runs or (_QUICK_CURVES if quick else _CURVE_RUNS)
-    with backend_for(backend, jobs, address) as players:
+    with backend_for(backend, jobs) as players:
         averages = _measured(setting, curve_repeats, seed, players, out)
         with progress_bar(setting.rows.name, repeats * len(chosen) * len(numbers)) as advance:
             studies = experiment.play_studies(

@@ -10,7 +10,7 @@ import typer
 from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits.cli import completion
 from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Address, Backend, Jobs, Seed, given_command
+from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
@@ -42,7 +42,6 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="12 runs of 2,000 rounds, just to see it work.")] = False,
     redraw: Annotated[bool, typer.Option("--redraw", help="Only redraw the figures from the CSV files.")] = False,
     backend: Backend = "local",
-    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Recompute the paper's synthetic figures and tables."""
@@ -66,7 +65,7 @@ def reproduce(
     if runs is not None:
         size = replace(size, runs=runs)
     command = given_command(context, "out", runs=size.runs)
-    played = study.reproduce(names, out, size, jobs, command, True, backend, address)
+    played = study.reproduce(names, out, size, jobs, command, True, backend)
     with Output(as_json) as output:
         tables = {name: study.EXPERIMENTS[name].tables(out) for name in names}
         of_each = {

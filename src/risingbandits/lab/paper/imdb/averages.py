@@ -188,13 +188,12 @@ def measure_curves(
     folder: Path | None = None,
     progress: Advance | None = None,
     backend: str | Backend = "local",
-    address: str | None = None,
 ) -> Averages:
     """Train every learner alone for ``horizon`` pulls, ``runs`` times, and average.
 
     With a ``folder`` the sums of each learner are kept there after every few runs, and continued by the next call of
     the same setting; a learner with as many runs or more is taken as it is. Where a call was stopped does not matter:
-    the files become equal in every byte. ``jobs``, ``backend`` and ``address`` are those of `simulate`.
+    the files become equal in every byte. ``jobs`` and ``backend`` are those of `simulate`.
     """
     horizon = check_positive_int("horizon", horizon)
     runs = check_positive_int("runs", runs)
@@ -208,7 +207,7 @@ def measure_curves(
     if min(curve.runs for curve in curves) >= runs:
         return Averages(tuple(curves))
     begin = partial(_begin, rows, tuple(arms), horizon, seed)
-    with backend_for(backend, jobs, address) as players:
+    with backend_for(backend, jobs) as players:
         step = max(_RUNS_PER_SAVE, 2 * players.slots)
         while missing := {
             place: range(curve.runs, min(runs, curve.runs + step))
