@@ -480,7 +480,7 @@ def guide(budget: int, seed: int) -> tuple[Any, Allocator]:
 
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     arms = OptunaArms(study, train)
-    allocator = Allocator(arms, budget=budget, direction=arms.direction)
+    allocator = Allocator(arms, budget=budget)
     allocator.run(progress=False)
     arms.finish(allocator.recommend())
     return study, allocator
