@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from risingbandits import RisingBandit, RisingBanditsError, get_policy, get_problem, policy_names, simulate
+from risingbandits import RisingBandit, RisingBanditsError, get_problem, policy_names, simulate
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
+from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems import ConstantCurve, Curve, Gaussian, Tabulated
 
 YARDSTICKS = ("red-ucb", "commit-ucb", "auto", "kl-ucb")
@@ -81,7 +82,7 @@ def measure(
     names: Sequence[str], problems: Sequence[str], runs: int, horizon: int | None, seed: int, jobs: int | None
 ) -> TextTable:
     """Mean regret of every policy on every problem with its 95 % interval, the lowest of a problem in bold."""
-    policies = {name: get_policy(name) for name in names}
+    policies = parse_policies(",".join(names), objective="cumulative")
     columns = []
     for problem in problems:
         played = home(problem, horizon) if problem in HOMES else get_problem(problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,10 @@ def test_check_needs_three_values(capsys: pytest.CaptureFixture[str], tmp_path: 
     code, _, err = outcome(capsys, "check", str(path))
     assert code == 2
     assert "must have at least 3 values, has 2" in err
+
+
+def test_the_default_policy_plays_the_lower_bounds_for_cumulative_reward(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--policies", "auto,auto(objective='cumulative')", "--pairs", "concave", "--horizon", "600", "--runs", "1"]
+    _, out, _ = outcome(capsys, "paper", "lower-bounds", *given, "--json")
+    first, second = json.loads(out)["pairs"]
+    assert first["worse_regret"] == second["worse_regret"]

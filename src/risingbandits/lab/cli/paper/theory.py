@@ -114,7 +114,8 @@ def lower_bounds(
     from risingbandits.reports.matplotlib_figures import save_figure
     from risingbandits.reports.study import prepare_folder
 
-    chosen = parse_policies(",".join(pairs_played.learning_policies()) if policies is None else policies)
+    names = ",".join(pairs_played.learning_policies()) if policies is None else policies
+    chosen = parse_policies(names, objective="cumulative")
     kinds = list(PAIRS) if pairs is None else [check_choice("pairs", kind.strip(), PAIRS) for kind in pairs.split(",")]
     scatter = None if noise is None else parse_noise(noise)
     if out is not None:
