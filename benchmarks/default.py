@@ -164,8 +164,7 @@ def play_crossing(player: Player, objective: str = "cumulative") -> None:
             player.play_row(row, "crossing", "percent")
             for problem in row.problems:
                 if row.name.endswith("no noise"):
-                    told = problem.told()
-                    means = told.means(np.arange(1, problem.horizon + 1))
+                    means = problem.instance().means(np.arange(1, problem.horizon + 1))
                     lost = 100 * (1 - oracle_commit(means) / means.sum(axis=1).max())
                     player.add("oracle explore-then-commit", row.name, problem.task, [lost])
 
@@ -213,7 +212,7 @@ def play_unknown(player: Player) -> None:
                 continue
             for problem in row.problems:
                 if problem.horizon <= 200 * problem.n_arms:
-                    means = problem.told().means(np.arange(1, problem.horizon + 1))
+                    means = problem.instance().means(np.arange(1, problem.horizon + 1))
                     lost = unknown_horizon(player.policy, means, means, problem.horizon, 0.01, seed)
                     player.add("unknown horizon, crossing", row.name, problem.task, [lost])
 

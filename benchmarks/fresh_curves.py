@@ -53,7 +53,7 @@ def task_of(data: str, kind: str, folder: Path) -> CurveTask:
         path.with_suffix(".part").rename(path)
     with np.load(path, allow_pickle=False) as file:
         made = Curves(*(file[name].astype(np.float64) for name in Curves._fields))
-    return CurveTask(f"{kind} {data}", kind, with_final(made.seen), with_final(made.true), sigma=0.0)
+    return CurveTask(f"{kind} {data}", kind, with_final(made.seen), with_final(made.true))
 
 
 # -- others: they play a problem in the order of a run, and say which arm they keep ---------------------------------

@@ -33,7 +33,7 @@ def state(task: CurveTask, pulls: int, order: int) -> np.ndarray:
     """What the posterior sees at the end of a run."""
     arms, rounds = task.order(order), pulls * task.n_arms
     problem = ReplayedProblem(task.listed(arms), rounds, 1, "best-arm", 0)
-    runner = Runner(Auto(), problem._instance(), rounds, np.array([rounds]), after_end="stop")
+    runner = Runner(Auto(), problem.instance(), rounds, np.array([rounds]), after_end="stop")
     run = runner.play(np.random.SeedSequence(0, spawn_key=(order,)))
     known = levels.new_levels(task.n_arms, task.length)
     for place, number in enumerate(run.pulls):

@@ -20,7 +20,7 @@ NewPage = Callable[..., Watched]
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page with real and simulated rows, told and untold."""
+    """The address of a page with real and simulated rows."""
     rows = [
         Row(name, name, kind, "cumulative", measure, ())
         for name, kind, measure in (
@@ -38,7 +38,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         }
         for row in rows
     }
-    outcome = Outcome(rows, dict.fromkeys(WICKED, "Policy()"), cells, told=cells)
+    outcome = Outcome(rows, dict.fromkeys(WICKED, "Policy()"), cells)
     path: Path = tmp_path_factory.mktemp("arena") / "arena.html"
     write_page(outcome, boards_of(outcome), path, f"risingbandits arena '{WICKED[0]}'")
     return path.as_uri()
@@ -52,7 +52,7 @@ def test_the_page_is_drawn(new_page: NewPage, page: str, width: int, dark: bool)
     watched.page.wait_for_selector("body[data-drawn=true]", state="attached")
     dots = "#{} .plot .scatterlayer .trace .point"
     shown = min(7, len(WICKED))
-    assert watched.page.locator(dots.format("cumulative-means")).count() == 2 * len(WICKED)
+    assert watched.page.locator(dots.format("cumulative-means")).count() == len(WICKED)
     assert watched.page.locator(dots.format("cumulative-real")).count() == 2 * shown
     assert watched.page.locator(dots.format("cumulative-synthetic")).count() == shown
     assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

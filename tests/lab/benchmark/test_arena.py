@@ -60,16 +60,16 @@ def test_all_rows_without_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "kl-ucb" in printed.out
     assert "real curves left out: set RISINGBANDITS_DATA" in printed.out
     summary = json.loads((tmp_path / "arena.json").read_text())
-    told_nothing = summary["objectives"]["cumulative"]["told nothing"]
-    regimes = {row["regime"] for row in told_nothing["rows"]}
+    found = summary["objectives"]["cumulative"]
+    regimes = {row["regime"] for row in found["rows"]}
     assert {"presets", "families", "random", "misspecified", "pairs", "stationary", "many-arms"} <= regimes
-    assert {row["kind"] for row in told_nothing["rows"]} == {"synthetic"}
+    assert {row["kind"] for row in found["rows"]} == {"synthetic"}
     assert "NaN" not in (tmp_path / "arena.json").read_text()
     page = (tmp_path / "arena.md").read_text()
     assert "| kl-ucb |" in page
     assert "Paired with kl-ucb" in page
     assert "real curves left out" in page
-    by_policy = {line["policy"]: line for line in told_nothing["lines"]}
+    by_policy = {line["policy"]: line for line in found["lines"]}
     for row in csv.DictReader((tmp_path / "tasks.csv").read_text().splitlines()):
         if row["row"].startswith("stationary") and row["policy"] == "kl-ucb" and row["task"] == "instance 1":
             assert float(row["value"]) > 0
@@ -177,14 +177,14 @@ def test_a_folder_without_curves(tmp_path: Path) -> None:
 
 def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
-    assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told") == 0
+    assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs") == 0
     page = (tmp_path / "arena.html").read_text()
     assert "Cumulative reward" in page
-    for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-synthetic-told", "cumulative-rows-1"):
+    for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-rows-1"):
         assert f'id="{key}"' in page
     assert page.count("as a table</summary>") == 1
     written = (tmp_path / "arena.html").read_bytes()
-    arena(tmp_path, *POLICIES, "--rows", "stationary,pairs", "--told")
+    arena(tmp_path, *POLICIES, "--rows", "stationary,pairs")
     assert (tmp_path / "arena.html").read_bytes() == written
 
 
@@ -206,28 +206,25 @@ def two_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_families")
-def test_real_rows_told_and_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_rows_and_a_tuned_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two candidates, both objectives: each family is reported with what is best on the other one."""
-    arguments = ["--rows", "real,made", "--told", "--policies", "recommended,red-ucb", "--orders", "3"]
+    arguments = ["--rows", "real,made", "--policies", "recommended,red-ucb", "--orders", "3"]
     record = tmp_path / "records" / "one.json"
     tune = ["--tune", "mine = round-robin, successive-halving", "--record", str(record)]
     assert arena(tmp_path / "out", *arguments, *tune) == 0
-    assert "told" in capsys.readouterr().out
     summary = json.loads((tmp_path / "out" / "arena.json").read_text())
     for objective in ("cumulative", "best-arm"):
         found = summary["objectives"][objective]
-        rows = {row["row"]: row for row in found["told nothing"]["rows"]}
+        rows = {row["row"]: row for row in found["rows"]}
         assert {"atari", "scikit-learn", "flat-starts", "sorted-worst-first"} <= set(rows)
         for family, other in (("atari", "scikit-learn"), ("scikit-learn", "atari")):
             label = summary["chosen"]["mine"][objective][family]
             rivals = rows[other]["policies"]
             assert rivals[label]["mean"] == min(rivals[name]["mean"] for name in ("round-robin", "successive-halving"))
             assert rows[family]["policies"]["mine"]["mean"] == rows[family]["policies"][label]["mean"]
-        lines = {line["policy"]: line for line in found["told nothing"]["lines"]}
+        lines = {line["policy"]: line for line in found["lines"]}
         assert set(lines) == {"recommended", "red-ucb", "mine"}
         assert set(lines["mine"]["families"]) == {"atari", "scikit-learn"}
-        told = {line["policy"]: line for line in found["told"]["lines"]}
-        assert told["red-ucb"]["real"] != lines["red-ucb"]["real"]  # it has a sigma
     assert json.loads(record.read_text())["chosen"] == summary["chosen"]
     assert "--tune 'mine = round-robin, successive-halving' --rows real,made" in summary["command"]
     assert arena(tmp_path / "out", *arguments, "--record", str(record)) == 2

@@ -68,7 +68,7 @@ def test_rows_have_the_same_arms_with_every_noise() -> None:
     rows = list(crossing("cumulative", 3, Sizes(instances=50)))
     assert [row.name for row in rows] == [f"crossing, {label}" for label in NOISES]
     for problems in zip(*(row.problems[:3] for row in rows), strict=True):
-        assert len({problem.told().means(20).tobytes() for problem in problems}) == 1
+        assert len({problem.instance().means(20).tobytes() for problem in problems}) == 1
     sizes = [(problem.n_arms, problem.horizon // problem.n_arms) for problem in rows[0].problems[:8]]
     assert sizes == [(n_arms, pulls) for n_arms in NUMBERS_OF_ARMS for pulls in PULLS_PER_ARM][:8]
     assert len({problem.digest for row in crossing("best-arm", 3, Sizes(quick=True)) for problem in row.problems}) == 16
@@ -79,7 +79,7 @@ def test_horizons_grow_by_two_percent() -> None:
     assert 1_180 < HORIZONS[-1] <= 1_200
     assert all(1 < after / before < 1.034 for before, after in itertools.pairwise(HORIZONS))
     three = next(scan(0, Sizes(runs=1, quick=True)))
-    assert three.problems[0].told().means(5).tolist() == pytest.approx(
+    assert three.problems[0].instance().means(5).tolist() == pytest.approx(
         [limit * (1 - math.exp(-5 / time)) for limit, time in ((0.55, 5), (0.9, 60), (0.3, 10))]
     )
 

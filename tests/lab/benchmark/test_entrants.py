@@ -1,4 +1,4 @@
-"""Who plays: told nothing by default, told on request, wrong settings on purpose, files of one's own."""
+"""Who plays: policies by name, the default of the objective, the yardstick, files of one's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risingbandits import Policy, get_problem
+from risingbandits import get_problem
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants, parse_tuned
 from risingbandits.lab.benchmark.few_arms_ucb import FewArmsUCB
@@ -16,7 +16,7 @@ from risingbandits.lab.benchmark.stamps import files_below, stamp_of
 from risingbandits.lab.benchmark.suite import replayed_row, suite
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.related import RSR
-from risingbandits.policies import Auto, REdUCB, RoundRobin, SuccessiveHalving, get_policy, registry
+from risingbandits.policies import Auto, REdUCB, get_policy, registry
 from risingbandits.testing import check_same_in_all_modes
 from tasks_of_curves import curve_task
 
@@ -24,26 +24,10 @@ TINY = Sizes(runs=2, instances=2, orders=2, quick=True)
 
 
 def row_and_problem(objective: str = "cumulative") -> tuple[Row, ReplayedProblem]:
-    row = replayed_row("family", "real", objective, [curve_task(n_arms=4, length=30, sigma=0.02)], 0, TINY)
+    row = replayed_row("family", "real", objective, [curve_task(n_arms=4, length=30)], 0, TINY)
     problem = row.problems[0]
     assert isinstance(problem, ReplayedProblem)
     return row, problem
-
-
-def test_told_nothing_and_told() -> None:
-    row, problem = row_and_problem("best-arm")
-
-    def settings(policy: Policy, told: bool, name: str) -> object:
-        played = Entrant("x", policy, told).policy_for(row, problem)
-        assert played is not None
-        return played.get_params()[name]
-
-    assert settings(REdUCB(), False, "sigma") is None
-    assert settings(REdUCB(), True, "sigma") == 0.02
-    assert settings(REdUCB(sigma=0.3), True, "sigma") == 0.3
-    assert settings(SuccessiveHalving(), False, "max_pulls") is None
-    assert settings(SuccessiveHalving(), True, "max_pulls") == 30
-    assert isinstance(Entrant("x", RoundRobin(), True).policy_for(row, problem), RoundRobin)
 
 
 def test_the_recommended_policy_is_that_of_the_objective() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from risingbandits import simulate
 from risingbandits.lab.benchmark.cells import Cells
-from risingbandits.lab.benchmark.curve_tasks import CurveTask, noise_of, with_final
+from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
 from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.suite import (
     _OF_DATA,
@@ -47,19 +47,16 @@ FAMILIES = {  # tasks, most arms, longest curve
 }
 
 
-def test_final_value_and_noise_of_a_curve() -> None:
+def test_final_value_of_a_curve() -> None:
     curve = np.arange(60.0)[None, :]
     assert with_final(curve)[0, -2:].tolist() == [59.0, 58.0]  # the mean of the last three
     assert with_final(curve[:, :10])[0, -1] == 9.0
-    noise = np.random.default_rng(0).normal(0.0, 0.05, (200, 300))
-    assert noise_of(curve[:, :1] + noise) == pytest.approx(0.05, rel=0.02)
-    assert noise_of(curve) == 0.001
 
 
 def shifted(task: CurveTask) -> CurveTask:
     """A task whose true values are others than those that are seen."""
     truth = np.clip(task.observed[::-1] + 0.05, 0, 1)
-    return CurveTask(task.name, task.source, task.observed, truth, task.sigma, task.features)
+    return CurveTask(task.name, task.source, task.observed, truth, task.features)
 
 
 @pytest.mark.parametrize("policy", [REdUCB(sigma=0.1), SWTS(), RoundRobin()])
@@ -89,7 +86,7 @@ def test_best_arm_rows_equal_a_slow_computation(policy: RSR | SuccessiveHalving,
     task = shifted(curve_task(n_arms=6, length=12))
     row = replayed_row("family", "real", "best-arm", [task], 3, Sizes(orders=3))
     assert sorted({problem.horizon for problem in row.problems}) == [12, 30, 60]  # 20 K would see every curve
-    entrant = Entrant("x", policy, told=True)  # as `simulate` tells it
+    entrant = Entrant("x", policy)
     finals = task.truth[:, -1]
     runs = Cells(tmp_path, Threads(1)).of(row, [entrant])[entrant].runs
     assert len(runs) == 9
@@ -124,10 +121,10 @@ def test_late_bloomers() -> None:
     """The winner is the sixth of six at first."""
     values = np.array([[0.5 - 0.01 * arm] * 10 for arm in range(6)])
     values[5, 3:] = 0.9
-    task = CurveTask("t", "f", with_final(values), with_final(values), 0.01)
+    task = CurveTask("t", "f", with_final(values), with_final(values))
     assert blooms_late(task)
     values[5, 1] = 0.9  # in front at 20 %
-    assert not blooms_late(CurveTask("t", "f", with_final(values), with_final(values), 0.01))
+    assert not blooms_late(CurveTask("t", "f", with_final(values), with_final(values)))
 
 
 def test_sorted_arms_keep_their_order() -> None:

@@ -28,7 +28,7 @@ LENGTH = 12
 def task(arms: int = 5) -> CurveTask:
     rng = np.random.default_rng(3)
     seen = np.sort(rng.random((arms, LENGTH)), axis=1)
-    return CurveTask("made", "networks", with_final(seen), with_final(seen**2), sigma=0.0)
+    return CurveTask("made", "networks", with_final(seen), with_final(seen**2))
 
 
 def in_turn(seen: Any, rounds: int, _ending: bool, _seed: int) -> program.Ended:

@@ -67,8 +67,8 @@ def changed(**changes: Any) -> dict[str, Any]:
     [
         ("{", "is not a JSON file"),
         ("[]", "it is not an object"),
-        (json.dumps({"format": 1}), "it lacks command, date, versions"),
-        (json.dumps(changed(format=7)), "format must be 1, is 7"),
+        (json.dumps({"format": 2}), "it lacks command, date, versions"),
+        (json.dumps(changed(format=7)), "format must be 2, is 7"),
         (json.dumps(changed(versions={})), "versions must name risingbandits"),
         (json.dumps(changed(objectives={"speed": {}})), "objectives must be some of cumulative, best-arm"),
         (json.dumps(changed(policies={})), "a line of cumulative has no policy of the record"),

@@ -39,8 +39,6 @@ class Contest:
         Regimes or kinds ("real", "made", "synthetic"); by default all.
     objectives : sequence of str
         "cumulative", "best-arm" or both.
-    told : bool
-        Whether all play once more, told the noise and the length of curves.
     sizes : Sizes
         How much work.
     seed : int
@@ -53,7 +51,6 @@ class Contest:
     tuned: Sequence[Tuned] = ()
     rows: Sequence[str] | None = None
     objectives: Sequence[str] = OBJECTIVES
-    told: bool = False
     sizes: Sizes = field(default_factory=Sizes)
     seed: int = 0
     data: str | None = None
@@ -74,16 +71,14 @@ class Contest:
         if not rows:
             raise RisingBanditsError(" ".join(left_out) or "rows must leave at least one row, got none.")
         entrants = {row: self.entrants(row.objective, row.kind) for row in rows}
-        turns = (False, True) if self.told else (False,)
-        total = sum(row.runs * len(entrants[row]) * len(turns) for row in rows)
-        found: dict[bool, dict[Row, dict[str, Cell]]] = {told: {} for told in turns}
+        total = sum(row.runs * len(entrants[row]) for row in rows)
+        found: dict[Row, dict[str, Cell]] = {}
         with backend_for(backend, jobs) as players, (bar or _no_bar)(total) as advance:
             cells = Cells(folder, players)
             for row in rows:
                 cells.advance = lambda label, runs, name=row.name: advance(f"{name}: {label}", runs)  # type: ignore[misc]
-                for told in turns:
-                    asked = [Entrant(label, policy, told) for label, policy in entrants[row].items()]
-                    found[told][row] = {entrant.label: cell for entrant, cell in cells.of(row, asked).items()}
+                asked = [Entrant(label, policy) for label, policy in entrants[row].items()]
+                found[row] = {entrant.label: cell for entrant, cell in cells.of(row, asked).items()}
         return self._outcome(rows, found, left_out), cells.played
 
     def entrants(self, objective: str, kind: str) -> dict[str, Policy | None]:
@@ -100,12 +95,7 @@ class Contest:
             return default_entrants(objective, kind, self.sizes.quick)
         return given_entrants(self.policies)
 
-    def _outcome(
-        self,
-        rows: Sequence[Row],
-        found: dict[bool, dict[Row, dict[str, Cell]]],
-        left_out: Sequence[str],
-    ) -> Outcome:
+    def _outcome(self, rows: Sequence[Row], found: dict[Row, dict[str, Cell]], left_out: Sequence[str]) -> Outcome:
         shown = {
             label: Entrant(label, policy).settings
             for row in rows
@@ -113,14 +103,11 @@ class Contest:
         }
         chosen = {}
         for tuned in self.tuned:
-            for told, cells in found.items():
-                made, choice = tune(tuned, rows, cells)
-                for row, cell in made.items():
-                    cells[row][tuned.label] = cell
-                if not told:
-                    chosen[tuned.label] = choice
+            made, chosen[tuned.label] = tune(tuned, rows, found)
+            for row, cell in made.items():
+                found[row][tuned.label] = cell
             shown[tuned.label] = f"chosen among {', '.join(tuned.candidates)}, one family left out"
-        return Outcome(rows, shown, found[False], found.get(True, {}), chosen, left_out, self.parameters())
+        return Outcome(rows, shown, found, chosen, left_out, self.parameters())
 
     def parameters(self) -> dict[str, Any]:
         """What determines the figures besides the policies."""

@@ -22,13 +22,11 @@ from risingbandits.lab.benchmark.curve_tasks import (
     CurveTask,
     Features,
     final_of,
-    noise_of,
     of_arms,
     read_arrays,
     seen_is_true,
     with_final,
 )
-from risingbandits.simulation.replay import noise_of_curves
 
 TASKSET = "taskset"
 _GROUP, _GROUPS, _TASKSET_GROUPS = 50, 10, 6
@@ -75,13 +73,12 @@ def _epochs(path: Path, rng: np.random.Generator) -> list[CurveTask]:
     curves, features = arrays["curves"].astype(np.float64), _settings(arrays["arms"])
     if "ptb" in path.stem:  # perplexities
         curves = np.clip(1.0 - np.log(curves) / math.log(1_000), 0.0, 1.0)
-    sigma = noise_of(curves)
     order = rng.permutation(len(curves))
     tasks = []
     for group in range(min(_GROUPS, len(curves) // _GROUP)):
         part = order[_GROUP * group : _GROUP * (group + 1)]
         name, family = f"group {group + 1}", path.stem.removeprefix("epochs_")
-        tasks.append(seen_is_true(name, family, curves[part], sigma, of_arms(features, part)))
+        tasks.append(seen_is_true(name, family, curves[part], of_arms(features, part)))
     return tasks
 
 
@@ -99,11 +96,10 @@ def _atari(path: Path, rng: np.random.Generator) -> list[CurveTask]:
         scores = arrays[game].astype(np.float64)  # agents, runs, steps
         low, high = scores.min(), scores.max()
         scores = (scores - low) / (1.5 * (high - low))
-        sigma = noise_of(scores)
         for run in (0, 1):
             order = rng.permutation(len(scores))
             features = {"agent": arrays[f"{game}__arms"][order]}
-            tasks.append(seen_is_true(f"{game} run {run}", "atari", scores[order, run], sigma, features))
+            tasks.append(seen_is_true(f"{game} run {run}", "atari", scores[order, run], features))
     return tasks
 
 
@@ -126,7 +122,7 @@ def _lcdb(path: Path, rng: np.random.Generator) -> Iterator[CurveTask]:
             features = {"learner": file[f"{name}__arms"][whole]}
             for split in rng.choice(splits, min(_SPLITS, splits.size), replace=False):
                 seen = valid[:, split]
-                yield CurveTask(f"{name} split {split}", "lcdb", with_final(seen), truth, noise_of(seen), features)
+                yield CurveTask(f"{name} split {split}", "lcdb", with_final(seen), truth, features)
             used += 1
             if used == _DATA_SETS:
                 return
@@ -137,7 +133,7 @@ def _sklearn(path: Path) -> list[CurveTask]:
     arrays = read_arrays(path)
     name, features = path.stem.removeprefix("sklearn_"), {"model": arrays["arms"]}
     return [
-        seen_is_true(f"{name} seed {seed}", "scikit-learn", arms, noise_of(arms), features)
+        seen_is_true(f"{name} seed {seed}", "scikit-learn", arms, features)
         for seed, arms in enumerate(arrays["curves"].astype(np.float64))
     ]
 
@@ -155,16 +151,15 @@ def _taskset(
         losses = losses.astype(np.float64)
         rewards = np.where(np.isfinite(losses), np.clip(1 - losses / (2 * math.log(2)), 0, 1), 0.0)
         features = {name: settings[:, column].astype(np.float64) for column, name in enumerate(names)}
-        sigma = noise_of(rewards)
         order = rng.permutation(len(rewards))
         for group in range(_TASKSET_GROUPS):
             part = order[_GROUP * group : _GROUP * (group + 1)]
-            made = seen_is_true(f"{task} group {group + 1}", TASKSET, rewards[part], sigma, of_arms(features, part))
+            made = seen_is_true(f"{task} group {group + 1}", TASKSET, rewards[part], of_arms(features, part))
             families.setdefault(TASKSET, []).append(made)
         for size in _MANY:
             part = order[:size]
             name = f"{task}, {size:,} arms"
-            many.append(seen_is_true(name, TASKSET, rewards[part], sigma, of_arms(features, part)))
+            many.append(seen_is_true(name, TASKSET, rewards[part], of_arms(features, part)))
 
 
 def _algoperf(arrays: _Arrays, rng: np.random.Generator, families: dict[str, list[CurveTask]]) -> None:
@@ -192,8 +187,7 @@ def _algoperf(arrays: _Arrays, rng: np.random.Generator, families: dict[str, lis
                 held = _padded(members, [float(final_of(run)) for run in members])
                 cost = _padded([times[arm] for arm in part], [math.nan] * len(part))[:, :-1]
                 name = f"{workload} study {study} group {first // _GROUP + 1}"
-                sigma = noise_of_curves(members)
-                task = CurveTask(name, family, held, held, sigma, of_arms(features, part), cost)
+                task = CurveTask(name, family, held, held, of_arms(features, part), cost)
                 families.setdefault(family, []).append(task)
 
 
@@ -236,7 +230,7 @@ def _control_task(
     """At most fifty runs of a control task in a random order."""
     part = rng.permutation(len(values))[:_GROUP]
     features = {key: arrays[key][runs][part] for key in ("method", "seed")}
-    return seen_is_true(name, family, values[part], noise_of(values), features)
+    return seen_is_true(name, family, values[part], features)
 
 
 def _runs_by_task(arrays: _Arrays, chosen: npt.NDArray[np.bool_]) -> list[tuple[str, Ints]]:

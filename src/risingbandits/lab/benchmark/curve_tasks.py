@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies import Objective
-from risingbandits.simulation.replay import noise_of_curves
 
 BUDGETS = (2, 5, 10, 20, 50)  # pulls for each arm
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
@@ -37,7 +36,6 @@ class CurveTask:
     source: str  # the family whose curves these are, even if the task was made from them
     observed: Floats  # (K, L + 1) the values that are seen; the last column is that of all later pulls
     truth: Floats  # (K, L + 1) those that count
-    sigma: float  # the noise of a value, from an oracle: only policies that are given it know it
     features: Features = field(default_factory=dict)  # (K,) arrays: what is known about the arms before they are pulled
     seconds: Floats | None = None  # (K, L) what each pull took, if recorded; missing after the end of a run
     shuffled: bool = True  # whether the arms are played in random orders; if not, their order is the point
@@ -60,7 +58,7 @@ class CurveTask:
     @cached_property
     def digest(self) -> str:
         """A hash of what determines how it is played."""
-        found = hashlib.sha256(repr((self.name, self.source, self.sigma, self.shuffled)).encode())
+        found = hashlib.sha256(repr((self.name, self.source, self.shuffled)).encode())
         for values in (self.observed, self.truth):
             found.update(repr(values.shape).encode())
             found.update(np.ascontiguousarray(values).tobytes())
@@ -94,10 +92,10 @@ def of_arms(features: Features, arms: Any) -> Features:
     return {name: values[arms] for name, values in features.items()}
 
 
-def seen_is_true(name: str, source: str, curves: Floats, sigma: float, features: Features | None = None) -> CurveTask:
+def seen_is_true(name: str, source: str, curves: Floats, features: Features | None = None) -> CurveTask:
     """A task whose observed values are those that count."""
     values = with_final(curves)
-    return CurveTask(name, source, values, values, sigma, features or {})
+    return CurveTask(name, source, values, values, features or {})
 
 
 def with_final(curves: Floats) -> Floats:
@@ -114,11 +112,6 @@ def final_of(curves: Floats) -> Floats:
     last = max(1, int(_FINAL_SHARE * curves.shape[-1]))
     mean: Floats = curves[..., -last:].mean(axis=-1)
     return mean
-
-
-def noise_of(curves: Floats) -> float:
-    """`noise_of_curves` of an array of any dimensions whose last one is the pulls."""
-    return noise_of_curves(list(curves.reshape(-1, curves.shape[-1])))
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:

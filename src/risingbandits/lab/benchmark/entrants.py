@@ -1,7 +1,6 @@
-"""The entrants of the arena: policies by name with settings or from your own file, told nothing or told.
+"""The entrants of the arena: policies by name with parameters or from your own file.
 
-Told nothing, a policy knows the numbers of arms and rounds and its settings. Told, it also gets the noise level if its
-``sigma`` is None, and the length of the curves if its ``max_pulls`` is.
+A policy knows the numbers of arms and rounds and its parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from risingbandits.policies.parsing import parse_policies
 RECOMMENDED = "recommended"
 """The entrant that is the default policy of the objective."""
 
-ORACLE = "oracle"  # a yardstick: it is always told, and has no rank
+ORACLE = "oracle"  # a yardstick: it is given the problem, and has no rank
 
 YARDSTICK = "few-arms-ucb"
 """The yardstick for small budgets, `FewArmsUCB`."""
@@ -47,7 +46,6 @@ class Entrant:
 
     label: str
     policy: Policy | None
-    told: bool = False
 
     def plays(self, row: Row) -> bool:
         """Policies for best-arm identification play for the sum of the rewards only on real curves."""
@@ -60,9 +58,7 @@ class Entrant:
         policy = self.policy
         if policy is None:
             policy = Objective.get(row.objective).policy()
-        if self.told or policy.name == ORACLE:
-            policy = policy.for_problem(problem.told(), problem.horizon)
-        return policy
+        return policy.for_problem(problem.instance(), problem.horizon) if policy.name == ORACLE else policy
 
     @property
     def settings(self) -> str:

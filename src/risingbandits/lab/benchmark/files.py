@@ -18,23 +18,20 @@ from risingbandits.lab.benchmark.outcome import Outcome, task_values
 from risingbandits.lab.benchmark.scores import Board, Figure, Stats
 from risingbandits.policies import Objective
 
-Boards = Mapping[str, tuple[Board, Board | None]]
-"""By objective, the figures told nothing and told."""
+Boards = Mapping[str, Board]
+"""By objective."""
 
 
 def boards_of(outcome: Outcome) -> Boards:
     """The figures of all objectives."""
-    return {
-        objective: (Board(outcome, objective), Board(outcome, objective, told=True) if outcome.told else None)
-        for objective in outcome.objectives()
-    }
+    return {objective: Board(outcome, objective) for objective in outcome.objectives()}
 
 
 def save(outcome: Outcome, boards: Boards, folder: Path, command: str) -> None:
     """Write all files but the page."""
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "arena.md", markdown(outcome, boards, command).encode())
-    content = {"format": 1, "command": command, **summary(outcome, boards)}
+    content = {"format": 2, "command": command, **summary(outcome, boards)}
     write_whole(folder / "arena.json", (json.dumps(for_json(content), indent=1, allow_nan=False) + "\n").encode())
     write_whole(folder / "tasks.csv", _csv(outcome).encode())
 
@@ -42,10 +39,8 @@ def save(outcome: Outcome, boards: Boards, folder: Path, command: str) -> None:
 def notes(outcome: Outcome, boards: Boards) -> list[str]:
     """What is missing and why."""
     found = list(outcome.left_out)
-    for board, told in boards.values():
-        for each, suffix in ((board, ""), (told, ", told")):
-            if each is not None:
-                found += [f"{label}{suffix} failed on {row} (marked *): {why}" for label, row, why in each.failures]
+    for board in boards.values():
+        found += [f"{label} failed on {row} (marked *): {why}" for label, row, why in board.failures]
     return found
 
 
@@ -54,13 +49,12 @@ def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
     given = ", ".join(f"{name} {value}" for name, value in outcome.parameters.items())
     parts = ["# Arena\n", f"`{command}` ({given}).\n", f"{tables.HOW_TO_READ}\n"]
     parts += [f"{sentence}\n" for sentence in notes(outcome, boards)]
-    for objective, (board, told) in boards.items():
-        parts += [f"## {Objective.get(objective).title}\n", tables.overall_table(board, told).markdown()]
+    for objective, board in boards.items():
+        parts += [f"## {Objective.get(objective).title}\n", tables.overall_table(board).markdown()]
         for kinds, name in PARTS:
-            for each, suffix in ((board, ""), (told, ", told")):
-                table = None if each is None else tables.regimes_table(each, kinds, f"{name}{suffix}")
-                if table is not None and table.rows:
-                    parts += [f"### {table.title}\n", table.markdown()]
+            table = tables.regimes_table(board, kinds, name)
+            if table.rows:
+                parts += [f"### {table.title}\n", table.markdown()]
         if board.paired:
             parts += [f"### {tables.paired_table(board).title}\n", tables.paired_table(board).markdown()]
         for regime in tables.regimes_in_detail(board):
@@ -84,19 +78,13 @@ def _chosen(outcome: Outcome, label: str) -> list[str]:
 
 def summary(outcome: Outcome, boards: Boards) -> dict[str, Any]:
     """All figures as plain values."""
-    found: dict[str, Any] = {
+    return {
         **outcome.parameters,
         "policies": dict(outcome.settings),
         "left_out": list(outcome.left_out),
         "chosen": outcome.chosen,
-        "objectives": {},
+        "objectives": {objective: board_summary(board) for objective, board in boards.items()},
     }
-    for objective, (board, told) in boards.items():
-        found["objectives"][objective] = {
-            "told nothing": board_summary(board),
-            **({} if told is None else {"told": board_summary(told)}),
-        }
-    return found
 
 
 def board_summary(board: Board) -> dict[str, Any]:
@@ -145,12 +133,11 @@ def _csv(outcome: Outcome) -> str:
     """A line for every policy and task: the mean over budgets and orders, and its spread over the orders."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("objective", "told", "row", "regime", "measure", "policy", "task", "runs", "value", "sd"))
-    for told, cells in ((False, outcome.cells), (True, outcome.told)):
-        for row, of_row in cells.items():
-            for label in outcome.settings:
-                for task, values in task_values(row, of_row[label].runs).items() if label in of_row else ():
-                    spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-                    known = (row.objective, int(told), row.name, row.regime, row.measure, label, task, len(values))
-                    writer.writerow((*known, f"{values.mean():.6g}", f"{spread:.6g}"))
+    writer.writerow(("objective", "row", "regime", "measure", "policy", "task", "runs", "value", "sd"))
+    for row, of_row in outcome.cells.items():
+        for label in outcome.settings:
+            for task, values in task_values(row, of_row[label].runs).items() if label in of_row else ():
+                spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+                known = (row.objective, row.name, row.regime, row.measure, label, task, len(values))
+                writer.writerow((*known, f"{values.mean():.6g}", f"{spread:.6g}"))
     return text.getvalue()

@@ -19,7 +19,7 @@ CellsOfRow = Mapping[str, Cell]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The cells of all rows, told nothing and, if asked for, told.
+    """The cells of all rows.
 
     ``settings`` says what each label stands for, ``chosen`` which candidate a tuned label is for each objective and
     family left out.
@@ -28,7 +28,6 @@ class Outcome:
     rows: Sequence[Row]
     settings: Mapping[str, str]
     cells: Mapping[Row, CellsOfRow]
-    told: Mapping[Row, CellsOfRow] = field(default_factory=dict)
     chosen: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     left_out: Sequence[str] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)

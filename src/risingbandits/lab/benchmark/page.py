@@ -34,7 +34,7 @@ def write_page(outcome: Outcome, boards: Boards, path: Path, command: str) -> No
 
 def page_of(outcome: Outcome, boards: Boards, command: str) -> Page:
     """The page of all objectives."""
-    sections = [_section(board, told) for board, told in boards.values()]
+    sections = [_section(board) for board in boards.values()]
     chosen = [Table(f"chosen-{n}", tables.chosen_table(outcome, label)) for n, label in enumerate(outcome.chosen, 1)]
     if chosen:
         sections.append(Section("chosen", "What was chosen on the other families", chosen))
@@ -44,7 +44,7 @@ def page_of(outcome: Outcome, boards: Boards, command: str) -> Page:
     about += [Text(f"note-{number}", sentence) for number, sentence in enumerate(notes(outcome, boards), 1)]
     about += [Table("policies", policies), Facts("facts", facts), Code("command", "The command", command)]
     sections.append(Section("about", "How to read it and make it again", about))
-    return Page("Arena", " ".join(filter(None, (_lead(board) for board, _ in boards.values()))), sections)
+    return Page("Arena", " ".join(filter(None, (_lead(board) for board in boards.values()))), sections)
 
 
 def _lead(board: Board) -> str:
@@ -58,16 +58,14 @@ def _lead(board: Board) -> str:
     return f"{Objective.get(board.objective).title}: {label} loses least on real curves, {first.mean:.2f}; {margin}."
 
 
-def _section(board: Board, told: Board | None) -> Section:
+def _section(board: Board) -> Section:
     key = board.objective
-    blocks: list[Block] = [Table(f"{key}-overall", _untitled(tables.overall_table(board, told), "All policies"))]
-    blocks += _means(board, told)
+    blocks: list[Block] = [Table(f"{key}-overall", _untitled(tables.overall_table(board), "All policies"))]
+    blocks += _means(board)
     for kinds, name in PARTS:
         table = tables.regimes_table(board, kinds, name)
         if table.rows:
             blocks.append(_rows(board, kinds[0], table))
-        if told is not None and table.rows:
-            blocks.append(Table(f"{key}-{kinds[0]}-told", tables.regimes_table(told, kinds, f"{name}, told")))
     if board.paired:
         blocks.append(Table(f"{key}-paired", tables.paired_table(board)))
     for number, regime in enumerate(tables.regimes_in_detail(board), 1):
@@ -80,22 +78,15 @@ def _untitled(table: TextTable, title: str) -> TextTable:
     return table._replace(title=title)
 
 
-def _means(board: Board, told: Board | None) -> list[Block]:
+def _means(board: Board) -> list[Block]:
     """The mean over the families of real curves, policy by policy."""
     lines = [line for line in board.lines if line.real is not None]
     if not lines:
         return []
     names = [line.label for line in lines]
-    rows = [_dots("told nothing", 0, [line.real for line in lines])]
-    if told is not None:
-        of_told = {line.label: line.real for line in told.lines}
-        rows.append(_dots("told", 1, [of_told.get(name) for name in names]))
-    table = TextTable(
-        ("policy", *(row.name for row in rows)),
-        [(name, *(_text(row, at) for row in rows)) for at, name in enumerate(names)],
-        frozenset({1, 2}),
-        "Mean over families",
-    )
+    rows = [_dots("mean", 0, [line.real for line in lines])]
+    shown = [(line.label, tables.figure(line.real)) for line in lines]
+    table = TextTable(("policy", "mean"), shown, frozenset({1}), "Mean over families")
     title, unit = "Mean over the families of real curves, least first", _unit(board)
     return [dots_figure(f"{board.objective}-means", title, _MEASURED, names, rows, unit, table)]
 
@@ -132,8 +123,3 @@ def _dots(name: str, place: int, figures: Sequence[Figure | None]) -> Dots:
     found = [figure or none for figure in figures]
     columns = ([getattr(figure, part) for figure in found] for part in ("mean", "low", "high"))
     return Dots(name, place, *(np.array(column) for column in columns))
-
-
-def _text(row: Dots, at: int) -> str:
-    value = Figure(float(row.values[at]), float(row.low[at]), float(row.high[at]))
-    return tables.figure(None if math.isnan(value.mean) else value)

@@ -26,19 +26,13 @@ from risingbandits.lab.benchmark.rows import OBJECTIVES
 from risingbandits.lab.benchmark.tables import number
 from risingbandits.policies import Objective
 
-FORMAT = 1
+FORMAT = 2
 _KEYS = ("format", "command", "date", "versions", "parameters", "policies", "chosen", "measures", "objectives")
 _VERSIONS = ("risingbandits", "python", "numpy", "numba")
 
 
 def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None = None) -> dict[str, Any]:
     """A contest as a record; ``date`` is today by default."""
-    objectives = {}
-    for objective, pair in boards.items():
-        told = {"told nothing": pair[0], "told": pair[1]}
-        objectives[objective] = {
-            name: board_summary(board)["lines"] for name, board in told.items() if board is not None
-        }
     return for_json(  # type: ignore[no-any-return]
         {
             "format": FORMAT,
@@ -53,8 +47,8 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
             "parameters": {key: value for key, value in outcome.parameters.items() if key != "version"},
             "policies": dict(outcome.settings),
             "chosen": outcome.chosen,
-            "measures": {regime: board.measure(regime) for board, _ in boards.values() for regime in board.regimes},
-            "objectives": objectives,
+            "measures": {regime: board.measure(regime) for board in boards.values() for regime in board.regimes},
+            "objectives": {objective: board_summary(board)["lines"] for objective, board in boards.items()},
         }
     )
 
@@ -91,10 +85,10 @@ def _wrong(record: Any) -> str:
         return f"format must be {FORMAT}, is {shown(record['format'])}"
     if any(name not in record["versions"] for name in _VERSIONS):
         return f"versions must name {', '.join(_VERSIONS)}"
-    for objective, boards in record["objectives"].items():
-        if objective not in OBJECTIVES or "told nothing" not in boards:
-            return f"objectives must be some of {', '.join(OBJECTIVES)}, with figures of those told nothing"
-        for line in (line for lines in boards.values() for line in lines):
+    for objective, lines in record["objectives"].items():
+        if objective not in OBJECTIVES:
+            return f"objectives must be some of {', '.join(OBJECTIVES)}"
+        for line in lines:
             if line.get("policy") not in record["policies"] or not set(line.get("regimes", ())) <= set(
                 record["measures"]
             ):
@@ -116,7 +110,7 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
     lines = [
         (line, name, record)
         for name, record in records.items()
-        for line in record["objectives"].get(objective, {}).get("told nothing", ())
+        for line in record["objectives"].get(objective, ())
         if line["real"] is not None
     ]
     lines.sort(key=lambda one: (one[0]["real"]["mean"], one[0]["policy"]))
@@ -134,11 +128,11 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
         for line, name, record in lines
     ]
     header = ("policy", "real curves", "families", "rank", "worst ratio", "orders", "record", "version, date")
-    told = ("policy", "real", "families", "rank", "worst_ratio", "large", "synthetic")
+    keys = ("policy", "real", "families", "rank", "worst_ratio", "large", "synthetic")
     found = [
         {
             "objective": objective,
-            **{key: line.get(key) for key in told},
+            **{key: line.get(key) for key in keys},
             "orders": record["parameters"]["orders"],
             "record": name,
             "version": record["versions"]["risingbandits"],
@@ -150,19 +144,16 @@ def _objective_table(objective: str, records: Mapping[str, Mapping[str, Any]]) -
 
 
 def families_tables(record: Mapping[str, Any]) -> list[TextTable]:
-    """The rows of a record, policy by policy: for each objective, told nothing and told."""
+    """The rows of a record, policy by policy: for each objective."""
     found = []
-    for objective, boards in record["objectives"].items():
-        for told, lines in boards.items():
-            regimes = list(dict.fromkeys(regime for line in lines for regime in line["regimes"]))
-            measures = record["measures"]
-            rows = [
-                (regime, *(_cell(line["regimes"].get(regime), measures[regime]) for line in lines))
-                for regime in regimes
-            ]
-            header = ("row", *(line["policy"] for line in lines))
-            title = f"{Objective.get(objective).title}, {told}"
-            found.append(TextTable(header, rows, frozenset(range(1, len(header))), title))
+    for objective, lines in record["objectives"].items():
+        regimes = list(dict.fromkeys(regime for line in lines for regime in line["regimes"]))
+        measures = record["measures"]
+        rows = [
+            (regime, *(_cell(line["regimes"].get(regime), measures[regime]) for line in lines)) for regime in regimes
+        ]
+        header = ("row", *(line["policy"] for line in lines))
+        found.append(TextTable(header, rows, frozenset(range(1, len(header))), Objective.get(objective).title))
     return found
 
 

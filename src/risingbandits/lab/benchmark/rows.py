@@ -20,7 +20,7 @@ from risingbandits._core.types import Floats, Ints
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.policies import Objective, Policy
 from risingbandits.policies.objectives import BEST_ARM, CUMULATIVE
-from risingbandits.problems import Gaussian, NoNoise, RisingBandit
+from risingbandits.problems import NoNoise, RisingBandit
 from risingbandits.simulation.engine import Runner
 
 OBJECTIVES = (CUMULATIVE.name, BEST_ARM.name)
@@ -70,8 +70,8 @@ class Problem(ABC):
         """A hash of everything that determines what is played."""
 
     @abstractmethod
-    def told(self) -> RisingBandit:
-        """The problem as policies are told: noise and the length of curves."""
+    def instance(self) -> RisingBandit:
+        """The arms, and how they are seen."""
 
     @abstractmethod
     def player(self, policy: Policy) -> Callable[[int], Played]:
@@ -100,16 +100,13 @@ class ReplayedProblem(Problem):
     def digest(self) -> str:
         return repr((self.curves.digest, self.horizon, self.runs, self.objective, self.seed))
 
-    def told(self) -> RisingBandit:
-        return self._instance().with_noise(Gaussian(self.curves.sigma))
-
-    def _instance(self) -> RisingBandit:
+    def instance(self) -> RisingBandit:
         seen = self.curves.observed if self.sums_rewards else self.curves.observed[:, :-1]
         return RisingBandit.from_array(seen, NoNoise(), self.horizon)
 
     def player(self, policy: Policy) -> Callable[[int], Played]:
         sums, after_end = self.sums_rewards, "hold" if self.sums_rewards else "stop"
-        runner = Runner(policy.replace(), self._instance(), self.horizon, np.array([self.horizon]), after_end=after_end)
+        runner = Runner(policy.replace(), self.instance(), self.horizon, np.array([self.horizon]), after_end=after_end)
         listed = runner.arms.state
         curves = self.curves
         worth = _sums(curves.truth, np.full(self.n_arms, self.horizon)) if sums else curves.finals
@@ -152,32 +149,32 @@ class SimulatedProblem(Problem):
     side: str = ""
     objective: str = CUMULATIVE.name
 
-    def told(self) -> RisingBandit:
+    def instance(self) -> RisingBandit:
         return _built(self)
 
     @property
     def horizon(self) -> int:  # type: ignore[override]
-        horizon = self.told().horizon
+        horizon = self.instance().horizon
         assert horizon is not None
         return horizon
 
     @property
     def n_arms(self) -> int:
-        return self.told().n_arms
+        return self.instance().n_arms
 
     @cached_property
     def digest(self) -> str:
         found = hashlib.sha256(
             repr((self.task, self.side, self.runs, self.seed, self.objective, self.horizon)).encode()
         )
-        for name, value in self.told().environment(1)._asdict().items():
+        for name, value in self.instance().environment(1)._asdict().items():
             content = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
             found.update(name.encode())
             found.update(content)
         return found.hexdigest()
 
     def player(self, policy: Policy) -> Callable[[int], Played]:
-        instance, horizon = self.told(), self.horizon
+        instance, horizon = self.instance(), self.horizon
         runner = Runner(policy.replace(), instance, horizon, np.array([horizon]))
         sums = self.sums_rewards
         worth = instance.mean_sums(horizon) if sums else instance.means(horizon)

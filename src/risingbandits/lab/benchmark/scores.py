@@ -101,10 +101,10 @@ class Line:
 
 
 class Board:
-    """The figures of one objective, told nothing or told, computed once."""
+    """The figures of one objective, computed once."""
 
-    def __init__(self, outcome: Outcome, objective: str, told: bool = False) -> None:
-        cells = outcome.told if told else outcome.cells
+    def __init__(self, outcome: Outcome, objective: str) -> None:
+        cells = outcome.cells
         self.objective = objective
         self.rows = [row for row in outcome.rows if row.objective == objective]
         self.labels = [label for label in outcome.settings if any(label in cells[row] for row in self.rows)]

@@ -20,20 +20,16 @@ how much less the recommended arm is worth in the end than the best one, relativ
 pulled beyond its end, and only budgets that do not see every curve to its end count. Other rows are in % of J*, what
 the best constant arm earns, where the table says so. Every task is played with 2, 5, 10, 20 and 50 pulls per arm and
 in several orders of its arms; budgets are averaged within a task, tasks within a family, and all families have the
-same weight. Policies are told nothing but the numbers of arms and rounds; in a column "told", they are also told the
-noise and the length of the curves. Intervals are 95 %, from resampling tasks and, within each, orders (or runs): they
-say how certain a figure is for these families, not for others. Rank: mean over the families of real curves. Worst
-ratio: the row in which the policy is furthest from the best policy of that row, as a ratio of their figures (0.05, or
-0.5 % of J*, is the least that counts). "> J*/{1 / LARGE:g}": share of runs that lose more than a quarter of what the
-best arm earns."""
+same weight. Policies know nothing but the numbers of arms and rounds. Intervals are 95 %, from resampling tasks and,
+within each, orders (or runs): they say how certain a figure is for these families, not for others. Rank: mean over the
+families of real curves. Worst ratio: the row in which the policy is furthest from the best policy of that row, as a
+ratio of their figures (0.05, or 0.5 % of J*, is the least that counts). "> J*/{1 / LARGE:g}": share of runs that lose
+more than a quarter of what the best arm earns."""
 
 
-def overall_table(board: Board, told: Board | None = None) -> TextTable:
+def overall_table(board: Board) -> TextTable:
     """A line for each policy."""
-    of_told = {} if told is None else {line.label: line for line in told.lines}
     header = ["policy", "real curves", "rank", "worst ratio", "in", f"> J*/{1 / LARGE:g}", "synthetic, % of J*"]
-    if told is not None:
-        header.insert(2, "told")
     rows = []
     for line in board.lines:
         cells = [
@@ -45,9 +41,6 @@ def overall_table(board: Board, told: Board | None = None) -> TextTable:
             "-" if math.isnan(line.large) else f"{100 * line.large:.1f} %",
             figure(line.synthetic, 1),
         ]
-        if told is not None:
-            other = of_told.get(line.label)
-            cells.insert(2, figure(None if other is None else other.real))
         rows.append(tuple(cells))
     kept = [at for at in range(len(header)) if any(row[at] != "-" for row in rows)]  # no column without a figure
     numeric = frozenset(place for place, at in enumerate(kept) if header[at] not in ("policy", "in"))

@@ -23,7 +23,7 @@ Examples:
 
 risingbandits arena --quick
 
-risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real --told
+risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real
 
 risingbandits arena --tune "mine = commit-ucb(sigma='auto'), commit-ucb(sigma='smooth')" --rows real,made
 
@@ -52,9 +52,6 @@ def arena(
         str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic; default: all.")
     ] = None,
     objective: Annotated[str, typer.Option(help="cumulative, best-arm, or both.")] = "both",
-    told: Annotated[
-        bool, typer.Option("--told", help="Also play with policies told the noise and the length of the curves.")
-    ] = False,
     orders: Annotated[int | None, typer.Option(help="Orders of the arms of each real task; default: 10.")] = None,
     runs: Annotated[
         int | None, typer.Option(help="Runs of each simulated problem at its own horizon; default: 50.")
@@ -86,7 +83,6 @@ def arena(
         tuned=[parse_tuned(text) for text in tune or []],
         rows=None if rows is None else [part.strip() for part in rows.split(",")],
         objectives=OBJECTIVES if objective == "both" else (objective,),
-        told=told,
         sizes=Sizes(runs=sizes[0], instances=sizes[1], orders=sizes[2], quick=quick),
         seed=seed,
     )
@@ -102,9 +98,9 @@ def arena(
     if record is not None:
         records.write_record(records.record_of(outcome, boards, command), record)
     found = []
-    for board, with_more in boards.values():
+    for board in boards.values():
         parts = (tables.regimes_table(board, kinds, name, intervals=False) for kinds, name in files.PARTS)
-        found += [tables.overall_table(board, with_more), *(table for table in parts if table.rows)]
+        found += [tables.overall_table(board), *(table for table in parts if table.rows)]
     found += [tables.chosen_table(outcome, label) for label in outcome.chosen]
     with Output(as_json) as output:
         output.tables(found, **files.summary(outcome, boards))
@@ -112,7 +108,7 @@ def arena(
             output.say(sentence)
         written = out / "arena.md"
         output.say(f"{played:,} runs played now. {page}Tables: {written}", played=played, written=written)
-    if any(each is not None and each.failures for pair in boards.values() for each in pair):
+    if any(board.failures for board in boards.values()):
         raise typer.Exit(1)
 
 
