@@ -27,11 +27,12 @@ ENVIRONMENT = {
 }
 
 # What a test cannot run: programs that need a cluster, a registry or files of others, `make test` itself, what writes
-# into the repository, and what other tests run: `make docs` (test_docs_site) and `make demo`, which installs; its
-# command is run here without make.
+# into the repository, a page that is served until it is stopped, and what other tests run: `make docs` (test_docs_site)
+# and `make demo`, which installs; its command is run here without make.
 EXCEPT = re.compile(
     r"(make (test|test-(all|frameworks|peers|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
-    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|python benchmarks/curves.*|python tools/figures\.py .+)$"
+    r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|python benchmarks/curves.*|python tools/figures\.py .+"
+    r"|risingbandits watch .+)$"
 )
 
 # Whose blocks test_documentation runs.

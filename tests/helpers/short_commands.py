@@ -23,7 +23,6 @@ SHORTER = {
     "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
     "risingbandits paper lower-bounds": "--runs 2 --horizon 500 --policies red-ucb,commit-ucb,kl-ucb",
     "risingbandits replay": "--orders 2",
-    "risingbandits watch": "--terminal",
     "python benchmarks/learners.py": "--steps 20",
     "python benchmarks/best_arm.py": "--runs 2",
     "python benchmarks/costs.py": "--orders 1 --every 20 --budget 2",

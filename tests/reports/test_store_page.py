@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
@@ -24,11 +23,10 @@ from risingbandits.allocation.stores.reader import open_reader
 from risingbandits.cli import run
 from risingbandits.reports import allocation_log as following
 from risingbandits.reports.allocation_log import AllocationLog, Follower
-from risingbandits.reports.live import terminal
 from risingbandits.reports.pages import page_of, write_html
 from risingbandits.reports.pages.layout import Answer, Answers, Bar, Figure, plotly_script
 from risingbandits.reports.pages.store_page import allocation_page
-from sample_stores import WICKED, make_store
+from sample_stores import make_store
 
 
 def read(store: Path) -> tuple[AllocationLog, list[Event]]:
@@ -328,29 +326,13 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
     assert live["time left"][1:] == ("stopped", f"{ended}: run it again to continue; 7 pulls left", True)
     assert live["being pulled"][1] == "none now"
     assert (kept["left"][1], kept["being pulled"][1]) == ("7 pulls", "b"), "a file looks at no process"
-    assert run(["watch", str(path), "--terminal"]) == 0
-    assert f"12 %, stopped: {ended}" in " ".join(capsys.readouterr().out.split())
+    assert run(["show", str(path)]) == 0
+    assert ended in " ".join(capsys.readouterr().out.split())
 
 
 def test_no_password_is_shown() -> None:
     shown = following._without_password("postgresql://ann:se%40cret@db.example:5432/runs?sslmode=require&password=x")
     assert shown == "postgresql://ann@db.example:5432/runs?sslmode=require"
-
-
-def test_the_terminal_shows_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = make_store(tmp_path / "run.db")
-    assert run(["watch", str(path), "--terminal"]) == 0
-    text = capsys.readouterr().out
-    assert "60 of 60 pulls spent, 0 in flight" in text
-    assert "100 %" in text
-    assert "2 failed or expired" in text
-    assert "broke down" in text
-    console = Console(width=200, record=True, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    with console.file:
-        terminal.watch_terminal(path, console)  # returns, because the budget is spent
-        shown = console.export_text()
-    assert all(name in shown for name in WICKED)
-    assert "Recommended:" in shown
 
 
 @pytest.mark.parametrize(

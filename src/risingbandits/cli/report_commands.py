@@ -52,34 +52,9 @@ def report(
 def watch(
     store: Store,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
-    terminal: Annotated[
-        bool, typer.Option("--terminal", help="Show a table here instead of a page in the browser.")
-    ] = False,
     browser: Annotated[bool, typer.Option("--browser", help="Also open the page in the browser.")] = False,
 ) -> None:
-    """Follow an allocation while it runs, in the browser or the terminal."""
-    try:
-        if terminal:
-            _watch_here(store)
-        else:
-            _watch_in_browser(store, port, browser)
-    except KeyboardInterrupt:
-        typer.echo("Stopped watching; the allocation goes on.", err=True)
-
-
-def _watch_here(store: str) -> None:
-    from rich.console import Console
-
-    from risingbandits.reports.live import terminal
-
-    console = Console()
-    if not console.is_terminal:
-        terminal.show_once(store, Console(width=160))
-    else:
-        terminal.watch_terminal(store, console)
-
-
-def _watch_in_browser(store: str, port: int, browser: bool) -> None:
+    """Follow an allocation while it runs, in the browser."""
     from risingbandits.reports.live.server import serve
 
     def ready(address: str) -> None:
@@ -87,4 +62,7 @@ def _watch_in_browser(store: str, port: int, browser: bool) -> None:
         if browser:
             typer.launch(address)
 
-    serve(store, port, ready)
+    try:
+        serve(store, port, ready)
+    except KeyboardInterrupt:
+        typer.echo("Stopped watching; the allocation goes on.", err=True)

@@ -1,4 +1,4 @@
-"""What the page of a store, its live view and its terminal view show, folded from the events as they come.
+"""What the page of a store and its live view show, folded from the events as they come.
 
 `Follower` reads what is new while others write to the store, and waits while the store cannot be read.
 """

@@ -1,1 +1,1 @@
-"""Watching a store while others write to it: a page, and a table on the terminal."""
+"""A page that follows a store while others write to it."""
