@@ -27,7 +27,7 @@ from risingbandits.problems import ConstantCurve, Curve, Exponential, Gaussian, 
 from risingbandits.reports.figure_data import policy_places
 from risingbandits.reports.matplotlib_figures import save_figure
 from risingbandits.reports.style import look, styled
-from risingbandits.theory import regret_rate
+from risingbandits.theory.complexity import regret_rate
 
 LIMIT = 0.8
 LOWER = 0.5

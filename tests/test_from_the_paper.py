@@ -48,7 +48,7 @@ def test_names_exist() -> None:
     assert len(names) > 40
     for name in names:
         assert found(name) is not None, name
-    assert "broken" in found("theory.Bound").__dataclass_fields__
+    assert "broken" in found("theory.upper_bounds.Bound").__dataclass_fields__
 
 
 def test_test_files_exist() -> None:

@@ -12,8 +12,8 @@ import pytest
 from chromium import Watched
 from risingbandits import replay
 from risingbandits.reports.pages import check_page, replay_page
-from risingbandits.theory.measured import check_curve
-from risingbandits.theory.questions import check_curves
+from risingbandits.theory.estimators._measured import check_curve
+from risingbandits.theory.estimators._questions import check_curves
 from sample_stores import WICKED
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from risingbandits._core.stats import normal_quantile, normal_share, student_quantile
 from risingbandits._core.types import Floats
-from risingbandits.theory import measured
+from risingbandits.theory.estimators import _measured as measured
 
 SHARES = (0.6, 0.8, 0.9, 0.95, 0.975, 0.995, 0.9995, 0.99999)
 

@@ -37,7 +37,7 @@ def by_replay() -> Policy:
 
 
 def by_predicted_regret() -> Policy:
-    from risingbandits.theory import predicted_regret
+    from risingbandits.theory.upper_bounds import predicted_regret
 
     problem = rb.get_problem("paper-2arms")
     written = predicted_regret(problem, policy="commit-ucb(risk=None, recheck=0)")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from risingbandits import RisingBandit, RisingBanditsError, simulate
 from risingbandits.problems import Bernoulli, ConstantCurve, Exponential, NoNoise, PowerLaw, Tabulated
 from risingbandits.problems._oracle import most_that_can_be_had
-from risingbandits.theory import gaps, oracle, regret_from_pulls, regret_parts, trivial_bound
+from risingbandits.theory.complexity import gaps, oracle, regret_from_pulls
+from risingbandits.theory.upper_bounds import regret_parts, trivial_bound
 
 rows = st.lists(st.lists(st.integers(0, 8), min_size=4, max_size=4), min_size=1, max_size=3)
 

@@ -17,7 +17,7 @@ import numpy as np
 from risingbandits import Policy, RisingBandit, simulate
 from risingbandits.policies import CommitUCB
 from risingbandits.problems import Gaussian, NoNoise, Tabulated
-from risingbandits.theory import commit_bound, predicted_regret
+from risingbandits.theory.upper_bounds import commit_bound, predicted_regret
 
 PER_ARM = 5  # start, first slope, second level, second slope, ceiling
 KINKS = 9  # at most, of an arm

@@ -8,7 +8,7 @@ import numpy as np
 
 from risingbandits.policies.commit.grid import commit_grid
 from risingbandits.problems import Tabulated
-from risingbandits.theory import commit_ceiling
+from risingbandits.theory.upper_bounds import commit_ceiling
 
 
 def price(best: np.ndarray) -> float:

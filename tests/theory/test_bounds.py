@@ -11,17 +11,10 @@ from risingbandits import RisingBandit, RisingBanditsError, get_problem, simulat
 from risingbandits.lab.paper.pair_study import learning_policies, play_pairs
 from risingbandits.lab.paper.pairs import PAIRS, problem_pair
 from risingbandits.problems import ConstantCurve, Exponential, Gaussian, NoNoise, PowerLaw, random_problem
-from risingbandits.theory import (
-    cumulative_increment,
-    deterministic_bound,
-    game_value,
-    gaps,
-    lower_bound,
-    predicted_regret,
-    stochastic_bound,
-    trivial_bound,
-)
-from risingbandits.theory.upper_bounds import least_over_q
+from risingbandits.theory.complexity import cumulative_increment, gaps
+from risingbandits.theory.lower_bounds import game_value, lower_bound
+from risingbandits.theory.upper_bounds import deterministic_bound, predicted_regret, stochastic_bound, trivial_bound
+from risingbandits.theory.upper_bounds._red_ucb import least_over_q
 
 # -- upper bounds -----------------------------------------------------------------------------------------------
 

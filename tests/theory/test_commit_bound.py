@@ -26,7 +26,7 @@ from risingbandits.problems import (
     PowerLaw,
     Tabulated,
 )
-from risingbandits.theory import (
+from risingbandits.theory.upper_bounds import (
     Bound,
     anchored_line,
     best_z,

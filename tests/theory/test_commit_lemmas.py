@@ -17,7 +17,7 @@ from repaired_commit import RepairedCommit, average, lines_at
 from risingbandits import RisingBandit, simulate
 from risingbandits.policies.commit.grid import commit_grid, commit_windows
 from risingbandits.problems import NoNoise, Tabulated
-from risingbandits.theory import (
+from risingbandits.theory.upper_bounds import (
     anchored_line,
     commit_ceiling,
     commit_confidence,

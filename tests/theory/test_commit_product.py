@@ -12,7 +12,7 @@ from repaired_commit import RepairedCommit
 from risingbandits import RisingBandit, get_problem, simulate
 from risingbandits.policies import CommitUCB
 from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, PowerLaw, Tabulated
-from risingbandits.theory import commit_bound, commit_confidence, predicted_regret, regret_parts
+from risingbandits.theory.upper_bounds import commit_bound, commit_confidence, predicted_regret, regret_parts
 
 FREE = CommitUCB(risk=None, recheck=0.0)
 REPLACEABLE = "sigma is kept (it is replaced if rewards contradict it, except with risk=None, recheck=0)"

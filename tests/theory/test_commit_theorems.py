@@ -11,7 +11,7 @@ from concave_problems import random_concave
 from repaired_commit import RepairedCommit
 from risingbandits import RisingBandit
 from risingbandits.problems import NoNoise, Tabulated
-from risingbandits.theory import commit_bound, commit_bound_risk, price_of_commitment, regret_parts
+from risingbandits.theory.upper_bounds import commit_bound, commit_bound_risk, price_of_commitment, regret_parts
 
 _ROUNDING = 1e-9
 _RULES = (("shared", True), ("sunk-cost", True), (None, True), ("shared", False))

@@ -20,7 +20,8 @@ from risingbandits.problems import (
     Tabulated,
     random_problem,
 )
-from risingbandits.theory import (
+from risingbandits.theory._envelope import envelope
+from risingbandits.theory.complexity import (
     average_rewards,
     cumulative_increment,
     decay_exponent,
@@ -32,7 +33,6 @@ from risingbandits.theory import (
     regret_rate,
     total_variation,
 )
-from risingbandits.theory._envelope import envelope
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 1.0)
 

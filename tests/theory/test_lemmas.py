@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBandit
 from risingbandits.problems import Curve, Exponential, LinearCapped, Polynomial, PowerLaw
-from risingbandits.theory import (
-    bretagnolle_huber,
+from risingbandits.theory.complexity import cumulative_increment
+from risingbandits.theory.estimators import (
     concentration_width,
-    cumulative_increment,
     deterministic_bias_bound,
     deterministic_estimate,
     stochastic_bias_bound,
     window_estimate,
 )
+from risingbandits.theory.lower_bounds import bretagnolle_huber
 
 limits = st.floats(0.05, 1.0)
 rising = st.one_of(

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from risingbandits import RisingBanditsError
-from risingbandits.theory import check_curve, concave_fit, rising_fit
+from risingbandits.theory.estimators import check_curve, concave_fit, rising_fit
 
 N = np.arange(1, 301)
 CONCAVE = 0.8 - 0.6 * N**-0.5

@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 
 from risingbandits._core.types import Floats
-from risingbandits.theory import Verdict, check_curve, check_curves
-from risingbandits.theory.questions import early_ranks
+from risingbandits.theory.estimators import Verdict, check_curve, check_curves
+from risingbandits.theory.estimators._questions import early_ranks
 
 N: Floats = np.arange(1.0, 61.0)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBandit, RisingBanditsError
 from risingbandits.problems import LinearCapped, Tabulated, random_problem
-from risingbandits.theory import cumulative_increment, increment_bound, increment_limit, increment_rate
+from risingbandits.theory.complexity import cumulative_increment, increment_bound, increment_limit, increment_rate
 
 AWKWARD = [1e-17, 1e-16, 1e-15, 1e-12, 1e-8, 1e-4, 0.01, 0.1, 0.14, 0.15, 0.5, 0.9]
 

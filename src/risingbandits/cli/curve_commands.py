@@ -59,8 +59,8 @@ def check(
 ) -> None:
     """Check whether measured curves rise and flatten, how early they reveal the best arm, and what that means."""
     from risingbandits.reports.tables import check_table, verdicts_table
-    from risingbandits.theory.measured import check_curve
-    from risingbandits.theory.questions import check_curves
+    from risingbandits.theory.estimators._measured import check_curve
+    from risingbandits.theory.estimators._questions import check_curves
 
     reports = []
     found = curves_from([curves], metric, direction, step)

@@ -28,8 +28,8 @@ from risingbandits.problems import RisingBandit
 from risingbandits.reports.figure_data import MUTED, Curves, Line, Shares, curve_lines, pull_shares, regret_lines
 from risingbandits.reports.style import logarithmic, look, new_axes, styled, tidy
 from risingbandits.simulation.result import Result
-from risingbandits.theory.complexity import horizon_of
-from risingbandits.theory.measured import rising_fit
+from risingbandits.theory.complexity._problems import horizon_of
+from risingbandits.theory.estimators._measured import rising_fit
 
 WIDTHS = {"column": 3.35, "page": 6.9}  # inches
 LEGENDS = ("right", "below", "labels", "none", *Legend.codes)

@@ -14,8 +14,8 @@ from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
 
 if TYPE_CHECKING:
-    from risingbandits.theory.measured import CurveReport, ShapeTest
-    from risingbandits.theory.questions import Verdict
+    from risingbandits.theory.estimators._measured import CurveReport, ShapeTest
+    from risingbandits.theory.estimators._questions import Verdict
 
 
 def policies_table(names: Sequence[str]) -> TextTable:

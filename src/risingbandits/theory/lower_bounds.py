@@ -20,7 +20,20 @@ from dataclasses import dataclass
 
 from risingbandits._core.errors import RisingBanditsError, check_finite
 from risingbandits.problems import Noise, RisingBandit
-from risingbandits.theory.complexity import cumulative_increment, gaps
+from risingbandits.theory.complexity._problems import cumulative_increment, gaps
+
+__all__ = [
+    "LowerBound",
+    "ProblemPair",
+    "beta_lower_bound",
+    "bretagnolle_huber",
+    "concave_lower_bound",
+    "game_value",
+    "increment_lower_bound",
+    "lower_bound",
+    "non_concave_lower_bound",
+    "stochastic_lower_bound",
+]
 
 _LEAST_GAP = 1 / 16  # of all pairs of lines that are alike for at most T/2 pulls
 

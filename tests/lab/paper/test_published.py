@@ -10,7 +10,7 @@ import pytest
 from risingbandits import RisingBanditsError, simulate
 from risingbandits.lab.paper.published.one_by_one import PublishedREdUCB
 from risingbandits.policies import REdUCB, policy_names
-from risingbandits.theory.estimators import concentration_width, window_estimate
+from risingbandits.theory.estimators._paper import concentration_width, window_estimate
 
 
 def test_defaults_are_the_papers_and_nothing_is_registered() -> None:

@@ -22,7 +22,7 @@ from risingbandits.policies import REdUCB, RLessUCB
 from risingbandits.problems import Gaussian, NoNoise, get_problem, power_law_problem
 from risingbandits.simulation.engine import Runner, compiled_loop
 from risingbandits.testing import check_policy, check_same_in_all_modes
-from risingbandits.theory import predicted_regret
+from risingbandits.theory.upper_bounds import predicted_regret
 
 PATH = ((1, 1, 0, 0), (1, 1, 1, 0), (0, 1, 1, 1), (0, 0, 1, 1))
 TEACHER = ((1, 1, 1, 1), (0, 1, 0, 0), (0, 0, 1, 1), (0, 0, 1, 1))  # directed: arm 0 makes all others rise

@@ -35,7 +35,8 @@ from risingbandits.problems import (
 )
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_same_in_all_modes
-from risingbandits.theory import gaps, oracle, predicted_regret, regret_from_pulls
+from risingbandits.theory.complexity import gaps, oracle, regret_from_pulls
+from risingbandits.theory.upper_bounds import predicted_regret
 
 WRONG: Any = 1
 PATH = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # arms 0 and 2 both trigger arm 1, which triggers both

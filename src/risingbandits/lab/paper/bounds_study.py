@@ -12,7 +12,7 @@ from risingbandits.lab.paper.csv_tables import with_numbers
 from risingbandits.problems import RisingBandit
 from risingbandits.reports.matplotlib_figures import label_lines
 from risingbandits.reports.style import look, styled, thousands
-from risingbandits.theory import best_z, commit_bound, stochastic_bound, trivial_bound
+from risingbandits.theory.upper_bounds import best_z, commit_bound, stochastic_bound, trivial_bound
 
 HORIZONS = (200_000, 1_000_000, 10_000_000, 100_000_000)
 Rows = Sequence[Mapping[str, str]]

@@ -23,8 +23,7 @@ from risingbandits.problems import Noise
 from risingbandits.reports.style import look, styled, thousands
 from risingbandits.simulation import Result, simulate
 from risingbandits.simulation.run import Policies
-from risingbandits.theory import ProblemPair
-from risingbandits.theory.lower_bounds import LowerBound, lower_bound
+from risingbandits.theory.lower_bounds import LowerBound, ProblemPair, lower_bound
 
 Rows = Sequence[Mapping[str, str]]
 

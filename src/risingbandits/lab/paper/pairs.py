@@ -13,7 +13,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_positive_int
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, Noise, NoNoise, RisingBandit, Tabulated
-from risingbandits.theory import ProblemPair
+from risingbandits.theory.lower_bounds import ProblemPair
 
 PAIRS = ("concave", "beta", "stochastic", "increment", "non-concave")
 

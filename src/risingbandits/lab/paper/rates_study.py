@@ -17,8 +17,8 @@ from risingbandits.lab.paper.regret_study import Panel, Size
 from risingbandits.problems import Polynomial
 from risingbandits.reports.style import look, styled, tidy
 from risingbandits.simulation import Result
-from risingbandits.theory.estimators import deterministic_estimate, window_estimate
-from risingbandits.theory.rates import increment_bound, increment_rate, regret_rate
+from risingbandits.theory.complexity._rates import increment_bound, increment_rate, regret_rate
+from risingbandits.theory.estimators._paper import deterministic_estimate, window_estimate
 
 _PULLS = (1_000, 10_000, 100_000)
 _CASES = (("exponential", 0.5, 0.5), ("polynomial", 2.0, 1.0), ("polynomial", 2.0, 0.5), ("polynomial", 0.8, 0.5))

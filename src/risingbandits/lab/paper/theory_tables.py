@@ -8,10 +8,16 @@ import numpy as np
 
 from risingbandits._core.tables import TextTable
 from risingbandits.problems import RisingBandit
-from risingbandits.theory.commit_bound import best_z, commit_bound
-from risingbandits.theory.complexity import average_rewards, cumulative_increment, decay_exponent, gaps, oracle
-from risingbandits.theory.rates import regret_rate
-from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
+from risingbandits.theory.complexity._problems import (
+    average_rewards,
+    cumulative_increment,
+    decay_exponent,
+    gaps,
+    oracle,
+)
+from risingbandits.theory.complexity._rates import regret_rate
+from risingbandits.theory.upper_bounds._commit_ucb import best_z, commit_bound
+from risingbandits.theory.upper_bounds._red_ucb import Bound, deterministic_bound, stochastic_bound
 
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ARMS = 20

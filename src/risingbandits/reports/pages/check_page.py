@@ -15,8 +15,8 @@ from risingbandits.reports.figure_data import MUTED, Dots, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Figure, Page, Section, Table, Text
 from risingbandits.reports.tables import check_table, verdicts_table
-from risingbandits.theory.measured import CurveReport, noise_level
-from risingbandits.theory.questions import Verdict, early_ranks, ends_of, whole_curves
+from risingbandits.theory.estimators._measured import CurveReport, noise_level
+from risingbandits.theory.estimators._questions import Verdict, early_ranks, ends_of, whole_curves
 
 _MOST_COLOURED, _MOST_GREY, _POINTS, _MOST_ROWS = 7, 60, 120, 200
 _TENTHS = np.arange(1, 11) / 10

@@ -42,7 +42,7 @@ def theory(
     from risingbandits.cli.shared_options import parse_noise
     from risingbandits.lab.paper import theory_tables as tables
     from risingbandits.problems import RisingBandit, get_problem
-    from risingbandits.theory.complexity import horizon_of
+    from risingbandits.theory.complexity._problems import horizon_of
 
     path = Path(problem)
     chosen = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_problem(problem)

@@ -11,7 +11,7 @@ import numpy as np
 from risingbandits._core.errors import check_finite
 from risingbandits.problems import RisingBandit
 from risingbandits.theory._envelope import envelope
-from risingbandits.theory.complexity import horizon_of, refuse_falling
+from risingbandits.theory.complexity._problems import horizon_of, refuse_falling
 
 _GRID = 33  # values of q looked at before the search between them
 _PULLS = 400  # pull numbers among which the worst split is looked for

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from risingbandits._core.stats import rank_correlation
 from risingbandits._core.types import Floats
-from risingbandits.theory.measured import CurveReport, noise_level
+from risingbandits.theory.estimators._measured import CurveReport, noise_level
 
 SHARES = (0.1, 0.2, 0.5)  # of a curve, at which its rank is compared with that in the end
 _ASKED = 0.2  # the share that the verdict about ranks is about
@@ -55,7 +55,7 @@ def check_curves(
 
     Examples
     --------
-    >>> from risingbandits.theory.measured import check_curve
+    >>> from risingbandits.theory.estimators import check_curve
     >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
     >>> reports = [check_curve(values, noise=0.0, name=name) for name, values in curves.items()]
     >>> for verdict in check_curves(curves, reports):

@@ -11,8 +11,8 @@ from risingbandits._core.errors import RisingBanditsError, check_counts, check_p
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import RisingBandit
 from risingbandits.problems._curve import Curve
-from risingbandits.theory._commit_arms import CappedCurve
-from risingbandits.theory.complexity import refuse_falling
+from risingbandits.theory.complexity._problems import refuse_falling
+from risingbandits.theory.upper_bounds._commit_arms import CappedCurve
 
 _ONE_BY_ONE = 2**16
 _BLOCKS = 2**16

@@ -10,10 +10,10 @@ from risingbandits.policies import Policy, get_policy
 from risingbandits.policies.commit.commit_ucb import CommitUCB
 from risingbandits.policies.rising.red_ucb import REdUCB
 from risingbandits.problems import RisingBandit
-from risingbandits.theory.commit_bound import commit_bound, commit_bound_risk
-from risingbandits.theory.commit_lines import commit_confidence
-from risingbandits.theory.complexity import horizon_of
-from risingbandits.theory.upper_bounds import Bound, deterministic_bound, stochastic_bound
+from risingbandits.theory.complexity._problems import horizon_of
+from risingbandits.theory.upper_bounds._commit_lines import commit_confidence
+from risingbandits.theory.upper_bounds._commit_ucb import commit_bound, commit_bound_risk
+from risingbandits.theory.upper_bounds._red_ucb import Bound, deterministic_bound, stochastic_bound
 
 
 def predicted_regret(

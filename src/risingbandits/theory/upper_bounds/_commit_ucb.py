@@ -10,12 +10,12 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, check_flag
 from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import RisingBandit
-from risingbandits.theory._commit_arms import CappedCurve, CommitArm
 from risingbandits.theory._envelope import envelope
-from risingbandits.theory.commit_lines import GROWTH, commit_failure
-from risingbandits.theory.commit_sums import price_of_commitment, sum_increments
-from risingbandits.theory.complexity import horizon_of, refuse_falling
-from risingbandits.theory.upper_bounds import Bound, broken_assumptions, least_over_q, trivial_bound
+from risingbandits.theory.complexity._problems import horizon_of, refuse_falling
+from risingbandits.theory.upper_bounds._commit_arms import CappedCurve, CommitArm
+from risingbandits.theory.upper_bounds._commit_lines import GROWTH, commit_failure
+from risingbandits.theory.upper_bounds._commit_sums import price_of_commitment, sum_increments
+from risingbandits.theory.upper_bounds._red_ucb import Bound, broken_assumptions, least_over_q, trivial_bound
 
 FORMS = ("sum", "count", "mixed", "closed", "least")
 _WIDEST = 12.0  # standard errors: beyond them less than 10^-31 fails
