@@ -20,7 +20,7 @@ and an `Allocator` decides for real, one pull at a time:
 Everything else is in sub-packages, loaded when first used: ``rb.policies``, ``rb.problems`` (curves, noise),
 ``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.lab``.
 
-Stability: stable; experimental is `advise`.
+Stability: stable.
 """
 
 import importlib
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from risingbandits.policies import Objective, Policy, get_policy, policy_names
     from risingbandits.problems import RisingBandit, get_problem, problem_names
     from risingbandits.simulation import Result, simulate
-    from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay
 
 __all__ = [
@@ -61,7 +60,6 @@ __all__ = [
     "RisingBandit",
     "RisingBanditsError",
     "__version__",
-    "advise",
     "allocation",
     "get_policy",
     "get_problem",
@@ -100,7 +98,6 @@ _MODULES = {
     "policies": ("Objective", "Policy", "get_policy", "policy_names"),
     "problems": ("RisingBandit", "get_problem", "problem_names"),
     "simulation": ("Result", "simulate"),
-    "simulation.advice": ("advise",),
     "simulation.replay": ("replay",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

@@ -103,7 +103,6 @@ def replay(
     hours: Annotated[
         float | None, typer.Option(help="Budget in hours, converted to pulls of mean duration; needs logs with times.")
     ] = None,
-    price: Annotated[float | None, typer.Option(help="Price of an hour, to show savings in money.")] = None,
     objective: Objective = None,
     policies: Annotated[
         str | None,
@@ -133,7 +132,6 @@ def replay(
     from risingbandits import policies as known
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports import replay_tables as tables
-    from risingbandits.simulation.advice import advise
     from risingbandits.simulation.replay import replay as play
 
     wanted = known.Objective.get(objective)
@@ -155,7 +153,7 @@ def replay(
         output.add(best_constant=outcome.best_constant, best_arm=outcome.arms[best], best_final=outcome.final[best])
         output.table(tables.outcome_table(outcome), "policies")
         output.table(tables.spending_table(outcome), "arms")
-        advice = advise(outcome, price=price)
+        advice = outcome.advice
         output.say(str(advice), advice=asdict(advice))
         if out is not None:
             from risingbandits._core.files import write_whole

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
 from risingbandits.policies.explanation import counted
@@ -35,27 +35,18 @@ class Cost:
     pulls: float
     steps: float | None = None
     hours: float | None = None
-    money: float | None = None
 
     def __str__(self) -> str:
-        more = [
-            None if self.steps is None else f"{self.steps:,.0f} steps",
-            None if self.hours is None else f"{self.hours:,.3g} hours",
-            None if self.money is None else f"{self.money:,.2f} in money",
-        ]
-        known = ", ".join(text for text in more if text)
+        steps = "" if self.steps is None else f"{self.steps:,.0f} steps"
+        hours = "" if self.hours is None else f"{self.hours:,.3g} hours"
+        known = ", ".join(text for text in (steps, hours) if text)
         return f"{self.pulls:,.0f} pulls" + (f" ({known})" if known else "")
 
     def __sub__(self, other: Cost) -> Cost:
         def less(mine: float | None, theirs: float | None) -> float | None:
             return None if mine is None or theirs is None else mine - theirs
 
-        return Cost(
-            self.pulls - other.pulls,
-            less(self.steps, other.steps),
-            less(self.hours, other.hours),
-            less(self.money, other.money),
-        )
+        return Cost(self.pulls - other.pulls, less(self.steps, other.steps), less(self.hours, other.hours))
 
 
 @dataclass(frozen=True)
@@ -95,30 +86,9 @@ class Advice:
         return "\n".join(self.sentences)
 
 
-def advise(
-    outcome: Replay,
-    objective: str | Objective | None = None,
-    *,
-    hours: Mapping[str, npt.ArrayLike] | None = None,
-    step: float | None = None,
-    price: float | None = None,
-) -> Advice:
-    """Advice from a replay.
+def advise(outcome: Replay, objective: str | Objective | None = None) -> Advice:
+    """Advice from a replay; ``objective`` is another than the replay's to compare policies by.
 
-    Parameters
-    ----------
-    outcome : Replay
-    objective : {"best-arm", "cumulative"} or Objective, optional
-        What policies are compared by; that of the replay by default.
-    hours : dict of name -> values, optional
-        Hours that each arm had taken when each of its values was recorded; by default those of loaded curves.
-    step : float, optional
-        Steps of training that a pull stands for; by default that of loaded curves.
-    price : float, optional
-        Price of an hour; needs ``hours``.
-
-    Examples
-    --------
     >>> from risingbandits.simulation.replay import replay
     >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
     >>> print(advise(replay(curves, ["successive-halving", "constant"], 80, orders=10)))
@@ -130,12 +100,7 @@ def advise(
     This is about these curves alone: other tasks may differ by more than the orders do.
     """
     wanted = Objective.get(outcome.objective if objective is None else objective)
-    hours = outcome.hours if hours is None else hours
-    step = outcome.step if step is None else step
-    price = None if price is None else check_finite("price", price, minimum=0.0)
-    if price is not None and not hours:
-        raise RisingBanditsError(f"price needs hours, which curves without times do not have, got {shown(price)}.")
-    bill = _Bill(outcome, hours, step, price)
+    bill = _Bill(outcome)
     whole = bill.of(outcome.lengths)
     if reason := _too_little(outcome, wanted):
         nothing = f"Cannot say which policy to use: {reason}"
@@ -324,14 +289,10 @@ def _first_of_the_last_good(good: npt.NDArray[np.bool_]) -> float:
 class _Bill:
     """What pulls of each arm cost."""
 
-    def __init__(
-        self, outcome: Replay, hours: Mapping[str, npt.ArrayLike] | None, step: float | None, price: float | None
-    ) -> None:
-        self.outcome, self.price = outcome, price
+    def __init__(self, outcome: Replay) -> None:
+        self.outcome, step = outcome, outcome.step
         self.step = None if step is None or not np.isfinite(step) or step == 1.0 else step
-        self.hours = None if not hours else [np.asarray(hours[arm], dtype=np.float64) for arm in outcome.arms]
-        if self.hours and [len(own) for own in self.hours] != outcome.lengths.tolist():
-            raise RisingBanditsError("hours must have one number for each value of each curve.")
+        self.hours = [outcome.hours[arm] for arm in outcome.arms] if outcome.hours else None
 
     def of(self, pulls: Ints) -> Cost:
         """Of the given pulls of each arm, or the mean over several such rows; beyond its end an arm costs nothing."""
@@ -340,12 +301,7 @@ class _Bill:
         hours = None
         if self.hours is not None:
             hours = float(np.mean([sum(map(_hours_of, self.hours, row.tolist())) for row in rows]))
-        return Cost(
-            total,
-            None if self.step is None else total * self.step,
-            hours,
-            None if hours is None or self.price is None else hours * self.price,
-        )
+        return Cost(total, None if self.step is None else total * self.step, hours)
 
     def of_policy(self, label: str, objective: Objective) -> tuple[Cost, float]:
         """Of a policy, and the pulls in it that train the arm that it keeps to the end, where that is the aim."""

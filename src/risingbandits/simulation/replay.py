@@ -150,7 +150,7 @@ class Replay:
 
     @property
     def advice(self) -> Advice:
-        """Which policy to use, and why, in words; `advise` also takes the price of an hour."""
+        """Which policy to use, and why, in words."""
         from risingbandits.simulation.advice import advise
 
         return advise(self)

@@ -63,7 +63,6 @@ def _tiles(outcome: Replay, advice: Advice, label: str) -> list[tuple[str, str]]
         saved = whole - cost
         tiles.append(("pulls saved", f"{saved.pulls:,.0f}"))
         tiles += [("hours saved", f"{saved.hours:,.3g}")] if saved.hours is not None else []
-        tiles += [("money saved", f"{saved.money:,.2f}")] if saved.money is not None else []
     if np.isfinite(advice.decided):
         tiles.append(("pulls until the choice was clear", f"{advice.decided:,.0f}"))
     return [*tiles, ("arms", f"{len(outcome.arms):,}"), ("budget in pulls", f"{outcome.budget:,}")]
