@@ -29,7 +29,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from risingbandits._core.platform import KILL, psutil
+from risingbandits._core.platform import KILL, psutil, start_of
 
 MARK = "RISINGBANDITS_MARK"
 # Held while a command is started or processes are looked through: no new command is taken for an orphan, and none
@@ -97,8 +97,7 @@ def adopt_orphans() -> bool:
 
 def begun(pid: int) -> int:
     """Note that a command has been started, by the holder of `STARTING`; when it began."""
-    process = _process(pid)
-    _at_work[pid] = 0 if process is None else process.start
+    _at_work[pid] = start_of(pid) or 0
     return _at_work[pid]
 
 
@@ -157,13 +156,12 @@ def _leaves_nothing(command: int) -> bool:
     """
     if _adopting is None or list(_at_work) != [command]:
         return False
-    process = _process(command)
     try:
         threads = [Path(_PROC, "self", "task", thread, "children") for thread in os.listdir(f"{_PROC}/self/task")]
         children = {int(child) for thread in threads for child in thread.read_bytes().split()}
     except OSError:  # the system does not tell, or a thread has ended
         return False
-    return process is not None and process.state == "Z" and children == {command}
+    return start_of(command) == -1 and children == {command}
 
 
 def _belonging(trace: Trace) -> Iterator[Process]:

@@ -60,14 +60,17 @@ class TextTable(NamedTuple):
         >>> table.within(17).header, table.within(16).header
         (('arm', 'pulls', 'level'), ('arm', 'level'))
         """
-        table = self
+        least = []  # letters that each column needs: numbers are shown whole, strings may be folded
+        for column, cells in enumerate(zip(self.header, *self.rows, strict=True)):
+            longest = max(map(len, cells))
+            folded = min(longest, max(_NARROWEST, len(self.header[column])))
+            least.append(longest if column in self.numeric else folded)
+        kept = list(range(len(self.header)))
         for name in self.optional:
-            if table._least_width(gap) <= width:
+            if sum(least[column] for column in kept) + gap * (len(kept) - 1) <= width:
                 break
-            if name in table.header:
-                out = table.header.index(name)
-                table = table._with([column for column in range(len(table.header)) if column != out])
-        return table
+            kept = [column for column in kept if self.header[column] != name]
+        return self if len(kept) == len(self.header) else self._with(kept)
 
     def only(self, columns: Sequence[str] | None) -> TextTable:
         """The table with these columns alone, in this order, by their heads or how these begin; None is all.
@@ -87,14 +90,6 @@ class TextTable(NamedTuple):
             rows=[tuple(row[column] for column in kept) for row in self.rows],
             numeric=frozenset(at for at, column in enumerate(kept) if column in self.numeric),
         )
-
-    def _least_width(self, gap: int) -> int:
-        """The fewest letters that a line needs: numbers are shown whole, strings may be folded."""
-        total = gap * (len(self.header) - 1)
-        for column, cells in enumerate(zip(self.header, *self.rows, strict=True)):
-            longest = max(map(len, cells))
-            total += longest if column in self.numeric else min(longest, max(_NARROWEST, len(self.header[column])))
-        return total
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """For a terminal: as much as fits."""

@@ -52,18 +52,16 @@ Holds = Callable[[Pull], bool]
 
 def needed_before(pull: Pull) -> set[Name]:
     """The checkpoints that ``pull`` may load, and that of the pull before, which may be recorded at any moment."""
-    return _names(pull.last, pull.best) | {Name(pull.n - 1, pull.before)}
+    counted = {Name(saved.n, saved.id) for saved in (pull.last, pull.best) if saved is not None}
+    return counted | {Name(pull.n - 1, pull.before)}
 
 
 def needed_after(pull: Pull, new: Saved | None, direction: str | None) -> set[Name]:
     """The checkpoints that may be loaded once ``pull`` counts and has left ``new``, if that is of this pull."""
-    if new is None or (new.n, new.id) != (pull.n, pull.id):
-        return _names(pull.last, pull.best)
-    return _names(new, better(pull.best, new, direction or "maximize"))
-
-
-def _names(*checkpoints: Saved | None) -> set[Name]:
-    return {Name(saved.n, saved.id) for saved in checkpoints if saved is not None}
+    last, best = pull.last, pull.best
+    if new is not None and (new.n, new.id) == (pull.n, pull.id):
+        last, best = new, better(pull.best, new, direction or "maximize")
+    return {Name(saved.n, saved.id) for saved in (last, best) if saved is not None}
 
 
 class Checkpoints:

@@ -7,7 +7,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from risingbandits.allocation.arms.pace import Pace
@@ -63,18 +63,22 @@ def progress_bar(allocator: Allocator, wanted: bool) -> Iterator[Display]:
 @contextmanager
 def lines_or_table(allocator: Allocator) -> Iterator[Display]:
     """A table on standard error if that is a terminal, otherwise lines; the package's warnings go there too."""
-    if not sys.stderr.isatty():
-        with _warnings_to(_Lines(allocator)) as display:
-            yield display
-        return
-    from rich.console import Console
-    from rich.live import Live
+    with ExitStack() as stack:
+        display: Display = _Lines(allocator)
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
 
-    with (
-        Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live,
-        _warnings_to(_Table(allocator, live)) as display,
-    ):
-        yield display
+            live = stack.enter_context(Live(console=Console(stderr=True), auto_refresh=False, transient=True))
+            display = _Table(allocator, live)
+        handler, before = _Handler(display), log.propagate
+        log.addHandler(handler)
+        log.propagate = False  # or they would be shown twice where the root has a handler
+        try:
+            yield display
+        finally:
+            log.removeHandler(handler)
+            log.propagate = before
 
 
 class _Lines(Display):
@@ -167,15 +171,3 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._display.say(record.getMessage())
-
-
-@contextmanager
-def _warnings_to(display: Display) -> Iterator[Display]:
-    handler, before = _Handler(display), log.propagate
-    log.addHandler(handler)
-    log.propagate = False  # or they would be shown twice where the root has a handler
-    try:
-        yield display
-    finally:
-        log.removeHandler(handler)
-        log.propagate = before

@@ -86,15 +86,17 @@ class Costs(Option):
     @classmethod
     def fill_in(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Costs are compared by default with the default policy."""
-        missing = ""
-        if values["budget"].pulls is not None:
-            missing = f"a budget in cost or seconds, got {values['budget']}"
-        elif Objective.get(values["objective"]).sums_rewards and values["reward_range"] is None:
-            missing = "reward_range, because the reward of a pull is counted from its lower end, got None"
-        if values["costs"] == "compare" and missing:
-            raise RisingBanditsError(f'costs="compare" needs {missing}.')
-        default = "compare" if values["policy"].name == Auto.name and not missing else "ignore"
-        return {"costs": values["costs"] or default}
+        costs, in_pulls = values["costs"], values["budget"].pulls is not None
+        unknown = values["reward_range"] is None and Objective.get(values["objective"]).sums_rewards
+        if costs == "compare" and in_pulls:
+            raise RisingBanditsError(f'costs="compare" needs a budget in cost or seconds, got {values["budget"]}.')
+        if costs == "compare" and unknown:
+            raise RisingBanditsError(
+                'costs="compare" needs reward_range, because the reward of a pull is counted from its lower end, '
+                "got None."
+            )
+        compares = values["policy"].name == Auto.name and not (in_pulls or unknown)
+        return {"costs": costs or ("compare" if compares else "ignore")}
 
     @classmethod
     def of(cls, settings: Settings, before: Costs | None) -> Costs | None:

@@ -140,7 +140,8 @@ class InUse:
         try:
             there = os.stat(self._place)
             if (there.st_dev, there.st_ino) == self._file:
-                self._check_log()
+                if self.log is not None:
+                    self._check_log()
                 self._changed, self._looked = there.st_ctime_ns, now
                 return
             what = "replaced by another file"
@@ -152,8 +153,6 @@ class InUse:
 
     def _check_log(self) -> None:
         """The same for the log."""
-        if self.log is None:
-            return
         try:
             there = os.stat(self._log_place)
             same = (there.st_dev, there.st_ino) == self.log
