@@ -167,7 +167,7 @@ def test_metric_or_score_direction_and_cost(kind: Any) -> None:
     assert by_error.direction == ("maximize" if kind is CatBoostArm else "minimize")
     assert outcomes[2].reward == outcomes[3].reward
     with pytest.raises(RisingBanditsError, match="got 'maximize', but arm 'a' has 'minimize'"):
-        Allocator({"a": by_loss}, 2, reward_range=None).run(progress=False)
+        Allocator({"a": by_loss}, 2, direction="maximize", reward_range=None).run(progress=False)
 
 
 @EACH

@@ -187,7 +187,7 @@ def test_arms_that_go_the_other_way(tmp_path: Path) -> None:
         'allocator with direction="minimize".'
     )
     with pytest.raises(RisingBanditsError, match=sentence):
-        Allocator({"a": Loss()}, 2, store=tmp_path / "run.db")
+        Allocator({"a": Loss()}, 2, direction="maximize", store=tmp_path / "run.db")
     assert not list(tmp_path.iterdir()), "no store keeps a direction that was wrong"
     allocator = Allocator({"a": Loss}, 2)  # known when it is made
     with pytest.raises(RisingBanditsError, match=sentence):

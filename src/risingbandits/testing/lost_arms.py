@@ -72,9 +72,8 @@ def check_failing_arm(make: Callable[[], Any], good_pulls: int = 0) -> str:
     with tempfile.TemporaryDirectory() as folder:
         arms: dict[str, Any] = {"fails": make, "works": lambda pull: 0.5}
         settings: dict[str, Any] = {"policy": "round-robin", "reward_range": None, "retries": 2}
-        direction = _direction(make)
         store, budget = Path(folder) / "run.db", 2 * good_pulls + 4
-        with Allocator(arms, budget, store=store, direction=direction, **settings) as allocator:
+        with Allocator(arms, budget, store=store, direction=_direction(make), **settings) as allocator:
             allocator.run(progress=False)
             failed = allocator.ledger.arm("fails")
             assert len(failed.rewards) == good_pulls, f"{len(failed.rewards)} pulls count, not {good_pulls}."
@@ -93,8 +92,8 @@ def check_failing_arm(make: Callable[[], Any], good_pulls: int = 0) -> str:
     return reason
 
 
-def _direction(make: Callable[[], Any]) -> str:
-    return str(getattr(make(), "direction", "maximize"))
+def _direction(make: Callable[[], Any]) -> str | None:
+    return getattr(make(), "direction", None)
 
 
 @contextmanager
@@ -146,7 +145,7 @@ class _Doomed:
 
     def __init__(self, arm: Any, instant: str, parent: Any) -> None:
         self.arm, self.instant, self.parent = arm, instant, parent
-        self.direction = getattr(arm, "direction", "maximize")
+        self.direction = getattr(arm, "direction", None)
         self.pulled = 0
         if hasattr(arm, "save"):
             self.save, self.load = self._save, arm.load
