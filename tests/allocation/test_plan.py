@@ -153,16 +153,12 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
     [
         (ARM, "budget must be given, such as budget = 100 or budget = {seconds = 3600}."),
         (f"budget = 0\n{ARM}", "budget must be an integer >= 1, got 0."),
-        (f"budget = 1.5\n{ARM}", "budget must be an integer >= 1, got 1.5."),
-        (f"budget = true\n{ARM}", "budget must be an integer >= 1, got True."),
-        (f'budget = "9"\n{ARM}', "budget must be an integer >= 1, got '9'."),
         (f"budget = {10**20}\n{ARM}", f"budget must be an integer up to 10^15, got {10**20}."),
         (f"budget = {{pull = 3}}\n{ARM}", "budget.pull is not a known key, did you mean 'pulls'?"),
         (f"budget = {{hours = 3}}\n{ARM}", "budget.hours is not a known key; known are cost, pulls, seconds."),
         (f"budget = {{}}\n{ARM}", "budget must be one of pulls, cost, seconds, got none."),
         (f"budget = {{pulls = 3, cost = 1}}\n{ARM}", "budget must be one of pulls, cost, seconds, got pulls and cost."),
         (f"budget = {{cost = -1}}\n{ARM}", "budget.cost must be a finite number > 0, got -1."),
-        (f"budget = {{seconds = nan}}\n{ARM}", "budget.seconds must be a finite number > 0, got nan."),
         ("budget = 3", 'arms must be given, such as [[arms]] and name = "a".'),
         ("budget = 3\narms = 4", "arms must be one table or more, each headed [[arms]], got 4."),
         ("budget = 3\narms = [4]", "arms[0] must be a table, got 4."),
@@ -171,27 +167,9 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             f'budget = 3\nobjective = "best"\n{ARM}',
             "objective must be one of best-arm, cumulative; got 'best', did you mean 'best-arm'?",
         ),
-        (f"budget = 3\njobs = 0\n{ARM}", "jobs must be an integer >= 1, got 0."),
-        (f"budget = 3\nlease = 0\n{ARM}", "lease must be a finite number > 0, got 0."),
-        (
-            f"budget = 3\nreward_range = [1, 0]\n{ARM}",
-            "reward_range must be two numbers, the lower one first, got [1, 0].",
-        ),
-        (f"budget = 3\nreward_range = 1\n{ARM}", "reward_range must be two numbers, the lower one first, got 1."),
-        (f'budget = 3\nreward_range = ["a", 1]\n{ARM}', "reward_range[0] must be a finite number, got 'a'."),
-        (
-            f'budget = 3\nsigma = "aut"\n{ARM}',
-            "sigma must be one of auto, estimate, smooth; got 'aut', did you mean 'auto'?",
-        ),
-        (f"budget = 3\nsigma = -1\n{ARM}", "sigma must be a finite number >= 0, got -1."),
-        (
-            f'budget = 3\norder = "rondom"\n{ARM}',
-            "order must be one of given, random; got 'rondom', did you mean 'random'?",
-        ),
         (f"budget = 3\nwarm_start = {{a = 0.5}}\n{ARM}", "warm_start of a must be rewards, got 0.5."),
         (f"budget = 3\nwarm_start = {{b = [0.5]}}\n{ARM}", "warm_start must name arms that exist, got 'b'."),
         (f"budget = 3\nmax_pulls = {{b = 5}}\n{ARM}", "max_pulls must name arms that exist, got 'b'."),
-        (f'budget = 3\nstore = ""\n{ARM}', "store must be a non-empty string, got ''."),
         (
             f'budget = 3\npolicy = "red-ucb, ucb1"\n{ARM}',
             "policy must be one policy, got 'red-ucb, ucb1'.",
@@ -204,7 +182,6 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             f'budget = 3\npolicy = "constant(arm=[])"\n{ARM}',
             "policy is 'constant(arm=[])': arm must be an integer >= 0, got [].",
         ),
-        (f"budget = 3\ndefaults = 3\n{ARM}", "defaults must be a table, got 3."),
         (f"budget = 3\n[defaults]\ntimeot = 3\n{ARM}", "defaults.timeot is not a known key, did you mean 'timeout'?"),
         (f"budget = 3\n{ARM}{ARM}", "arms[1].name is 'a', which is that of arms[0]."),
         (
@@ -248,7 +225,6 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             arm(command='"echo {arm}"', more="shell = true"),
             'arms[0].command has {arm}, but in a shell it must be "$RISINGBANDITS_ARM", in quotes.',
         ),
-        (f"budget = 3\n{ARM}shell = 1", "arms[0].shell must be true or false, got 1."),
         (
             arm(command='["no-such-program"]'),
             "arms[0].command[0] must be a program that can be run, but 'no-such-program' is not found.",
@@ -261,7 +237,6 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             arm(command='["true", "{chekpoint}"]'),
             "arms[0].command[1] has {chekpoint}, did you mean {checkpoint}? To keep it as it is, write {{chekpoint}}.",
         ),
-        (f"budget = 3\n{ARM}timeout = 0", "arms[0].timeout must be a finite number > 0, got 0."),
         (f'budget = 3\n{ARM}directory = "no"', "arms[0].directory must be a folder that exists, got 'no'."),
         (
             f'budget = 3\n{ARM}directory = "{"x" * 5000}"',
@@ -271,7 +246,6 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
             f'budget = 3\n{ARM}directory = "~nobody/x"',
             "arms[0].directory must be a folder that exists, got '~nobody/x'.",
         ),
-        (f"budget = 3\n{ARM}environment = 3", "arms[0].environment must be a table, got 3."),
         (f"budget = 3\n{ARM}environment = {{A = true}}", "arms[0].environment.A must be a string, got True."),
         (f'budget = 3\n{ARM}environment = {{"A=B" = "x"}}', "arms[0].environment.'A=B' must have a name without '='."),
         (

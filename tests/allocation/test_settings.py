@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 from dataclasses import MISSING
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from risingbandits import Allocator, RisingBanditsError
+from risingbandits.allocation.commands.plan_arms import _ARM
 from risingbandits.allocation.commands.plan_file import _PLAN
 from risingbandits.allocation.growth import Given, declared_changes
 from risingbandits.allocation.ledger import Ledger
@@ -123,6 +125,57 @@ def test_a_new_allocation_makes_its_policy_once(stored: bool, tmp_path: Path, mo
     monkeypatch.setattr(Ledger, "__init__", counted)
     with Allocator(["a", "b"], 5, store=tmp_path / "x.db" if stored else None) as allocator:
         assert made == [allocator.settings]
+
+
+# What a program or a TOML file may give by mistake; each setting takes some of it and refuses the rest.
+ANYTHING: tuple[Any, ...] = (
+    True,
+    -1,
+    0,
+    1.5,
+    math.nan,
+    math.inf,
+    10**20,
+    "",
+    "nonsense",
+    "a\0b",
+    [],
+    ["a", 1],
+    {"zz": 1},
+    {"a": []},
+)
+
+
+@pytest.mark.parametrize("name", declared_settings())
+def test_a_wrong_value_of_a_setting_is_named(name: str) -> None:
+    refused = [value for value in (*ANYTHING, object(), b"x") if not is_taken(name, value)]
+    assert len(refused) >= 9
+
+
+def is_taken(name: str, value: Any) -> bool:
+    try:
+        Settings.make(**{"arms": ["a", "b"], "budget": 10, name: value})
+    except RisingBanditsError as error:
+        assert str(error).startswith((name, "an arm's name") if name == "arms" else name)  # noqa: PT017
+        assert str(error).endswith((".", "?"))  # noqa: PT017
+        return False
+    return True
+
+
+KEYS = {**_PLAN, **{f"arms[0].{name}": check for name, check in _ARM.items() if name != "command"}}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_wrong_value_in_a_plan_is_named_by_its_path(name: str) -> None:
+    refused = 0
+    for value in ANYTHING:
+        try:
+            KEYS[name](f"plan.toml, {name}", value)
+        except RisingBanditsError as error:
+            assert str(error).startswith(f"plan.toml, {name}")  # noqa: PT017
+            assert str(error).endswith((".", "?"))  # noqa: PT017
+            refused += 1
+    assert refused >= 9
 
 
 def test_a_policy_may_be_written_with_its_settings() -> None:
