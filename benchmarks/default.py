@@ -80,12 +80,7 @@ class Player:
         play = problem.player(self.policy)
         played = [play(number) for number in runs]
         for measure, unit in measures.items():
-            scale = {
-                "share": lambda run: run.regret / run.random if run.random > 0 else 0.0,
-                "percent": lambda run: 100 * run.regret / run.best if run.best > 0 else 0.0,
-                "regret": lambda run: run.regret,
-            }[unit]
-            self.add(measure, group, problem.task.partition(OF_TASK)[0], map(scale, played))
+            self.add(measure, group, problem.task.partition(OF_TASK)[0], (getattr(run, unit) for run in played))
 
     def play_row(self, row: Row, measure: str, unit: str, by_task: bool = False) -> None:
         for problem in row.problems:

@@ -50,6 +50,16 @@ def test_figures_equal_a_slow_computation(tmp_path: Path) -> None:
     assert found.large == sum(value > 25 for value in percent) / 4
 
 
+def test_arms_that_differ_by_rounding_have_no_share() -> None:
+    worth = np.array([0.1 + 0.2, 0.3]) * 100
+    run = Played("one", "", "", 0, 100, -0.5, float(worth.max() - worth.mean()), float(worth.max()))
+    assert run.random > 0
+    assert run.share == 0.0
+    assert run.percent == pytest.approx(-0.5 / 30 * 100)
+    assert ran(0.5).share == 0.5
+    assert Played("one", "", "", 0, 5, 0.0, 0.0, 0.0).percent == 0.0
+
+
 def test_budgets_are_averaged_within_an_order_and_orders_within_a_task() -> None:
     runs = [ran(1, run=0, horizon=10), ran(3, run=0, horizon=20), ran(4, run=1, horizon=10), ran(6, run=1, horizon=20)]
     runs += [ran(10, "two", 0), ran(20, "two", 1)]

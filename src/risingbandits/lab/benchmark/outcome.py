@@ -50,9 +50,7 @@ def task_values(row: Row, runs: Sequence[Played]) -> dict[str, Floats]:
 
 def value_of(row: Row, run: Played) -> float:
     """A run in the measure of its row: a share of what a random arm loses, or % of J*."""
-    if row.measure == "percent":
-        return 100.0 * run.regret / run.best
-    return run.regret / run.random if run.random > 0 else 0.0
+    return run.percent if row.measure == "percent" else run.share
 
 
 def mean_of(row: Row, runs: Sequence[Played]) -> float:

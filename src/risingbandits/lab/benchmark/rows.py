@@ -25,6 +25,7 @@ from risingbandits.simulation.engine import Runner
 
 OBJECTIVES = (CUMULATIVE.name, BEST_ARM.name)
 KINDS = ("real", "made", "synthetic")
+_ROUNDING = 1e-9  # differences of sums that are a matter of their rounding, relative to the sums
 MEASURES = ("share", "percent")  # of what a random arm loses; of J*, what the best constant arm earns
 
 
@@ -44,6 +45,16 @@ class Played(NamedTuple):
     regret: float
     random: float
     best: float
+
+    @property
+    def share(self) -> float:
+        """Relative to what a random arm would have lost; 0 if all arms are alike."""
+        return self.regret / self.random if self.random > _ROUNDING * self.best else 0.0
+
+    @property
+    def percent(self) -> float:
+        """In % of the most that was possible."""
+        return 100.0 * self.regret / self.best if self.best > 0 else 0.0
 
 
 class Problem(ABC):
