@@ -179,8 +179,11 @@ class Ledger:
         elif kind == "tell":
             self.apply_tell(event, arm)
         elif kind == "ask":
-            decided = self.just_bound or self.decide()
-            self.surprises += decided is not arm
+            if not self.policy.informed:
+                decided = self.just_bound or self.decide()
+                self.surprises += decided is not arm
+            elif arm not in self.repeat_first:  # the event is the decision
+                self.policy.give(arm.place)
             self.give(event, arm)
         else:
             self._apply_rare(event, arm)
@@ -237,7 +240,9 @@ class Ledger:
             arm.best = better(arm.best, arm.last, self.settings.direction)
         self.told_arms.append(arm.index)
         value = (reward - self.zero) / self.span + 0.0
-        if self._teller is None:
+        if self.policy.informed:
+            self.policy.tell(arm.place, value, cost)  # type: ignore[call-arg]
+        elif self._teller is None:
             self.policy.tell(arm.place, value)
         else:
             self._teller.tell(self.policy, arm.place, value, cost)
@@ -286,6 +291,7 @@ class Ledger:
             self.bind(event, arm)
         elif event.kind == "describe":
             arm.settings = json.loads(event.text)
+            self._believe(self.policy)
         elif event.kind == "checkpoint":
             if not event.text:
                 arm.last = arm.best = None
@@ -379,13 +385,19 @@ class Ledger:
 
     def beliefs(self, policy: Policy) -> tuple[Floats, Floats] | None:
         """Beliefs about each slot, by the arm that it has or would get, if the policy uses them."""
-        if self.settings.prior is None or self.rule is None or not policy.believes:
+        prior = self.settings.prior
+        if prior is not None and policy.informed:
+            known = [prior.of(arm.name) for arm in self.opened]
+            return np.array([belief.mean for belief in known]), np.array([belief.deviation for belief in known])
+        if prior is None or self.rule is None or not policy.believes:
             return None
         return self.rule.beliefs(self.opened, self.unopened, self.dropped)
 
     def _believe(self, policy: Policy) -> None:
         if (beliefs := self.beliefs(policy)) is not None:
             policy.believe(*beliefs)
+        if policy.informed:
+            policy.inform([arm.settings for arm in self.opened])
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""
@@ -422,8 +434,11 @@ class Ledger:
         next_n = [arm.warm for arm in self.arms]
         for index in self.told_arms:
             arm = self.arms[index]
-            tell(arm.place, (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0)
+            value = (arm.rewards[next_n[index]] - self.zero) / self.span + 0.0
+            tell(arm.place, value, *((arm.cost / (len(arm.rewards) - arm.warm),) if policy.informed else ()))
             next_n[index] += 1
+        for flight in self.in_flight.values() if policy.informed else ():
+            policy.give(flight.arm.place)
         self.retold += len(self.told_arms)
         self.policy = policy
         self.refresh_masks()

@@ -258,7 +258,8 @@ class Settings:
         values["policy"] = policy
         for option in option_classes():
             values |= option.fill_in(values)
-        return cls(**_as_fields(values), lazy=lazy or values["prior"] is not None or learns, learns=learns)
+        bound = values["prior"] is not None and not policy.informed  # to places of the policy, one after another
+        return cls(**_as_fields(values), lazy=lazy or bound or learns, learns=learns)
 
     def value(self, name: str) -> Any:
         """The value of a setting, also of an argument of an option."""

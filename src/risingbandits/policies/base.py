@@ -11,7 +11,7 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -121,6 +121,7 @@ class Policy:
     batched: ClassVar[bool] = False
     in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
     believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
+    informed: ClassVar[bool] = False  # takes configs and costs, and decisions as they were made: `inform`, `give`
     shares: bool = False  # decides for several workers if told their number
     objective: ClassVar[str] = "cumulative"  # the name of the one that it is made for
     picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
@@ -362,6 +363,12 @@ class Policy:
         if not (taken[1] > 0.0).all():
             raise RisingBanditsError(f"deviations must be above 0, got {shown(deviations)}.")
         self.take_beliefs(self._state, *taken)
+
+    def inform(self, configs: Sequence[Mapping[str, Any]]) -> None:
+        """Take in the config of each arm, an empty one where none is known, if the policy is ``informed``."""
+
+    def give(self, arm: int) -> None:
+        """Note that a pull of ``arm`` was given out, instead of `ask`, if the policy is ``informed``."""
 
     def expect_workers(self, workers: int) -> None:
         """From now on ``workers`` pulls are made at a time, of different arms; ``available`` says which are free."""

@@ -92,12 +92,13 @@ class ConfigModel(PlainPolicy):
     verified = "derived here"
     objective = "best-arm"
     believes = True
+    informed = True
 
     max_pulls: int | None = integer(None)
 
     # -- what is known about the arms ---------------------------------------------------------------------------
 
-    def inform(self, configs: Sequence[Mapping[str, Value]]) -> None:
+    def inform(self, configs: Sequence[Mapping[str, Any]]) -> None:
         """Take in the config of each arm, an empty one where none is known; they may be replaced at any time."""
         self._check_begun("inform")
         if len(configs) != self.n_arms or not all(isinstance(config, Mapping) for config in configs):
@@ -116,9 +117,10 @@ class ConfigModel(PlainPolicy):
         state.run.prior = means.copy()
         state.run._forget()
 
-    def tell(self, arm: int, reward: float, cost: float = 1.0) -> None:
-        """Report the reward of one pull of ``arm`` and what it cost, in any unit."""
-        cost = check_finite("cost", cost, minimum=0.0)
+    def tell(self, arm: int, reward: float, cost: float | None = None) -> None:
+        """Report the reward of one pull of ``arm`` and what it cost, in any unit; None if that is not known."""
+        if cost is not None:
+            cost = check_finite("cost", cost, minimum=0.0)
         super().tell(arm, reward)
         self._state.run.costs[-1] = cost
 
@@ -147,7 +149,7 @@ class ConfigModel(PlainPolicy):
         self.seed = int(self.rng.integers(2**32))
         self.curves: list[list[float]] = [[] for _ in range(self.n_arms)]
         self.told: list[int] = []  # the arm of each pull,
-        self.costs: list[float] = []  # and what it cost
+        self.costs: list[float | None] = []  # and what it cost
         self.counts = np.zeros(self.n_arms, dtype=np.int64)
         self.goals = np.zeros(self.n_arms, dtype=np.int64)  # the rung to which an arm was sent
         self.asked = np.zeros(self.n_arms, dtype=np.int64)  # pulls given out
@@ -163,11 +165,15 @@ class ConfigModel(PlainPolicy):
     def select(self, available: Any) -> int:
         below = np.flatnonzero(available & (self.counts < self.goals))
         arm = int(below[np.argmax(self.counts[below])]) if len(below) else self._decide(available)
-        self.give(arm)
+        self._note(arm)
         return arm
 
     def give(self, arm: int) -> None:
-        """Note that a pull of ``arm`` was given out, as `select` does itself."""
+        """Note that a pull of ``arm`` was given out, by a decision that was made before."""
+        self._check_begun("give")
+        self._state.run._note(arm)
+
+    def _note(self, arm: int) -> None:
         count = len(self.curves[arm])
         if count >= self.goals[arm]:
             self.starts += int(self.goals[arm] == 0 and count == 0)
@@ -178,7 +184,7 @@ class ConfigModel(PlainPolicy):
     def update(self, arm: int, reward: float) -> None:
         self.curves[arm].append(float(reward))
         self.told.append(arm)
-        self.costs.append(1.0)
+        self.costs.append(None)
         self.counts[arm] += 1
 
     def _decide(self, available: Any) -> int:
@@ -232,8 +238,10 @@ class ConfigModel(PlainPolicy):
     def _view(self, point: int, pending: Ints) -> _View:
         """The rows after these pulls: of each arm its last value and that at half its resource, at most `ROWS`."""
         counts = np.bincount(self.told[:point], minlength=self.n_arms)
-        spent = np.bincount(self.told[:point], self.costs[:point], minlength=self.n_arms)
-        usual = float(spent.sum()) / max(1, point) or 1.0
+        costs = np.array(self.costs[:point], float)  # None is NaN
+        paid = np.bincount(self.told[:point], ~np.isnan(costs), minlength=self.n_arms)
+        spent = np.bincount(self.told[:point], np.nan_to_num(costs), minlength=self.n_arms)
+        usual = float(spent.sum()) / max(1.0, float(paid.sum())) or 1.0
         started = np.flatnonzero(counts)
         half = (counts[started] + 1) // 2
         arms = started.tolist()
@@ -257,7 +265,7 @@ class ConfigModel(PlainPolicy):
             outside_scores=of_last[left],
             pending=self._rows(pending, np.maximum(self.goals, 1)[pending]),
             best=float(scores.max(initial=0.0)),
-            rates=np.where(spent > 0.0, spent, usual) / np.where(spent > 0.0, counts, 1.0),
+            rates=np.where(spent > 0.0, spent, usual) / np.where(spent > 0.0, paid, 1.0),
         )
 
     def _kept(self, point: int, counts: Ints, scores: Floats, started: Ints, pending: Ints) -> tuple[Any, Any]:

@@ -100,8 +100,8 @@ class Costs(Option):
 
     @classmethod
     def of(cls, settings: Settings, before: Costs | None) -> Costs | None:
-        """Only where costs are compared, which stays so in a run."""
-        if settings.options["costs"] == "ignore":
+        """Only where costs are compared, which stays so in a run, and not by the policy itself."""
+        if settings.options["costs"] == "ignore" or settings.policy.informed:
             return None
         return before or cls(Objective.get(settings.objective).sums_rewards)
 
