@@ -400,9 +400,11 @@ def main() -> None:
         if read["half"] != options.half:
             parser.error(f"--against has the half {read['half']}.")
         other = {measure: runs for found in read["parts"].values() for measure, runs in found.items()}
-    heads = ("measure", "this tree", "the other", "difference", "bar")
-    print(TextTable(heads, list(figure_lines(own, other)), frozenset({1, 2, 3})).markdown())
-    print(TextTable(("of this tree alone", "measured", "bar"), list(limit_lines(own)), frozenset({1})).markdown())
+    heads = ("measure", "this tree", "the other", "difference", "bar")[: 5 if other else 2]
+    lines = [line[: len(heads)] for line in figure_lines(own, other)]
+    print(TextTable(heads, lines, frozenset({1, 2, 3} & {*range(len(heads))})).markdown())
+    if alone := list(limit_lines(own)):
+        print(TextTable(("of this tree alone", "measured", "bar"), alone, frozenset({1})).markdown())
 
 
 if __name__ == "__main__":
