@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 
 Complete = Callable[[str], list[str]]
 
@@ -17,33 +18,22 @@ def one_of(*words: str) -> Complete:
     >>> one_of("local", "ray")("r")
     ['ray']
     """
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+def _named(package: str, function: str) -> Complete:
+    """A name that a package knows."""
 
     def complete(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
+        names = getattr(import_module(f"risingbandits.{package}"), function)()
+        return [name for name in names if name.startswith(incomplete)]
 
     return complete
 
 
-def policy(incomplete: str) -> list[str]:
-    """The name of a policy.
-
-    >>> policy("red")
-    ['red-ucb']
-    """
-    from risingbandits.policies import policy_names
-
-    return [name for name in policy_names() if name.startswith(incomplete)]
-
-
-def objective(incomplete: str) -> list[str]:
-    """The name of an objective.
-
-    >>> objective("b")
-    ['best-arm']
-    """
-    from risingbandits.policies import objective_names
-
-    return [name for name in objective_names() if name.startswith(incomplete)]
+policy = _named("policies", "policy_names")
+objective = _named("policies", "objective_names")
+problem = _named("problems", "problem_names")
 
 
 def policies(incomplete: str) -> list[str]:
@@ -58,17 +48,6 @@ def policies(incomplete: str) -> list[str]:
     blank = last[: len(last) - len(last.lstrip())]
     named = [part.strip() for part in before.split(",")]
     return [f"{before}{comma}{blank}{name}" for name in policy(last.strip()) if name not in named]
-
-
-def problem(incomplete: str) -> list[str]:
-    """The name of a problem.
-
-    >>> problem("paper-1")
-    ['paper-15arms']
-    """
-    from risingbandits.problems import problem_names
-
-    return [name for name in problem_names() if name.startswith(incomplete)]
 
 
 def file(*endings: str) -> Complete:
@@ -88,11 +67,7 @@ def file(*endings: str) -> Complete:
 
 def either(*ways: Complete) -> Complete:
     """What any of these offers."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [word for way in ways for word in way(incomplete)]
-
-    return complete
+    return lambda incomplete: [word for way in ways for word in way(incomplete)]
 
 
 def _offered(path: str, folder: str, endings: Iterable[str]) -> bool:
