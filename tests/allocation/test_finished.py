@@ -121,7 +121,7 @@ def test_stop_iteration_of_a_function_is_an_error() -> None:
     allocator = Allocator({"broken": broken, "good": lambda pull: 0.5}, 8)
     allocator.run(progress=False)
     assert allocator.explain()["broken"].status == "retired"
-    assert "StopIteration" in allocator.explain()["broken"].why
+    assert allocator.explain()["broken"].why == "failed 3 times in a row: StopIteration"
 
 
 def test_a_generator_that_raises_is_not_finished() -> None:

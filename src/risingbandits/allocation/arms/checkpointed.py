@@ -354,7 +354,7 @@ class Checkpointed:
         try:
             answer: float | Outcome = arm.pull(pull)
         except Exception as error:
-            self._failure = f"{type(error).__name__}: {error}"
+            self._failure = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise
         self._failure = ""
         seconds = time.perf_counter() - began

@@ -255,7 +255,8 @@ class Driver:
             outcome = self._checked(result)
         except Exception as error:
             log.debug("%s, pull %d", pull.arm, pull.n, exc_info=True)
-            reason = str(error) if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: {error}"
+            kind = "" if isinstance(error, RisingBanditsError) else f"{type(error).__name__}: "
+            reason = f"{kind}{error}".removesuffix(": ")
             if isinstance(error, OutOfRange) and not isinstance(result, BaseException):
                 self.arms[pull.arm].refused(pull, result)
             if isinstance(error, CannotGoOn):
