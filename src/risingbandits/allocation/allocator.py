@@ -382,7 +382,7 @@ class Allocator:
         wanted = {name: value for name, value in (("budget", budget), ("arms", arms)) if value is not None} | settings
         if described := settings_of_arms(arms, settings.get("arm_settings")):
             wanted["arm_settings"] = described
-        if is_history(sources := settings.get("warm_start")):
+        if (sources := settings.get("warm_start")) is not None and is_history(sources):
             names, now = declared_settings()["arms"].check("arms", arms or self.arms), self.settings
             wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}

@@ -6,25 +6,7 @@ from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
-from risingbandits.policies.objectives import DEFAULT, Objective
-
-
-def default_policy(objective: Objective, reward_range: tuple[float, float] | None, sigma: Any) -> Policy:
-    """The policy of an allocator that was given none.
-
-    That of the objective; but for sums of rewards of unknown range R-ed-UCB, which needs neither their scale nor a
-    ceiling.
-    """
-    if objective.sums_rewards and reward_range is None:
-        return REdUCB(sigma=sigma)
-    return objective.policy(sigma=sigma)
-
-
-def implied_objective(policy: str | Policy | None) -> str:
-    """The objective if the user names at most a policy: what that is made for, otherwise the default."""
-    if policy is None:
-        return DEFAULT.name
-    return (policy_class(policy) if isinstance(policy, str) else policy).objective
+from risingbandits.policies.objectives import Objective
 
 
 def check_sigma(name: str, value: Any) -> float | str:
@@ -60,7 +42,9 @@ def choose_policy(
             raise RisingBanditsError(f"sigma must be set in the policy itself when one is given, got {shown(sigma)}.")
         chosen = type(policy)(**policy.get_params())
     elif policy is None:
-        chosen = default_policy(objective, reward_range, sigma)
+        # For sums of rewards of unknown range R-ed-UCB, which needs neither their scale nor a ceiling.
+        blind = objective.sums_rewards and reward_range is None
+        chosen = REdUCB(sigma=sigma) if blind else objective.policy(sigma=sigma)
     else:
         chosen = _with_sigma(policy_class(policy)(), sigma, in_range=reward_range is not None)
         if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation

@@ -174,7 +174,7 @@ def as_given(store: Store, settings: Settings, given: Mapping[str, Any], stored:
     """What is given to continue with a store."""
     found = with_prior(settings, given, stored)
     sources = given.get("warm_start")
-    later = partial(history_of, sources, found, store) if is_history(sources) else None
+    later = partial(history_of, sources, found, store) if sources is not None and is_history(sources) else None
     return Given(found, given.get("policy"), later)
 
 

@@ -77,7 +77,7 @@ class Ledger:
         self.settings = settings
         self.zero, self.span = settings.scale()
         self._pulls, self._amount = settings.budget.pulls, settings.budget.amount
-        self.rule = settings.slot_rule()  # None: places are fixed
+        self.rule = settings.slot_rule() if settings.lazy else None  # None: places are fixed
         before = {type(option): option for option in self.options}
         found = [kind.of(settings, before.get(kind)) for kind in option_classes()]
         self.options = tuple(option for option in found if option is not None)
@@ -421,7 +421,8 @@ class Ledger:
             self._teller.settle(len(self.opened))
         drawn = self.rebuilds if self._teller is None else 0
         policy.reset(len(self.opened), self.horizon(), seed=[self.settings.seed, 0, drawn])
-        self._believe(policy)
+        if self.settings.prior is not None:
+            self._believe(policy)
         tell = policy.tell
         if self._teller is not None:
             self._teller.begin(policy)
@@ -445,7 +446,8 @@ class Ledger:
 
     def refresh_masks(self) -> None:
         """Bring the masks up to date with all arms."""
-        self._refresh_slots(quietly=True)
+        if self.rule is not None:
+            self._refresh_slots(quietly=True)
         self.eligible = EligibleArms(arm.eligible for arm in self.opened)
         self.free = EligibleArms(arm.eligible and arm.flight is None for arm in self.opened)
 

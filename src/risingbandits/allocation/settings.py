@@ -29,7 +29,7 @@ from risingbandits._core.errors import (
 )
 from risingbandits._version import __version__
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.defaults import check_sigma, choose_policy, implied_objective, takes_any_range
+from risingbandits.allocation.defaults import check_sigma, choose_policy, takes_any_range
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.options import Check, Setting, option_classes
 from risingbandits.allocation.prior.beliefs import Prior
@@ -39,7 +39,7 @@ from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS
-from risingbandits.policies.objectives import Objective
+from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.policies.settings import or_none
 
 ORDERS = ("given", "random")
@@ -174,9 +174,9 @@ def _settings_of_arms(where: str, value: Any) -> dict[str, dict[str, float | str
     return {arm: check_arm_settings(f"{where} of {arm}", settings) for arm, settings in (value or {}).items()}
 
 
-def _prior(where: str, value: Any) -> Prior | None:
+def _prior(where: str, value: Any) -> Prior:
     """As it was read; its sources are checked when it is read."""
-    if value is None or isinstance(value, Prior):
+    if isinstance(value, Prior):
         return value
     raise RisingBanditsError(f"{where} must be a Prior that was read, got {shown(value)}.")
 
@@ -214,13 +214,13 @@ class Settings:
     durability: str = one_of("process", "power", may_change=True)
     seed: int = setting(0, partial(check_positive_int, minimum=0))
     warm_start: dict[str, list[float]] = setting(None, _warm_start, extends=True)
-    prior: Prior | None = setting(None, _prior, may_change=True)  # it is read once, when the store is made
+    prior: Prior | None = setting(None, or_none(_prior), may_change=True)  # it is read once, when the store is made
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
     arm_settings: dict[str, dict[str, float | str]] = setting(
         None, _settings_of_arms, in_plan=False, may_change=True, extends=True
     )
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
-    memory: str | None = setting(None, check_memory, may_change=True, stored=False)
+    memory: str | None = setting(None, or_none(check_memory), may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
     lazy: bool = False  # whether arms get their numbers for the policy when they are first pulled, as with a prior
     learns: bool = False  # whether they are opened by a model of their settings
@@ -246,13 +246,16 @@ class Settings:
         values = _checked({**given, "reward_range": _UNIT} if open_range else given)
         values["max_arms"] = number_of_arms(values["max_arms"], len(values["arms"]), values["budget"])
         if values["objective"] is None:
-            values["objective"] = implied_objective(values["policy"])
+            values["objective"] = DEFAULT.name  # or what the policy that the user names is made for
+            if (policy := values["policy"]) is not None:
+                values["objective"] = (policy_class(policy) if isinstance(policy, str) else policy).objective
         if open_range and values["objective"] == "best-arm" and takes_any_range(values["policy"], values["sigma"]):
             values["reward_range"] = None
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
         known = values["prior"] is not None or values["order"] == "given"
         policy = choose_policy(values["policy"], ordered=known, **chosen)
-        learns = learns and not (known or lazy) and pays(policy, values["objective"], values["arm_settings"])
+        learns = learns and not (known or lazy) and bool(values["arm_settings"])
+        learns = learns and pays(policy, values["objective"], values["arm_settings"])
         if learns:
             policy = choose_policy(values["policy"], ordered=True, **chosen)
         values["policy"] = policy
@@ -269,11 +272,11 @@ class Settings:
         """These settings with other values."""
         return replace(self, **_as_fields({**self.options, **values}))
 
-    def slot_rule(self) -> SlotRule | None:
-        """Which arm a slot gets when it is first asked for; None if arms have their places from the start."""
+    def slot_rule(self) -> SlotRule:
+        """Which arm a slot gets when it is first asked for, where arms are ``lazy``."""
         if self.learns:
             return SettingsRule(self.arms, self.arm_settings, self.seed)
-        return SlotRule(self.prior, self.seed) if self.lazy else None
+        return SlotRule(self.prior, self.seed)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------
 

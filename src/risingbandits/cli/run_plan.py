@@ -131,7 +131,7 @@ def run(
         with plan_arms(chosen, allocator, backend, resources) as arms, lines_or_table(allocator) as display:
             find = partial(added_command, chosen) if backend == "local" else None
             received = Driver(allocator, arms, jobs, display, patient=True, slots=chosen.slots, find=find).run()
-        entry = remember_quietly(allocator)
+        entry = None if allocator.memory is None else remember_quietly(allocator)
         code = 0 if received is None else 128 + received
         ledger = allocator.ledger
         show_ledger(ledger, output, chosen.states, in_flight=False)

@@ -87,7 +87,11 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     if "memory" in settings:
         settings["memory"] = _beside(folder, settings["memory"])
     inferred = ""
-    if "direction" not in settings and (named := direction_by_name(values.get("metric", ""))) is not None:
+    if (
+        "metric" in values
+        and "direction" not in settings
+        and (named := direction_by_name(values["metric"])) is not None
+    ):
         settings["direction"] = named[0]
         inferred = f"{values['metric']}: {named[0]} ({named[1]})."
     if any(arm.settings for arm in arms):

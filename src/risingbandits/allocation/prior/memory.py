@@ -27,10 +27,10 @@ def shelf_at(memory: str | Path) -> Shelf:
     return FolderShelf(memory)
 
 
-def check_memory(where: str, value: Any) -> str | None:
+def check_memory(where: str, value: Any) -> str:
     """An address, or the absolute path of a folder, so that it survives a change of the working directory."""
-    if value is None or is_server(value):
-        return None if value is None else str(value)
+    if is_server(value):
+        return str(value)
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "://" in str(value) or "\0" in str(value):
         said = hide_password(value) if isinstance(value, str) else value
         raise RisingBanditsError(f"{where} must be the path of a folder or postgresql://..., got {shown(said)}.")

@@ -22,9 +22,9 @@ log = logging.getLogger("risingbandits")
 def bare_settings(given: Mapping[str, Any], lazy: bool = False) -> Settings:
     """The settings without what is read from earlier runs; see `with_prior`."""
     warm_start = given.get("warm_start")
-    return Settings.make(
-        lazy=lazy, **{**given, "prior": None, "warm_start": None if is_history(warm_start) else warm_start}
-    )
+    if warm_start is not None and is_history(warm_start):
+        warm_start = None
+    return Settings.make(lazy=lazy, **{**given, "prior": None, "warm_start": warm_start})
 
 
 def history_of(sources: Any, settings: Settings, present: Store | None, arms: Iterable[str] | None = None) -> Any:
@@ -48,7 +48,7 @@ def with_prior(
     leaves open is as in the store.
     """
     lazy = settings.lazy and not settings.learns  # as the arms are
-    if is_history(sources := given.get("warm_start")):
+    if (sources := given.get("warm_start")) is not None and is_history(sources):
         given = {**given, "warm_start": None if stored is not None else history_of(sources, settings, present)}
         settings = Settings.make(lazy=lazy, **{**given, "prior": None})
     if stored is not None:
