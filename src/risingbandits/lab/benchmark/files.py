@@ -55,8 +55,6 @@ def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
             table = tables.regimes_table(board, kinds, name)
             if table.rows:
                 parts += [f"### {table.title}\n", table.markdown()]
-        if board.paired:
-            parts += [f"### {tables.paired_table(board).title}\n", tables.paired_table(board).markdown()]
         for regime in tables.regimes_in_detail(board):
             parts += [f"### Rows of {regime}\n", tables.rows_table(board, regime).markdown()]
     parts += [part for label in outcome.chosen for part in _chosen(outcome, label)]
@@ -104,7 +102,6 @@ def board_summary(board: Board) -> dict[str, Any]:
             }
             for line in board.lines
         ],
-        "paired": board.paired,
         "rows": [
             {
                 "row": row.name,

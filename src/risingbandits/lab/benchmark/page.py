@@ -66,8 +66,6 @@ def _section(board: Board) -> Section:
         table = tables.regimes_table(board, kinds, name)
         if table.rows:
             blocks.append(_rows(board, kinds[0], table))
-    if board.paired:
-        blocks.append(Table(f"{key}-paired", tables.paired_table(board)))
     for number, regime in enumerate(tables.regimes_in_detail(board), 1):
         detail = _untitled(tables.rows_table(board, regime), f"Rows of {regime}")
         blocks.append(Table(f"{key}-rows-{number}", detail))

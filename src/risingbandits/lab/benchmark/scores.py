@@ -6,18 +6,15 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.stats import student_quantile
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.entrants import ORACLE
-from risingbandits.lab.benchmark.outcome import CellsOfRow, Outcome, task_values
+from risingbandits.lab.benchmark.outcome import Outcome, task_values
 from risingbandits.lab.benchmark.rows import Played, Row
 
-BASELINE = "kl-ucb"  # of the paired comparison
 LARGE = 0.25  # of J*
 _LEVEL = 0.95
 _LEAST = {"share": 0.05, "percent": 0.5}  # smaller figures count as this in ratios: such differences do not matter
@@ -125,7 +122,6 @@ class Board:
         ranks = self._ranks()
         lines = [self._line(label, ranks.get(label, math.nan)) for label in self.labels]
         self.lines = sorted(lines, key=_order)
-        self.paired = _paired(self.rows, cells, self.labels)
 
     def kind(self, regime: str) -> str:
         return self.regimes[regime][0].kind
@@ -191,39 +187,6 @@ def _order(line: Line) -> tuple[float, float, str]:
     """By the mean over families; if there is none, by rank."""
     real = math.inf if line.real is None else line.real.mean
     return real, math.inf if math.isnan(line.rank) else line.rank, line.label
-
-
-def _paired(rows: Sequence[Row], cells: Mapping[Row, CellsOfRow], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Every entrant against the baseline on the random instances, on the same instances and seeds."""
-    found = []
-    for row in rows:
-        if row.regime != "random" or BASELINE not in cells[row] or not cells[row][BASELINE].runs:
-            continue
-        base = {task: own.mean() for task, own in task_values(row, cells[row][BASELINE].runs).items()}
-        against = np.array(list(base.values()))
-        of_row = []
-        for label, cell in cells[row].items():
-            if cell.runs and label in labels and label not in (BASELINE, ORACLE):
-                own = task_values(row, cell.runs)
-                values = np.array([own[task].mean() for task in base])
-                ratio, low, high = ratio_interval(values, against)
-                wins = float((values < against).mean())
-                of_row.append(
-                    {"row": row.name, "policy": label, "ratio": ratio, "low": low, "high": high, "wins": wins}
-                )
-        found += sorted(of_row, key=lambda one: (one["ratio"], one["policy"]))
-    return found
-
-
-def ratio_interval(values: Floats, base: Floats) -> tuple[float, float, float]:
-    """Ratio of the means of paired values, and its 95 % interval by the delta method (Student)."""
-    n = len(values)
-    ratio = float(values.mean() / base.mean())
-    if n < 2:
-        return ratio, math.nan, math.nan
-    spread = float((values - ratio * base).std(ddof=1)) / (math.sqrt(n) * abs(float(base.mean())))
-    half = student_quantile(n - 1, 0.5 + _LEVEL / 2) * spread
-    return ratio, ratio - half, ratio + half
 
 
 _DRAWS = 1_000

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Sequence
 
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.benchmark.outcome import Outcome
-from risingbandits.lab.benchmark.scores import BASELINE, LARGE, Board, Figure, Stats
+from risingbandits.lab.benchmark.scores import LARGE, Board, Figure, Stats
 from risingbandits.policies import Objective
 
 _COLUMNS = 9  # policies side by side
@@ -87,16 +86,6 @@ def regimes_in_detail(board: Board) -> list[str]:
     return [regime for regime, rows in board.regimes.items() if len(rows) > 1 or rows[0].measure == "percent"]
 
 
-def paired_table(board: Board) -> TextTable:
-    """The comparison with the baseline on random instances."""
-    rows = [
-        (one["row"], one["policy"], f"{one['ratio']:.3f}", _range(one), f"{100 * one['wins']:.0f} %")
-        for one in board.paired
-    ]
-    name = f"Paired with {BASELINE}: ratio of mean regrets, 95 % interval (delta method, Student)"
-    return TextTable(("row", "policy", "ratio", "interval", "better on"), rows, frozenset({2, 3, 4}), name)
-
-
 def chosen_table(outcome: Outcome, label: str) -> TextTable:
     """Which candidate a tuned label is, by the family that is left out."""
     objectives = outcome.chosen[label]
@@ -135,7 +124,3 @@ def _detail(stats: Stats, measure: str) -> str:
     large = f" [{100 * stats.large:.0f} %]" if stats.large > 0 else ""
     mean = f"{number(stats.figure.mean, 1)} %" if measure == "percent" else number(stats.figure.mean, 2)
     return f"{mean}{side} = {stats.regret:,.0f}{large}"
-
-
-def _range(row: Mapping[str, Any]) -> str:
-    return f"{number(row['low'], 3)} to {number(row['high'], 3)}"
