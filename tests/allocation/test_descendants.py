@@ -15,6 +15,7 @@ import pytest
 
 from programs import until
 from risingbandits import Allocator
+from risingbandits._core.processes import begun, ended
 from risingbandits.allocation import Outcome, Pull, open_reader
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpointed import Checkpointed
@@ -261,3 +262,12 @@ def test_an_arm_in_use_is_not_blamed(jobs: int) -> None:
     allocator.run(jobs=jobs, progress=False)
     assert [pull.n for pull in tries] == [1] * 5
     assert allocator.rewards("a") == [0.5]
+
+
+def test_a_command_that_has_ended_at_once_has_begun() -> None:
+    """Its start still tells which processes may be its own; with another, all that run would be looked into."""
+    with subprocess.Popen(["true"]) as command:
+        os.waitid(os.P_PID, command.pid, os.WEXITED | os.WNOWAIT)
+        start = begun(command.pid)
+        ended(command.pid)
+    assert start > 0

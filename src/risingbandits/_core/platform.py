@@ -66,7 +66,7 @@ def worker_name(pid: int | None = None) -> str:
     """
     pid = os.getpid() if pid is None else pid
     host, namespace, boot = _place()
-    return f"{host}:{pid}:{start_of(pid) or 0}:{namespace}:{boot}"
+    return f"{host}:{pid}:{_start(pid) or 0}:{namespace}:{boot}"
 
 
 def is_gone(worker: str, one_machine: bool = False) -> bool:
@@ -92,7 +92,7 @@ def is_gone(worker: str, one_machine: bool = False) -> bool:
         return True
     except OSError:  # exists and belongs to someone else
         return False
-    now = start_of(pid)
+    now = _start(pid)
     return now is not None and start.isdecimal() and int(start) != 0 and int(start) != now
 
 
@@ -105,7 +105,7 @@ def _place() -> tuple[str, str, str]:
     return socket.gethostname().replace(":", "-") or "localhost", namespace, boot_id()[:8]  # it stands in every event
 
 
-def start_of(pid: int) -> int | None:
+def _start(pid: int) -> int | None:
     """The start of a process; None if unknown, -1 if the process has ended and only waits to be reaped."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()

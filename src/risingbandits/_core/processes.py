@@ -29,7 +29,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from risingbandits._core.platform import KILL, psutil, start_of
+from risingbandits._core.platform import KILL, psutil
 
 MARK = "RISINGBANDITS_MARK"
 # Held while a command is started or processes are looked through: no new command is taken for an orphan, and none
@@ -97,7 +97,8 @@ def adopt_orphans() -> bool:
 
 def begun(pid: int) -> int:
     """Note that a command has been started, by the holder of `STARTING`; when it began."""
-    _at_work[pid] = start_of(pid) or 0
+    process = _process(pid)  # which may have ended already
+    _at_work[pid] = 0 if process is None else process.start
     return _at_work[pid]
 
 
@@ -161,7 +162,8 @@ def _leaves_nothing(command: int) -> bool:
         children = {int(child) for thread in threads for child in thread.read_bytes().split()}
     except OSError:  # the system does not tell, or a thread has ended
         return False
-    return start_of(command) == -1 and children == {command}
+    process = _process(command)
+    return process is not None and process.state == "Z" and children == {command}
 
 
 def _belonging(trace: Trace) -> Iterator[Process]:
