@@ -50,7 +50,7 @@ def judged(task: CurveTask, known: np.ndarray) -> list[float]:
     chances = (2_000 * found.p_best[tried] + 0.5) / (2_000 + 0.5 * tried.sum())  # a draw more or less is luck
     best = finals[tried] == finals[tried].max()
     short = (finals.max() - finals) / max(1e-9, finals.max() - finals.mean())
-    recent = int(np.nanargmax(levels.columns(known)["level"]))
+    recent = int(np.nanargmax(levels.columns(known)["estimate"]))
     recommended = model.best(known, known[:-1, levels.PULLS].max())
     return [
         float(covered[tried].mean()),

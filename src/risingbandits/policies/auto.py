@@ -143,6 +143,11 @@ class Auto(Policy):
         self._playing().take_beliefs(state, means, deviations)
 
     @property
+    def predicts(self) -> bool:  # type: ignore[override]
+        """Whether the recommendation is all that counts."""
+        return not self._sums_rewards
+
+    @property
     def shares(self) -> bool:  # type: ignore[override]
         """Whether the policy that plays does."""
         return isinstance(self._state, open_by_value.State)

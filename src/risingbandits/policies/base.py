@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, shown
 from risingbandits._core.types import Floats, Ints, Mask, Rng
-from risingbandits.policies import reasons
+from risingbandits.policies import posterior, reasons
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.explanation import Explanation, Moment
 from risingbandits.policies.settings import check_settings
@@ -122,6 +122,7 @@ class Policy:
     in_order: ClassVar[bool] = False  # opens arms in the order of their numbers, and may never reach the last
     believes: ClassVar[bool] = False  # accepts beliefs about arms from earlier runs
     informed: ClassVar[bool] = False  # takes configs and costs, and decisions as they were made: `inform`, `give`
+    predicts: bool = False  # recommends the highest predicted value; otherwise `Kernels.recommend` says what
     shares: bool = False  # decides for several workers if told their number
     objective: ClassVar[str] = "cumulative"  # the name of the one that it is made for
     picks: ClassVar[str] = ""  # why an arm is next, if that is always the same
@@ -130,6 +131,7 @@ class Policy:
     _state: Any = None
     _rng: Rng = None
     _levels: Floats
+    _lengths: Floats | None = None
     _remarked = False
 
     def __init__(self) -> None:
@@ -262,6 +264,7 @@ class Policy:
         self._remarked = False
         self._levels = levels.new_levels(n_arms, _FIRST_PULLS) if known is None else known
         self._room = levels.room(self._levels)
+        self._lengths = None
         self._find_calls()
 
     def _find_calls(self) -> None:
@@ -375,12 +378,38 @@ class Policy:
         self._check_begun("expect_workers")
         self.take_workers(self._state, check_positive_int("workers", workers))
 
+    def expect_lengths(self, lengths: ArrayLike) -> None:
+        """From now on each arm has at most so many pulls in all (infinity: not known), for what is predicted of it."""
+        self._check_begun("expect_lengths")
+        self._lengths = np.array(lengths, dtype=np.float64)
+        if self._lengths.shape != (self.n_arms,) or not (self._lengths >= 0.0).all():
+            raise RisingBanditsError(f"lengths must be {self.n_arms} numbers of pulls, got {shown(lengths)}.")
+
+    def end(self) -> tuple[float, str]:
+        """The resource at which arms are compared, and what that is in words.
+
+        It is the most pulls that an arm may have, if that is known; otherwise what the budget still buys the oldest
+        arm; otherwise what the oldest arm has had.
+        """
+        longest = math.inf if self._lengths is None else float(self._lengths.max())
+        limit = getattr(self, "max_pulls", None)
+        left = None if self.horizon is None else max(0, self.horizon - self.rounds)
+        return posterior.stated_end(max(self._pulls), left, longest if limit is None else min(longest, limit))
+
+    def foresee(self, limits: tuple[float, float] | None = None) -> posterior.Posterior:
+        """What each arm will be worth at `end`, and which may be the best one; ``limits`` is the range of rewards."""
+        self._check_begun("foresee")
+        return posterior.posterior(self._levels, self.end()[0], self._lengths, limits or self.reward_range)
+
     def recommend(self) -> int:
         """The arm that is best by what is known now: with the highest recent level less its standard error.
 
-        Policies whose definition has a recommendation of its own say so.
+        The default policy for best-arm identification recommends the highest value that is predicted at `end`; policies
+        whose definition has a recommendation of its own say so.
         """
         self._check_begun("recommend")
+        if self.predicts:
+            return posterior.best(self._levels, self.end()[0], self._lengths)
         return int(self._calls.recommend.call(self._fields, self.rounds, self._levels))
 
     def explain(self) -> Explanation:

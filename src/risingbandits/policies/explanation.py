@@ -65,10 +65,9 @@ class Explanation:
     round : int
         The round that is about to be decided.
     columns : dict of arrays
-        "pulls" and what the policy knows about each arm: "level" (an estimate of the reward now), and if it has them
-        "lcb" or "sure" (a lower bound on that), "trend" (what it may still gain), "width" (uncertainty), "value" (the
-        index), "final" with its band and "chance" (the level at the end, and the chance to be the best then), and
-        others of its own; NaN if an arm has no estimate yet.
+        What is known about each arm: "pulls", "estimate" (its level now), "lcb" (that less its standard error),
+        "predicted" (its value at ``end``), "low" and "high" (the 90 % interval of that) and "p_best" (the probability
+        that it is the best one then); and what the policy compares, under names of its own. NaN if an arm has none.
     arm : int or None
         The arm that would be pulled next, if every arm were available.
     why : str
@@ -79,6 +78,10 @@ class Explanation:
         Why.
     against : str
         What speaks against it; empty if nothing does.
+    end : float
+        The resource, in pulls of each arm, for which values are predicted.
+    at_end : str
+        What that is.
     """
 
     policy: str
@@ -89,6 +92,8 @@ class Explanation:
     kept: int | None = None
     why_kept: str = ""
     against: str = ""
+    end: float = 0.0
+    at_end: str = ""
 
     def __getitem__(self, column: str) -> Floats | Ints:
         return self.columns[column]
@@ -96,9 +101,11 @@ class Explanation:
     def text_table(self) -> TextTable:
         """The numbers as strings; columns without any are left out."""
         told = {name: column for name, column in self.columns.items() if name == "pulls" or not np.isnan(column).all()}
-        header = ("arm", *told)
-        arms = range(len(self.columns["pulls"]))
-        rows = [(str(arm), *(_text(column[arm]) for column in told.values())) for arm in arms]
+        texts = {name: [_text(value) for value in column] for name, column in told.items()}
+        if "low" in texts:
+            texts["low"] = [f"{low} to {high}" for low, high in zip(texts["low"], texts.pop("high"), strict=True)]
+        header = ("arm", *("interval" if name == "low" else name for name in texts))
+        rows = [(str(arm), *row) for arm, row in enumerate(zip(*texts.values(), strict=True))]
         return TextTable(header, rows, frozenset(range(len(header))), f"{self.policy}, round {self.round}")
 
     def sentences(self) -> list[str]:
@@ -110,19 +117,31 @@ class Explanation:
             said.append(f"recommended: {self.kept}, {self.why_kept}")
         if self.against:
             said.append(f"against that: {self.against}")
+        if self.at_end:
+            said.append(end_sentence(self.end, self.at_end))
         return said
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain Python, for JSON: None for missing numbers."""
         columns = {name: [plain_number(value) for value in column] for name, column in self.columns.items()}
         known = {"policy": self.policy, "round": self.round, "columns": columns, "next": self.arm, "why": self.why}
-        return {**known, "recommended": self.kept, "why_recommended": self.why_kept, "against": self.against}
+        kept = {"recommended": self.kept, "why_recommended": self.why_kept, "against": self.against}
+        return {**known, **kept, "end": self.end, "at_end": self.at_end}
 
     def __str__(self) -> str:
         return "\n".join([self.text_table().plain(WIDTH), *map(folded, self.sentences())])
 
     def _repr_html_(self) -> str:
         return self.text_table().html(self.sentences())
+
+
+def end_sentence(end: float, meaning: str) -> str:
+    """For which resource values are predicted.
+
+    >>> end_sentence(60.0, "the most pulls that an arm may have")
+    'predicted, interval and p_best: at 60 pulls of each arm, the most pulls that an arm may have'
+    """
+    return f"predicted, interval and p_best: at {counted(int(end))} of each arm, {meaning}"
 
 
 def folded(sentence: str) -> str:

@@ -17,21 +17,35 @@ if TYPE_CHECKING:
 NEVER_PULLED = "never pulled"
 
 
-def explanation(policy: Policy, state: Any, arm: int | None, units: Units | None = None) -> Explanation:
-    """What ``policy`` says in this state, given which arm is next (None: none), with reasons in these units."""
+def explanation(
+    policy: Policy,
+    state: Any,
+    arm: int | None,
+    units: Units | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Explanation:
+    """What ``policy`` says in this state, given which arm is next (None: none), with reasons in these units.
+
+    ``limits`` is the range of the rewards, if it is known.
+    """
     t, pulls = policy.rounds + 1, policy.pulls
     parts = policy.parts(state, t)
     at = Moment(state, t, 0, pulls, parts, units or Units())
     why = "" if arm is None else policy.why_next(at._replace(arm=arm))
-    if policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
-        # What the recommendation compares; a policy's own level is another mean.
-        own = {"mean" if name == "level" else name: column for name, column in parts.items()}
-        parts = {**levels.columns(policy._levels), **own}
+    end, at_end = policy.end()
+    found = policy.foresee(limits)._asdict()
+    known = {**levels.columns(policy._levels), **{name: found[name] for name in ("predicted", "low", "high", "p_best")}}
+    columns = {"pulls": pulls, **known, **parts}
     if not policy.rounds:
-        return Explanation(policy.described(), t, {"pulls": pulls, **parts}, arm, why)
-    at = at._replace(arm=policy.recommend(), parts=parts)
-    kept = at.arm, policy.why_kept(at), against_by_parts(at)
-    return Explanation(policy.described(), t, {"pulls": pulls, **parts}, arm, why, *kept)
+        return Explanation(policy.described(), t, columns, arm, why)
+    at = at._replace(arm=policy.recommend(), parts={**known, **parts})
+    if policy.predicts:
+        why_kept = f"highest predicted value, {at.level('predicted')}"
+    elif not policy.keeps and policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
+        why_kept = f"highest recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
+    else:
+        why_kept = policy.why_kept(at)
+    return Explanation(policy.described(), t, columns, arm, why, at.arm, why_kept, against_by_columns(at), end, at_end)
 
 
 def why_next(at: Moment) -> str:
@@ -54,9 +68,7 @@ def why_next(at: Moment) -> str:
 
 
 def why_kept(at: Moment) -> str:
-    """By its level, given the noise or as it is, or by the race."""
-    if "lcb" in at.parts:
-        return f"best recent level less its standard error, {at.level('lcb')} (level {at.level('level')})"
+    """By its level, or by the race."""
     if at.leads("level"):
         return f"best level {at.level('level')}"
     if "active" in at.parts and at.parts["active"][at.arm]:
@@ -77,9 +89,9 @@ def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, 
     ``columns`` map names to numbers, where more is better, and to their strings.
 
     >>> level = np.array([0.7, 0.71, 0.2])
-    >>> against(0, "abc", np.array([12, 3, 3]), {"level": (level, ["0.7", "0.71", "0.2"])})
-    'b is ahead in level (0.71), with only 3 pulls'
-    >>> against(0, "abc", np.array([12, 3, 3]), {"level": (level, ["0.7", "0.7", "0.2"])})  # no lead that is shown
+    >>> against(0, "abc", np.array([12, 3, 3]), {"estimate": (level, ["0.7", "0.71", "0.2"])})
+    'b is ahead in estimate (0.71), with only 3 pulls'
+    >>> against(0, "abc", np.array([12, 3, 3]), {"estimate": (level, ["0.7", "0.7", "0.2"])})  # no lead that is shown
     ''
     """
     ahead: dict[int, list[str]] = {}
@@ -96,12 +108,11 @@ def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, 
     return "; ".join(said)
 
 
-def against_by_parts(at: Moment) -> str:
-    """The same of a policy's own columns: the level now and, where it predicts one, the level at the end."""
-    called: dict[str, Any] = {"level": "level", "final": "predicted end"}
-    columns = {
-        called[name]: (at.parts[name], [at.units.level(float(value)) for value in at.parts[name]])
-        for name in called
-        if name in at.parts
+def against_by_columns(at: Moment) -> str:
+    """The same of what is known about all arms: the level now, the predicted value, and the probability to be best."""
+    columns: dict[str, Any] = {
+        name: (at.parts[name], [at.units.level(float(value)) for value in at.parts[name]])
+        for name in ("estimate", "predicted")
     }
+    columns["p_best"] = at.parts["p_best"], [f"{chance:.2f}" for chance in at.parts["p_best"]]
     return against(at.arm, [str(arm) for arm in range(at.pulls.size)], at.pulls, columns)

@@ -25,7 +25,7 @@ _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
 _PREFERRED = "auto"  # among policies that do equally well: the default of an allocation
 _LITTLE = 0.1  # of what a random arm loses
 _ROUNDING = 1e-9  # of the reward range, by which equal arms may differ
-_MOST_ROUNDS = 20_000  # replayed pull by pull, to see when the decision was clear
+_MOST_ROUNDS = 5_000  # replayed pull by pull, to see when the decision was clear
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ one template.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from risingbandits._core.jit import bound_kernel, compiled, interpreted, kernel
 from risingbandits._core.progress import teller
 from risingbandits._core.types import Floats, Ints, Rng
+from risingbandits.policies import posterior
 from risingbandits.policies._kernels import levels
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.problems import RisingBandit
@@ -189,7 +191,7 @@ class Runner:
         self.limits = problem.lengths if after_end == "stop" else None
         self.state = policy.new_state(problem.n_arms, horizon, horizon)
         kernels = policy.kernels_for(problem.n_arms, horizon)
-        self.by_levels = kernels.recommend is levels.recommend
+        self.by_levels = kernels.recommend is levels.recommend or policy.predicts
         if loop is None and policy.compiles:
             loop = compiled_loop(kernels, self.state.__class__, self.arms.pull)
         self.loop = loop or plain_loop(policy, kernels, self.arms.pull)
@@ -213,6 +215,7 @@ class Runner:
         pulls = np.zeros(self.n_arms, dtype=np.int64)
         gained = np.zeros(self.record_at.size)
         earned = np.zeros(self.record_at.size) if self.arms.counts_rewards else None
+        known = levels.new_levels(self.n_arms, self.horizon) if self.by_levels else None
         recommended = self.loop(
             self.state,
             self.arms.state,
@@ -225,6 +228,11 @@ class Runner:
             earned,
             None if self.limits is None else np.ones(self.n_arms, dtype=np.bool_),
             self.limits,
-            levels.new_levels(self.n_arms, self.horizon) if self.by_levels else None,
+            known,
         )
+        if self.policy.predicts and known is not None:
+            lengths = None if self.limits is None else self.limits.astype(np.float64)
+            longest = math.inf if lengths is None else lengths.max()
+            end, _ = posterior.stated_end(pulls.max(), self.horizon - int(pulls.sum()), longest)
+            recommended = posterior.best(known, end, lengths)
         return Run(gained, pulls, int(recommended), earned, self.policy.remark(self.state))

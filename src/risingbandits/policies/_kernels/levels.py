@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from risingbandits._core.jit import kernel, rare_kernel
+from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats
 
 PULLS, TOTAL, LAST, BEFORE, _PASSED, _NEXT = range(6)  # how many marks above 0 an arm has passed, and the next one
@@ -117,6 +117,7 @@ def recommend(state: Any, t: int, levels: Floats) -> int:
 
 def columns(levels: Floats) -> dict[str, Floats]:
     """The level of each arm and its lower bound, for `explain`; NaN without a reward."""
-    found = np.array([[level(levels, arm, errors) for arm in range(len(levels) - 1)] for errors in (0.0, 1.0)])
+    slowly = interpreted(level)
+    found = np.array([[slowly(levels, arm, errors) for arm in range(len(levels) - 1)] for errors in (0.0, 1.0)])
     found[np.isneginf(found)] = np.nan
-    return {"level": found[0], "lcb": found[1]}
+    return {"estimate": found[0], "lcb": found[1]}
