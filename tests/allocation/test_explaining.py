@@ -79,7 +79,7 @@ def test_an_arm_that_is_ahead_of_the_recommended_one_is_spoken_of() -> None:
             allocator.unmask("a")
     table = allocator.explain()
     assert table.recommended == "a"
-    assert table.against.startswith("b is ahead in last reward (0.71), level (0.71)")
+    assert table.against.startswith("b is ahead in last reward (0.71), estimate (0.71)")
     assert table.against.endswith(", with only 1 pull")
     assert f"against that: {table.against}" in str(table).replace("\n  ", " ")
 
@@ -96,10 +96,10 @@ def test_by_the_common_rule_no_arm_has_a_better_lcb_than_the_recommended_one(
     sign = 1.0 if direction == "maximize" else -1.0
     best = table[str(table.recommended)]
     tried = [row for row in table.rows if row.pulls]
-    assert all(math.isfinite(row.lcb) and sign * row.lcb <= sign * row.level for row in tried)
+    assert all(math.isfinite(row.lcb) and sign * row.lcb <= sign * row.estimate for row in tried)
     assert sign * best.lcb == max(sign * row.lcb for row in tried)
     for row in tried:  # an arm with a better level is ahead by less than its own standard error
-        assert sign * (row.level - best.level) <= sign * (row.level - row.lcb) + 1e-12
+        assert sign * (row.estimate - best.estimate) <= sign * (row.estimate - row.lcb) + 1e-12
 
 
 @given(
@@ -111,13 +111,13 @@ def test_an_arm_that_a_column_ranks_above_the_recommended_one_is_spoken_of(
     table = explained(curves, pulls, direction=direction, objective=objective)
     sign = 1.0 if direction == "maximize" else -1.0
     best = table[str(table.recommended)]
-    for column in ("last", "level"):
+    for column in ("last", "estimate", "predicted"):
         top = max((row for row in table.rows if row.pulls), key=lambda row: sign * getattr(row, column))
         ahead = sign * getattr(top, column) > sign * getattr(best, column)
         if ahead and f"{getattr(top, column):.4g}" != f"{getattr(best, column):.4g}":
             assert f"{top.arm} is ahead in" in table.against
     assert f"recommended: {best.arm}, {table.why_recommended}" in str(table).replace("\n  ", " ")
-    known = {"arm", "pulls", "last", "level", "lcb", "trend", "width", "value", "brings", "costs", "status", "why"}
+    known = {"arm", "pulls", "last", "estimate", "lcb", "predicted", "interval", "p_best", "status", "why"}
     assert set(table.text_table().header) <= known
 
 
@@ -206,10 +206,10 @@ def test_the_table_as_dict_and_as_html_with_names_that_are_markup() -> None:
     assert [arm["arm"] for arm in known["arms"]] == names
     assert known["next"] == table.next
     assert known["recommended"] == allocator.recommend()
-    assert {"level", "lcb", "width", "brings", "costs", "status"} <= set(known["arms"][0])
+    assert {"estimate", "lcb", "predicted", "low", "high", "p_best", "status"} <= set(known["arms"][0])
     untried = [arm for arm in known["arms"] if arm["status"] == "waiting"]
     assert untried
-    assert all(arm["level"] is None and arm["brings"] is not None for arm in untried), "what a trial would bring"
+    assert all(arm["estimate"] is None and arm["p_best"] is None for arm in untried)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
@@ -226,8 +226,8 @@ def test_a_terminal_shows_what_it_has_room_for(width: int) -> None:
     assert max(map(len, lines)) <= width
     header = next(line.split() for line in lines if "pulls " in line and "arm" in line)
     assert header[:2] == ["arm", "pulls"]
-    assert {"level", "status", "why"} <= set(header)
-    assert ("costs" in header) == (width >= 80)
+    assert {"predicted", "p_best", "status", "why"} <= set(header)
+    assert ("lcb" in header) == (width >= 120)
     assert sum("lr " in line for line in lines) == 6
 
 
@@ -240,9 +240,11 @@ def test_where_costs_are_compared_all_numbers_of_the_table_are_of_pulls(objectiv
         assert pull is not None
         allocator.tell(pull, 0.6 + 0.001 * pull.n if pull.arm == "dear" else 0.5, 10.0 if pull.arm == "dear" else 1.0)
     table = allocator.explain()
-    assert table["cheap"].level == 0.5
-    assert 0.6 < table["dear"].level < 0.62
-    assert all(math.isnan(getattr(row, name)) for row in table.rows for name in ("lcb", "trend", "width", "value"))
+    assert table["cheap"].estimate == 0.5
+    assert 0.6 < table["dear"].estimate < 0.62
+    assert math.isnan(table["dear"].predicted) == (objective == "cumulative")
+    if objective == "best-arm":
+        assert 0.5 < table["dear"].low <= table["dear"].predicted <= table["dear"].high <= 1.0
     costs = allocator.ledger.option(Costs)
     assert costs is not None
     assert table.rounds.endswith(f"rounds that cost {costs.unit:.3g} each")

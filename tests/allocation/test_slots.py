@@ -330,7 +330,7 @@ def test_explain_says_where_the_places_are_from() -> None:
     play(allocator, 9)
     table = allocator.explain()
     assert table[best].prior == pytest.approx(0.9945, abs=0.002)
-    assert table[best][11:14] == ("3 tasks", 1, "prior")
+    assert (table[best].source, table[best].slot, table[best].bound) == ("3 tasks", 1, "prior")
     assert table["arm 11"].source == "stranger"
     assert table["arm 11"].prior == 0.5
     opened = {row.slot: row.bound for row in table.rows if row.slot}
@@ -421,7 +421,6 @@ def test_the_second_run_begins_where_the_first_ended(tmp_path: Path) -> None:
     with open_reader(tmp_path / "second.db") as reader:
         log = AllocationLog(reader.settings)
         log.take(reader.events())
-        assert set(log.outlooks()) == {arm.name for arm in reader.ledger().arms if arm.place >= 0}
         assert log.arms_table(20).header[-2:] == ("prior", "opened")
 
 

@@ -78,8 +78,8 @@ def test_a_rising_arm_is_judged_by_its_recent_rewards() -> None:
     running = told(RoundRobin(), [[0.6] * 100, slow])
     assert running.recommend() == 1
     known = running.explain()
-    assert known["level"][1] == pytest.approx(np.mean(slow[64:]))
-    assert known["level"][1] >= known["lcb"][1]
+    assert known["estimate"][1] == pytest.approx(np.mean(slow[64:]))
+    assert known["estimate"][1] >= known["lcb"][1]
 
 
 @pytest.mark.parametrize("name", policy_names())

@@ -91,33 +91,24 @@ def test_learning_curves_are_means_of_blocks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_lines_are_the_policys_in_units_of_the_rewards(direction: str, tmp_path: Path) -> None:
-    settings = {"direction": direction, "reward_range": (-1.0, 3.0), "sigma": 0.2}
+def test_lines_lead_to_what_is_predicted_in_units_of_the_rewards(direction: str, tmp_path: Path) -> None:
+    settings = {"direction": direction, "reward_range": (-1.0, 3.0)}
     log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 80, 100, **settings))
-    columns = log.ledger.policy.explain().columns
-    sign = 1.0 if direction == "maximize" else -1.0
-    worst = -1.0 if direction == "maximize" else 3.0
-    for place, (name, outlook) in enumerate(log.outlooks().items()):
-        assert name == "ab"[place]
-        assert outlook.high == pytest.approx(worst + sign * 4.0 * columns["line"][place])
-        assert outlook.low == pytest.approx(worst + sign * 4.0 * columns["sure"][place])
-        assert outlook.slope == pytest.approx(sign * 4.0 * columns["slope"][place])
-        assert outlook.cap == (3.0 if direction == "maximize" else -1.0)
-        assert sign * (outlook.high - outlook.low) > 0
-        ends = outlook.optimistic(1e6)
-        assert ends[-1][1] in (pytest.approx(outlook.cap), pytest.approx(outlook.high))
-
-
-@pytest.mark.parametrize(
-    ("policy", "has_lines"), [("red-ucb", True), ("kl-ucb", True), ("r-sr", False), ("round-robin", False)]
-)
-def test_policies_with_and_without_lines(policy: str, has_lines: bool, tmp_path: Path) -> None:
-    log, _ = read(make_store(tmp_path / "run.db", ["a", "b"], 30, 40, policy=policy))
+    found = log.ledger.policy.foresee()
+    sign, worst = (1.0, -1.0) if direction == "maximize" else (-1.0, 3.0)
+    table = allocation_table(log.ledger)
     page = allocation_page(log, "run.db")
     (curves,) = [block for block in page.blocks() if block.key == "curves"]
     assert isinstance(curves, Figure)
-    assert ("This policy draws no" in curves.caption) != has_lines
-    assert (len(curves.data) > 2) == has_lines
+    assert f"Dotted: to the predicted value at {table.end:,.0f} pulls" in curves.caption
+    ends = [trace["y"] for trace in curves.data[2:]]
+    for place, name in enumerate("ab"):
+        row = table[name]
+        assert row.predicted == pytest.approx(worst + sign * 4.0 * found.predicted[place])
+        assert sorted((row.low, row.high)) == [row.low, row.high]
+        assert row.low <= row.predicted <= row.high
+        assert ends[2 * place] == pytest.approx([log.arms[place].rewards[-1], row.predicted], abs=1e-4)
+        assert ends[2 * place + 1] == pytest.approx([row.low, row.high], abs=1e-4)
 
 
 def test_the_last_decision_is_explained_as_it_was_before_it(tmp_path: Path) -> None:
@@ -179,7 +170,9 @@ def test_the_first_screen_answers_how_it_is_going(tmp_path: Path) -> None:
     assert bar.share == pytest.approx(30 / 90)
     row = allocation_table(log.ledger)[str(log.ledger.recommend())]
     assert found["leader"].value == row.arm
-    assert found["leader"].detail == f"level {row.level:.3g}, lcb {row.lcb:.3g}"
+    assert found["leader"].detail == (
+        f"estimate {row.estimate:.3g}, predicted {row.predicted:.3g}, p_best {row.p_best:.3g}"
+    )
     assert found["left"].value == "60 pulls"
     last = Counter(event.arm for event in [event for event in events if event.kind == "tell"][-20:])
     assert found["being pulled"].value == events[-1].arm

@@ -17,7 +17,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats
-from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight, recent_mean
+from risingbandits.allocation.arm_state import ArmState, EligibleArms, Flight
 from risingbandits.allocation.budget import ExactSum, planned_rounds
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.options import Option, answering, option_classes
@@ -453,13 +453,24 @@ class Ledger:
 
     # -- views --------------------------------------------------------------------------------------------------
 
+    def foreseen(self) -> Policy:
+        """The policy, told how many pulls each arm may have in all; arms that are over get no more."""
+        most = [len(arm.rewards) if arm.over else arm.most_pulls for arm in self.opened]
+        if self._teller is not None:  # it counts rounds of equal cost
+            had = self.policy.pulls
+            most = [had[arm.place] if arm.over else math.inf for arm in self.opened]
+        self.policy.expect_lengths(most)
+        return self.policy
+
     def recommend(self) -> str | None:
-        """The policy's arm or, if that cannot be had, the one with the best recent rewards; None before any reward."""
-        best = self.opened[self.policy.recommend()]
+        """The policy's arm or, if that cannot be had, the one with the best predicted value; None before any reward."""
+        policy = self.foreseen()
+        best = self.opened[policy.recommend()]
         if best.recommendable:
             return best.name
+        values = policy.foresee().predicted
         left = [arm for arm in self.opened if arm.recommendable]
-        return max(left, key=lambda arm: recent_mean(arm) / self.span).name if left else None
+        return max(left, key=lambda arm: values[arm.place]).name if left else None
 
     def rewards(self, name: str) -> list[float]:
         """The rewards of an arm as told, in the order of its pulls, those of earlier runs first."""

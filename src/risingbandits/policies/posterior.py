@@ -86,8 +86,8 @@ class _Finals(NamedTuple):
 def stated_end(oldest: float, left: int | None, longest: float) -> tuple[float, str]:
     """The resource at which arms are compared, and what that is in words.
 
-    ``oldest`` is the resource of the oldest arm, ``left`` the number of rounds left (None: unknown), and ``longest`` the
-    most pulls that an arm may have (infinity: unknown).
+    ``oldest`` is the resource of the oldest arm, ``left`` the number of rounds left (None: unknown), and ``longest``
+    the most pulls that an arm may have (infinity: unknown).
 
     >>> stated_end(30, 70, np.inf)
     (100.0, 'what the budget still buys the oldest arm')
@@ -96,7 +96,9 @@ def stated_end(oldest: float, left: int | None, longest: float) -> tuple[float, 
         return float(max(longest, 1.0)), "the most pulls that an arm may have"
     if left:
         return float(oldest + left), "what the budget still buys the oldest arm"
-    return float(max(oldest, 1.0)), "what the oldest arm has had" + (", as the horizon is unknown" if left is None else "")
+    return float(max(oldest, 1.0)), "what the oldest arm has had" + (
+        ", as the horizon is unknown" if left is None else ""
+    )
 
 
 def predicted(levels: Floats, end: float, lengths: Floats | None = None) -> Floats:

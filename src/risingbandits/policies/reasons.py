@@ -42,7 +42,7 @@ def explanation(
     if policy.predicts:
         why_kept = f"highest predicted value, {at.level('predicted')}"
     elif not policy.keeps and policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
-        why_kept = f"highest recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
+        why_kept = f"best recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
     else:
         why_kept = policy.why_kept(at)
     return Explanation(policy.described(), t, columns, arm, why, at.arm, why_kept, against_by_columns(at), end, at_end)

@@ -39,30 +39,6 @@ class Decision(NamedTuple):
     why: str = ""
 
 
-class Outlook(NamedTuple):
-    """What a policy expects from an arm from now on, in the units of the rewards.
-
-    The optimistic line starts at ``high`` and moves by ``slope`` with every pull, not beyond ``cap``; the pessimistic
-    one stays at ``low``. NaN if there is none.
-    """
-
-    high: float
-    slope: float
-    cap: float
-    low: float
-
-    def optimistic(self, pulls: float) -> list[tuple[float, float]]:
-        """The corners of the optimistic line over ``pulls`` further pulls: (further pulls, reward).
-
-        >>> Outlook(high=0.5, slope=0.25, cap=1.0, low=0.25).optimistic(10.0)
-        [(0.0, 0.5), (2.0, 1.0), (10.0, 1.0)]
-        """
-        corner = (self.cap - self.high) / self.slope if self.slope else np.inf
-        if 0.0 <= corner < pulls:
-            return [(0.0, self.high), (corner, self.cap), (pulls, self.cap)]
-        return [(0.0, self.high), (pulls, self.high + self.slope * pulls)]
-
-
 class AllocationLog:
     """The fold of an allocation's events for readers, from the settings that it was created with.
 
@@ -160,35 +136,6 @@ class AllocationLog:
         table = arms_table(self.ledger) if known is None else known
         order = np.argsort(-self.spent_by_arm(), kind="stable")
         return table._replace(rows=[table.rows[arm] for arm in order if arm < len(table.rows)][:most])
-
-    def outlooks(self) -> dict[str, Outlook]:
-        """What the policy expects from each opened arm, if anything."""
-        ledger = self.ledger
-        if not ledger.opened or not ledger.told:
-            return {}
-        columns = ledger.policy.explain().columns
-        nothing, slope = np.full(len(ledger.opened), np.nan), np.zeros(len(ledger.opened))
-        level, width = columns.get("level", nothing), columns.get("width", nothing)
-        if "line" in columns:  # CommitUCB
-            high, low, slope = columns["line"], columns["sure"], columns["slope"].astype(float)
-        elif "upper" in columns:
-            high, low = columns["upper"], columns.get("lower", level)
-        elif "value" in columns:
-            high, low = columns["value"], level - width
-        else:
-            high, low = level + width, level - width
-        cap = float(self._as_rewards(np.array(getattr(ledger.policy, "cap", np.inf), dtype=float)))
-        highs, lows = self._as_rewards(high), self._as_rewards(low)
-        return {
-            arm.name: Outlook(float(highs[at]), float(slope[at]) * ledger.span, cap, float(lows[at]))
-            for at, arm in enumerate(ledger.opened)
-            if arm.index >= 0
-        }
-
-    def _as_rewards(self, values: Floats | Ints) -> Floats:
-        """Values of the policy, which is told shares of the rewards' range, as rewards; NaN for what is infinite."""
-        rewards = np.asarray(values, dtype=float) * self.ledger.span + self.ledger.zero
-        return np.where(np.isfinite(rewards), rewards, np.nan)
 
 
 class Follower:

@@ -1,4 +1,4 @@
-"""Limits on checkpoints: the arm whose last reward is the worst gives up its checkpoints first.
+"""Limits on checkpoints: the arm with the least probability to be the best gives up its checkpoints first.
 
 Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
 takes the time of its pulls so far, and then continues as usual. Which one is given up follows from the events alone, so
@@ -42,13 +42,16 @@ def check_keep(keep: Any, jobs: int) -> int:
 
 
 def who_gives_up_first(ledger: Ledger, names: Iterable[str]) -> list[str]:
-    """Arms in the order in which they give up their checkpoints: by their last reward, the worst first."""
+    """Arms in the order in which they give up their checkpoints: the lowest p_best first, then the lowest predicted."""
+    found = ledger.foreseen().foresee()
 
-    def last(name: str) -> tuple[float, int]:
+    def hopes(name: str) -> tuple[float, float, int]:
         arm = ledger.arm(name)
-        return ((arm.rewards[-1] - ledger.zero) / ledger.span if arm.rewards else -math.inf, arm.index)
+        if arm.place < 0 or math.isnan(found.p_best[arm.place]):
+            return 0.0, -math.inf, arm.index
+        return float(found.p_best[arm.place]), float(found.predicted[arm.place]), arm.index
 
-    return sorted(names, key=last)
+    return sorted(names, key=hopes)
 
 
 class Economy:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from risingbandits._core.tables import TextTable
-from risingbandits.policies.explanation import WIDTH, folded, plain_number
+from risingbandits.policies.explanation import WIDTH, end_sentence, folded, plain_number
 
 NOT_OPENED = "not opened"
 OPENED = {
@@ -18,9 +18,9 @@ OPENED = {
     "given": "as given",
     "dropped": "at random, prior dropped",
 }
-_NUMBERS = ("cost", "last", "level", "lcb", "trend", "width", "value", "brings", "costs")
-# Left out if a line is too short for all, in this order.
-_OPTIONAL = ("trend", "width", "costs", "brings", "value", "last", "settings", "opened")
+KNOWN = ("estimate", "lcb", "predicted", "low", "high", "p_best")  # what the posterior says of an arm
+_NUMBERS = ("cost", "last", "estimate", "lcb", "predicted", "interval", "p_best")
+_OPTIONAL = ("lcb", "interval", "last", "estimate", "settings", "opened")  # left out of short lines, in this order
 
 
 class ArmRow(NamedTuple):
@@ -30,10 +30,12 @@ class ArmRow(NamedTuple):
     pulls: int
     cost: float
     last: float  #: the last reward
-    level: float  #: its current level: the policy's estimate, or the mean of the last quarter of its rewards
-    trend: float  #: what a further pull may add, if the policy says so
-    width: float  #: how uncertain the level is: the policy's confidence width, if it has one
-    value: float  #: the index, if the policy compares one
+    estimate: float  #: its level now: the mean of the last quarter of its rewards
+    lcb: float  #: that less its standard error (more for a loss)
+    predicted: float  #: its value at the end that the table states
+    low: float  #: the ends of the 90 % interval of that
+    high: float
+    p_best: float  #: the probability that it is the best one then
     status: str  #: waiting (for its first pull), in flight, paused (between two pulls), finished or retired
     why: str  #: why it is next, or why it cannot be
     prior: float = math.nan  #: what a prior believes about it, as a quantile: 0.93 is better than 93 % of the arms
@@ -41,11 +43,6 @@ class ArmRow(NamedTuple):
     slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
     bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is
-    lcb: float = (
-        math.nan
-    )  #: the level less its uncertainty (more for a loss), if the policy or its rule has such a bound
-    brings: float = math.nan  #: reward that trying it may bring in the rest of the run, if the policy says so
-    costs: float = math.nan  #: reward that trying it loses
     best: float = math.nan  #: its best reward
     best_pull: int = 0  #: which pull of this run gave it
     best_checkpoint: str = ""  #: of the best pull that left one, below the folder of checkpoints
@@ -72,6 +69,8 @@ class AllocationTable:
     untried: str = ""  #: at the end of a run: how many arms were never tried, and what it would take
     rounds: str = ""  #: what the reasons count, if arms are compared by cost
     doubt: str = ""  #: that most curves go the wrong way, if they do
+    end: float = 0.0  #: the resource, in pulls of each arm, for which values are predicted
+    at_end: str = ""  #: what that is
 
     def __getitem__(self, arm: str) -> ArmRow:
         return next(row for row in self.rows if row.arm == arm)
@@ -89,7 +88,8 @@ class AllocationTable:
             said.append(f"recommended: {self.recommended}, {self.why_recommended}")
         if self.against:
             said.append(f"against that: {self.against}")
-        return [*said, *(more for more in (self.rounds, self.doubt) if more)]
+        ends = end_sentence(self.end, self.at_end) if self.at_end else ""
+        return [*said, *(more for more in (ends, self.rounds, self.doubt) if more)]
 
     def text_table(self) -> TextTable:
         """The same with numbers as strings, for a terminal or a file; columns without a number are left out."""
@@ -123,7 +123,7 @@ class AllocationTable:
     def to_dict(self) -> dict[str, Any]:
         """All of it in plain Python, for JSON: None for missing numbers."""
         told = {name: getattr(self, name) for name in ("next", "why_next", "recommended", "why_recommended", "against")}
-        said = {name: getattr(self, name) for name in ("untried", "rounds", "prior", "doubt")}
+        said = {name: getattr(self, name) for name in ("untried", "rounds", "prior", "doubt", "end", "at_end")}
         return {"title": self.title, "arms": [_plain(row) for row in self.rows], **told, **said}
 
     def __str__(self) -> str:
@@ -139,9 +139,11 @@ def _plain(row: ArmRow) -> dict[str, Any]:
 
 
 def _text(row: ArmRow, column: str) -> str:
+    if column == "interval":
+        return "-" if math.isnan(row.low) else f"{row.low:.3g} to {row.high:.3g}"
     value = getattr(row, column)
-    if column in ("brings", "costs"):
-        return "-" if math.isnan(value) else f"{value:.2g}" if abs(value) >= 0.005 else "0"
+    if column == "p_best":
+        return "-" if math.isnan(value) else f"{value:.2f}"
     return f"{value:g}" if column == "cost" else _number(value)
 
 

@@ -16,7 +16,7 @@ from risingbandits.allocation.arm_state import ArmState, Flight, best_pull, rece
 from risingbandits.allocation.deciding.costs import Costs, cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
-from risingbandits.allocation.status.arm_table import NOT_OPENED, OPENED, AllocationTable, ArmRow
+from risingbandits.allocation.status.arm_table import KNOWN, NOT_OPENED, OPENED, AllocationTable, ArmRow
 from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
@@ -24,15 +24,13 @@ from risingbandits.recorded.curves import direction_of_values
 
 _NAMED = 3  # arms that a sentence names
 _FEWEST, _LOOKED_AT = 4, 60  # rewards of a curve that says something about its direction; at most so many of it
-# What policies call the columns of `explain`, for each column here. CommitUCB's line is level, trend and width at once.
-_LEVELS, _BOUNDS, _TRENDS, _WIDTHS = ("level",), ("lcb", "sure"), ("trend", "slope"), ("width",)
-_VALUES = ("value", "commit value")
 
 
 def allocation_table(ledger: Ledger) -> AllocationTable:
     """The table of a ledger, which is not changed."""
     following, place, opened = _next_arm(ledger)
-    explanation = policy_explanation(ledger.policy, ledger.policy._state, place, Units(ledger.zero, ledger.span))
+    policy, limits = ledger.foreseen(), None if ledger.settings.reward_range is None else (0.0, 1.0)
+    explanation = policy_explanation(policy, policy._state, place, Units(ledger.zero, ledger.span), limits)
     name, why = (None, "") if following is None else (following.name, _why_next(ledger, following, explanation, opened))
     rows = [_row(ledger, arm, explanation, f"next: {why}" if arm is following else "") for arm in ledger.arms]
     title = f"{ledger.policy.described()}, {spent(ledger)} spent, {len(ledger.in_flight)} in flight"
@@ -40,9 +38,11 @@ def allocation_table(ledger: Ledger) -> AllocationTable:
         title = f"{title};\n{costs}"
     kept, why_kept, against = _kept(ledger, explanation, rows)
     compared, rounds = ledger.option(Costs), ""
+    end, at_end = explanation.end, explanation.at_end
     if compared is not None and ledger.told:
-        rounds = f"pulls and levels in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
-    said = untried_sentence(ledger), rounds, direction_sentence(ledger)
+        rounds = f"pulls and values in the policy's reasons are those of rounds that cost {compared.unit:.3g} each"
+        at_end = "" if compared.earns else f"counted in rounds that cost {compared.unit:.3g}: {at_end}"
+    said = untried_sentence(ledger), rounds, direction_sentence(ledger), end, at_end
     return AllocationTable(title, rows, prior_sentence(ledger), name, why, kept, why_kept, against, *said)
 
 
@@ -255,35 +255,15 @@ def _next_arm(ledger: Ledger) -> tuple[ArmState | None, int | None, str]:
 
 
 def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str) -> ArmRow:
-    level, lcb = _part(explanation, arm, _LEVELS), _part(explanation, arm, _BOUNDS)
-    trend, width = _part(explanation, arm, _TRENDS), _part(explanation, arm, _WIDTHS)
-    level, lcb = ledger.zero + ledger.span * level, ledger.zero + ledger.span * lcb
-    trend, width = ledger.span * trend, abs(ledger.span) * width
-    by_cost = ledger.option(Costs) is not None  # then what the policy knows is by rounds of equal cost, not by pulls
-    if (by_cost or not any(name in explanation.columns for name in _LEVELS)) and arm.rewards:
-        level = recent_mean(arm)
-    if by_cost:
-        lcb = trend = width = math.nan
-    brings = costs = value = math.nan
-    if "price" in explanation.columns:  # OpenByValue: what a trial may bring and loses, over the rounds left
-        brings, costs = (abs(ledger.span) * _part(explanation, arm, (name,)) for name in ("value", "price"))
-    elif not by_cost:
-        value = ledger.zero + ledger.span * _part(explanation, arm, _VALUES)
     row = ArmRow(
         arm.name,
         len(arm.rewards),
         arm.cost,
         arm.rewards[-1] if arm.rewards else math.nan,
-        level,
-        trend,
-        width,
-        value,
+        *_known(ledger, arm, explanation),
         arm.state,
         why_next or _why(ledger, arm),
         masked=arm.masked,
-        lcb=lcb,
-        brings=brings,
-        costs=costs,
         best_checkpoint=place_of(arm.name, arm.best),
         last_checkpoint=place_of(arm.name, arm.last),
     )
@@ -300,26 +280,32 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
     return row._replace(prior=quantile, source=source, slot=arm.place + 1, bound=arm.bound.partition(":")[0])
 
 
+def _known(ledger: Ledger, arm: ArmState, explanation: Explanation) -> tuple[float, float, float, float, float, float]:
+    """What is known about an arm, in the order of `KNOWN` and in the user's units."""
+    compared = ledger.option(Costs)
+    if compared is not None and compared.earns:  # the policy is told rewards per cost, which are nobody's rewards
+        nothing = math.nan
+        return recent_mean(arm) if arm.rewards else nothing, nothing, nothing, nothing, nothing, nothing
+    values = [math.nan if arm.place < 0 else float(explanation[name][arm.place]) for name in KNOWN]
+    estimate, lcb, predicted, low, high = (ledger.zero + ledger.span * value for value in values[:-1])
+    return estimate, lcb, predicted, min(low, high), max(low, high), values[-1]  # of losses high is the worse end
+
+
 def _kept(ledger: Ledger, explanation: Explanation, rows: Sequence[ArmRow]) -> tuple[str | None, str, str]:
     """The recommended arm, why, and what speaks against it: which arms are ahead of it in the table."""
     best = ledger.recommend()
     if best is None:
         return None, "", ""
     arm = ledger.arm(best)
-    why = explanation.why_kept if arm.place == explanation.kept else "best recent rewards of the arms that are left"
+    why = explanation.why_kept if arm.place == explanation.kept else "highest predicted value of the arms that are left"
     columns = {}
-    for called, name in (("last reward", "last"), ("level", "level")):
+    for called, name in (("last reward", "last"), ("estimate", "estimate"), ("predicted value", "predicted")):
         rewards = np.array([getattr(row, name) for row in rows])
         columns[called] = rewards / ledger.span, [f"{reward:.4g}" for reward in rewards]
+    chances = np.array([row.p_best for row in rows])
+    columns["p_best"] = chances, [f"{chance:.2f}" for chance in chances]
     pulls = np.array([row.pulls for row in rows])
     return arm.name, why, against(arm.index, [row.arm for row in rows], pulls, columns)
-
-
-def _part(explanation: Explanation, arm: ArmState, names: tuple[str, ...]) -> float:
-    for name in names:
-        if name in explanation.columns and arm.place >= 0:
-            return float(explanation[name][arm.place])
-    return math.nan
 
 
 def _why(ledger: Ledger, arm: ArmState) -> str:

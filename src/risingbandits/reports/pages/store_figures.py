@@ -9,7 +9,8 @@ import numpy as np
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
 from risingbandits.allocation.arm_state import ArmState
-from risingbandits.reports.allocation_log import AllocationLog, Outlook
+from risingbandits.allocation.status.arm_table import AllocationTable, ArmRow
+from risingbandits.reports.allocation_log import AllocationLog
 from risingbandits.reports.figure_data import MUTED, Line, lines_table
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Figure
@@ -18,7 +19,7 @@ _MOST_ARMS = 12  # shown one by one; the others together
 _TIMES = 150
 _BLOCKS = 60
 _CURVE_POINTS = 100  # more pulls are averaged in blocks
-_AHEAD, _AHEAD_AT_END = 0.25, 0.1  # the policy's lines go on for this share of the longest curve
+_AHEAD = 1.3  # times the longest curve are shown at most
 _NOTHING_TOLD = "No reward has been told yet; the picture begins with the first one."
 _UNITS = (
     (3 * 86_400.0, 86_400.0, "days"),
@@ -133,40 +134,31 @@ def block_size(count: int, most: int) -> int:
     return size
 
 
-def learning_curves(log: AllocationLog, arms: Sequence[int]) -> Figure:
-    """Rewards of the shown arms, in blocks, and the policy's optimistic and pessimistic line of each."""
+def learning_curves(log: AllocationLog, arms: Sequence[int], found: AllocationTable) -> Figure:
+    """Rewards of the shown arms, in blocks, and where the table of arms predicts that each will be."""
     shown = [log.arms[arm] for arm in arms if log.arms[arm].rewards]
-    outlooks = log.outlooks()
+    rows = {row.arm: row for row in found.rows}
     longest = max((len(arm.rewards) for arm in shown), default=1)
-    ahead = max(2.0, (_AHEAD_AT_END if log.ledger.finished else _AHEAD) * longest)
+    edge = min(max(found.end, longest + 1.0), _AHEAD * longest)
     size = block_size(longest, _CURVE_POINTS)
     places = palette_places(log)
     curves = [Line(arm.name, places[arm.index], *_block_means(np.array(arm.rewards), size)) for arm in shown]
-    expected = [
-        trace
-        for arm in shown
-        if arm.name in outlooks
-        for trace in _expected(arm, places[arm.index], outlooks[arm.name], ahead)
-    ]
+    expected = [trace for arm in shown for trace in _expected(arm, places[arm.index], rows[arm.name], edge)]
     blocks = "single rewards" if size == 1 else f"means of {size:,} rewards"
-    lines = (
-        "From an arm's last pull on: dotted, what it could reach if the policy's optimism is right; dashed, what it "
-        "surely gives."
-        if expected
-        else "This policy draws no optimistic or pessimistic lines."
-    )
+    where = f"{found.end:,.0f} pulls" + (", drawn at the right edge" if found.end > edge else "")
+    lines = f"Dotted: to the predicted value at {where}; the bar is its 90 % interval." if expected else ""
     hidden = sum(bool(arm.rewards) for arm in log.arms) - len(shown)
     return draw.lines_figure(
         "curves",
         "Rewards over each arm's own pulls",
         f"Shown are {blocks}. {lines}" + (f" {hidden:,} arms that got less are not drawn." if hidden else ""),
         curves,
-        (draw.axis("pull of the arm", range=[0, longest + ahead]), draw.axis("reward")),
+        (draw.axis("pull of the arm", range=[0, 1.03 * edge]), draw.axis("reward")),
         TextTable(
-            ("arm", "pulls", "first reward", "last reward", "optimistic", "per pull", "pessimistic"),
-            [_row(arm, outlooks.get(arm.name)) for arm in shown],
+            ("arm", "pulls", "first reward", "last reward", "predicted", "low", "high"),
+            [_row(arm, rows[arm.name]) for arm in shown],
             frozenset(range(1, 7)),
-            "Learning curves, and what the policy expects next",
+            "Learning curves, and what is predicted",
         ),
         draw=lambda curve: draw.line(curve, "%{y:.4~r}", markers=curve.x.size <= 30),
         further=expected,
@@ -183,20 +175,19 @@ def _block_means(rewards: Floats, size: int) -> tuple[Floats, Floats]:
     return (first + last + 1) / 2, np.add.reduceat(rewards, first) / (last - first)
 
 
-def _expected(arm: ArmState, place: int, outlook: Outlook, ahead: float) -> list[draw.Trace]:
-    """The two lines of an arm from its last pull on."""
-    n, traces = len(arm.rewards), []
-    if np.isfinite(outlook.high):
-        pulls, rewards = np.array(outlook.optimistic(ahead)).T
-        best = Line(arm.name, place, n + pulls, rewards)
-        traces.append(draw.line(best, "at best %{y:.4~r}", dash="2px,3px", width=1.5))
-    if np.isfinite(outlook.low):
-        least = Line(arm.name, place, np.array([n, n + ahead]), np.full(2, outlook.low))
-        traces.append(draw.line(least, "surely %{y:.4~r}", dash="8px,5px", width=1.5))
+def _expected(arm: ArmState, place: int, row: ArmRow, edge: float) -> list[draw.Trace]:
+    """The way from an arm's last reward to its predicted value, and the interval of that."""
+    if not np.isfinite(row.predicted):
+        return []
+    way = Line(arm.name, place, np.array([len(arm.rewards), edge]), np.array([arm.rewards[-1], row.predicted]))
+    traces = [draw.line(way, "predicted %{y:.4~r}", dash="2px,3px", width=1.5)]
+    if np.isfinite(row.low):
+        interval = Line(arm.name, place, np.full(2, edge), np.array([row.low, row.high]))
+        traces.append(draw.line(interval, "90 %: %{y:.4~r}", width=1.5))
     return traces
 
 
-def _row(arm: ArmState, outlook: Outlook | None) -> tuple[str, ...]:
-    expected = (np.nan,) * 3 if outlook is None else (outlook.high, outlook.slope, outlook.low)
+def _row(arm: ArmState, row: ArmRow) -> tuple[str, ...]:
+    expected = row.predicted, row.low, row.high
     texts = ["-" if not np.isfinite(value) else f"{value:.4g}" for value in expected]
     return arm.name, f"{len(arm.rewards):,}", f"{arm.rewards[0]:.4g}", f"{arm.rewards[-1]:.4g}", *texts

@@ -28,10 +28,10 @@ _MOST_NAMES = 3
 _LONGEST_REASON = 120
 _MOST_ROWS = 200
 _HOW_TO_READ = (
-    "Each arm makes one pull at a time; what a pull takes from the budget is counted when its reward is told. Level is "
-    "an estimate of what an arm gives now, lcb that less its uncertainty, width a policy's own, trend what a further "
-    "pull may add, value what the policy compares, brings and costs the reward that trying the arm may bring and lose; "
-    "which of these are shown depends on the policy."
+    "Each arm makes one pull at a time; what a pull takes from the budget is counted when its reward is told. Estimate "
+    "is the level of an arm now, lcb that less its standard error; predicted is what it will be worth at the resource "
+    "that the last sentence below the table states, interval holds that with 90 %, and p_best is the probability that "
+    "the arm is the best one then."
 )
 
 
@@ -46,17 +46,18 @@ def leader(found: AllocationTable) -> Answers:
     if found.recommended is None:
         return Answers("leader", [Answer("leader", "none yet", "no reward has been told")])
     row = found[found.recommended]
-    return Answers("leader", [Answer("leader", row.arm, _level(row))])
+    return Answers("leader", [Answer("leader", row.arm, _prospect(row))])
 
 
-def _level(row: ArmRow) -> str:
-    """The recent level of an arm and its bound, as far as they are known.
+def _prospect(row: ArmRow) -> str:
+    """What an arm is and will be worth, as far as that is known.
 
-    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, math.nan, math.nan, math.nan, "paused", "")
-    >>> _level(row), _level(row._replace(lcb=0.505))
-    ('level 0.515', 'level 0.515, lcb 0.505')
+    >>> row = ArmRow("a", 22, 22.0, 0.5, 0.515, 0.51, 0.6, 0.55, 0.65, 0.41, "paused", "")
+    >>> _prospect(row)
+    'estimate 0.515, predicted 0.6, p_best 0.41'
     """
-    return f"level {row.level:.3g}" + ("" if math.isnan(row.lcb) else f", lcb {row.lcb:.3g}")
+    known = {"estimate": row.estimate, "predicted": row.predicted, "p_best": row.p_best}
+    return ", ".join(f"{name} {value:.3g}" for name, value in known.items() if not math.isnan(value))
 
 
 def answers(log: AllocationLog, live: bool) -> Answers:
@@ -148,7 +149,7 @@ def allocation_page(log: AllocationLog, shown: str, live: bool = False, brief: b
     sections = [
         Section("summary", "At a glance", [bar, leader(found), told, counts]),
         Section("budget", "Where the budget went, and when", [spent_over_time(log, arms), spent_by_block(log, arms)]),
-        Section("learning", "Learning curves", [learning_curves(log, arms)]),
+        Section("learning", "Learning curves", [learning_curves(log, arms, found)]),
         Section("arms", "Arms", [_arms("arms-table", table, len(log.arms), best, "recommended"), reasons]),
         Section("decision", "The last decision", _decision(log), folded=True),
         failures,
