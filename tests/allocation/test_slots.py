@@ -339,8 +339,8 @@ def test_explain_says_where_the_places_are_from() -> None:
     trust = reference_slots.trust(*shown(allocator))
     assert table.prior.endswith(f", so far confirmed {trust:.2g} by 9 arms")
     text = table.text_table()
-    assert " ".join(text.header) == "arm pulls last level lcb status why prior opened"
-    assert text.numeric == set(range(1, 5))
+    assert " ".join(text.header) == ("arm pulls last estimate lcb predicted interval p_best status why prior opened")
+    assert text.numeric == set(range(1, 8))
     cells = {row[0]: row[-2:] for row in text.rows}
     assert cells[best] == ("0.99, 3 tasks", "1, by the prior")
     assert cells["arm 11"] == ("0.50, stranger", "-" if not table["arm 11"].slot else cells["arm 11"][1])

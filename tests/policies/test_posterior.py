@@ -29,17 +29,18 @@ def known(curves: Curves) -> np.ndarray:
 
 def slow_predicted(curves: Curves, end: int) -> list[float]:
     """The mean of the chain, arm by arm and rung by rung, from whole histories; every arm has a reward."""
-    every = sorted({0, *range(1, 9), *(k * 2**j for j in range(1, 9) for k in (4, 5, 6, 7))})
+    every: list[int] = sorted({0, *range(1, 9), *(k * 2**j for j in range(1, 9) for k in (4, 5, 6, 7))})
     rungs = sorted({1, 2, 3, *(k * 2**j for j in range(9) for k in (4, 6))})
     rungs = [rung for rung in rungs if rung < max(end, *map(len, curves))]
     rungs.append(min(r for r in (1, 2, 3, *(k * 2**j for j in range(9) for k in (4, 6))) if r not in rungs))
     bends = [rewards[i] - 2 * rewards[i - 1] + rewards[i - 2] for rewards in curves for i in range(2, len(rewards))]
     noise = sum(bend**2 for bend in bends) / 6 / len(bends) if bends else 0.0
 
+    def first(n: int, width: float) -> int:
+        return max(int(mark) for mark in every if mark <= n - min(n, max(width, math.ceil(0.1 * n - 1e-9))))
+
     def level(rewards: list[float], n: int, width: float) -> float:
-        counted = min(n, max(width, math.ceil(0.1 * n - 1e-9)))
-        start = max(mark for mark in every if mark <= n - counted)
-        return float(np.mean(rewards[start:n]))
+        return float(np.mean(rewards[first(n, width) : n]))
 
     def table(width: float) -> tuple[list[list[float]], list[float]]:
         return (
@@ -53,7 +54,9 @@ def slow_predicted(curves: Curves, end: int) -> list[float]:
         return lowest, float(np.mean(np.maximum(each, lowest))), float(np.std(np.maximum(each, lowest)))
 
     rows, now = table(1)
-    width = noise / (0.1 * scale(rows, now)[2] ** 2)
+    errors = [noise / (rung - first(rung, 1)) for own in curves for rung in rungs if rung <= len(own)]
+    between = scale(rows, now)[2] ** 2 - float(np.mean(errors))
+    width = noise / (0.2 * between) if between > 0 else math.inf
     if width > 1:
         rows, now = table(min(width, max(map(len, curves))))
     lowest, centre, spread = scale(rows, now)

@@ -21,7 +21,7 @@ from risingbandits.policies._kernels import levels as marks
 
 # Chosen on real curves of the tuning half, for coverage, log loss and error; benchmarks/posterior.py has the result.
 _SHARE = 0.1  # of an arm's rewards that are averaged, at least, in a level
-_NOISE = 0.1  # of the variance between levels that noise may make up; otherwise more rewards are averaged
+_NOISE = 0.2  # of the variance between arms and rungs that noise may make up; otherwise more rewards are averaged
 _TAIL = 2.0  # how far below the median a level counts, in units of how far the best one is above it
 _WEIGHT = 2.0  # of the belief about the next rung, in arms
 _SLOPE, _SLOPE_DEVIATION = -0.1, 0.3  # of a step on the lead, before it is seen
@@ -187,21 +187,23 @@ def _curves(levels: Floats, rungs: Ints) -> _Curves:
         counted = np.minimum(ends, np.maximum(width, np.ceil(_SHARE * ends - 1e-9)))
         return np.searchsorted(places, ends - counted, side="right") - 1
 
-    def averaged(width: float) -> tuple[Floats, Floats, Floats]:
-        """Levels at the rungs and now, over at least so many rewards, and over how many they are now."""
+    def averaged(width: float) -> tuple[Floats, Floats, Floats, float]:
+        """Levels at the rungs and now, over at least so many rewards; the noise in those now, and in all on average."""
         table, starts = np.full((arms.size, rungs.size), np.nan), first(rungs, width)
+        errors = np.full_like(table, np.nan)
         for rung in range(int(reached.max())):
             on, start = reached > rung, starts[rung]
             table[on, rung] = (sums[on, _place(rung)] - sums[on, start]) / (rungs[rung] - places[start])
+            errors[on, rung] = noise / (rungs[rung] - places[start])
         starts = first(pulls, width)
         counts = pulls - places[starts]
-        return table, (rows[:, marks.TOTAL] - sums[np.arange(arms.size), starts]) / counts, counts
+        now = (rows[:, marks.TOTAL] - sums[np.arange(arms.size), starts]) / counts
+        return table, now, noise / counts, float(np.nanmean(errors))
 
-    table, now, counts = averaged(1.0)
-    _, _, spread = _scale(table, now)
-    most = _NOISE * spread**2
+    table, now, error, errors = averaged(1.0)
+    most = _NOISE * max(0.0, _scale(table, now)[2] ** 2 - errors)
     if noise > most:
-        table, now, counts = averaged(min(noise / most, pulls.max()) if most > 0.0 else pulls.max())
+        table, now, error, _ = averaged(min(noise / most, pulls.max()) if most > 0.0 else pulls.max())
     rising = not ((np.diff(table, axis=1) < 0.0).any() or ((last < rows[:, marks.BEFORE]) & (pulls > 1.0)).any())
     lowest, centre, spread = _scale(table, now)
     unit = spread if spread > 0.0 else 1.0
@@ -213,7 +215,7 @@ def _curves(levels: Floats, rungs: Ints) -> _Curves:
         table,
         reached,
         now,
-        np.minimum(noise / counts / unit**2, 1.0),
+        np.minimum(error / unit**2, 1.0),
         centre,
         spread,
     )
