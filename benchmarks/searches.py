@@ -187,6 +187,34 @@ def searches(
     return found
 
 
+def decision_costs() -> None:
+    """CPU milliseconds of the decisions that ask the model, by numbers of arms, of started arms and of their pulls."""
+    curves = tables("lcbench")[0]
+    print("arms  started  pulls each: CPU ms of a decision that asks the model (half, 95 %), decisions")
+    for count, started, each in ((100, 0, 0), (1_000, 0, 0), (1_000, 300, 5), (1_000, 1_000, 10), (10_000, 1_000, 3)):
+        rng = np.random.default_rng(0)
+        drawn = rng.integers(0, len(curves.curves), count)
+        values = curves.curves[drawn] + rng.normal(0.0, 0.002, (count, curves.curves.shape[1]))
+        policy = ConfigModel(max_pulls=values.shape[1]).reset(count, 100_000, 1)
+        policy.inform(as_dicts(curves.configs[drawn] * rng.uniform(0.99, 1.01, (count, curves.configs.shape[1]))))
+        counts = np.zeros(count, dtype=np.int64)
+        counts[:started] = each
+        for arm in range(started):
+            for value in values[arm, :each].tolist():
+                policy.tell(arm, value)
+        times = []
+        for _ in range(1_000):
+            run, free = policy._state.run, counts < values.shape[1]
+            decides = not (free & (run.counts < run.goals)).any()
+            before = time.process_time()
+            arm = policy.ask(free)
+            times += [1_000.0 * (time.process_time() - before)] if decides else []
+            policy.tell(arm, float(values[arm, counts[arm]]))
+            counts[arm] += 1
+        half, most = np.quantile(times, [0.5, 0.95])
+        print(f"{count:6,} {started:6,} {each:4}: {half:6.1f} {most:6.1f} {len(times):5}", flush=True)
+
+
 def report(results: Sequence[dict[str, Any]], against: str | None) -> None:
     """Means with 95 % intervals over searches, and paired differences from one row."""
     groups: dict[tuple[Any, ...], dict[str, dict[tuple[int, int], Any]]] = {}
@@ -226,9 +254,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     parser.add_argument("--prototype", type=Path, help="a file with another ConfigModel, for rows named prototype")
+    parser.add_argument("--costs", action="store_true", help="measure CPU time per decision instead")
     parser.add_argument("--read", type=Path, nargs="+", help="files of earlier output: report them, play nothing")
     parser.add_argument("--against", help="the row from which differences are taken")
     given = parser.parse_args()
+    if given.costs:
+        decision_costs()
+        return
     if given.read:
         lines = [line for path in given.read for line in path.read_text().splitlines() if line.startswith("{")]
         results = [json.loads(line) for line in lines]
