@@ -372,7 +372,7 @@ def test_warm_start() -> None:
         ({"arms": "abc"}, "arms must be names"),
         ({"objective": "best"}, "did you mean 'best-arm'"),
         ({"policy": "comit-ucb"}, "did you mean 'commit-ucb'"),
-        ({"reward_range": None, "objective": "cumulative"}, "sigma must be a number"),
+        ({"sigma": "smooth"}, 'sigma must be a number from 0 on or "auto"'),
         ({"reward_range": None, "policy": "ucb1"}, "reward_range must be given"),
         ({"reward_range": None, "policy": "commit-ucb"}, "needs a ceiling"),
         ({"policy": UCB1(reward_range=(0, 5))}, "onto which reward_range is mapped"),

@@ -189,19 +189,18 @@ def test_a_policy_may_be_written_with_its_settings() -> None:
 @pytest.mark.parametrize(
     ("policy", "shown"),
     [
-        ("gaussian-ucb", "GaussianUCB(sigma='estimate')"),
-        ("red-ucb", "REdUCB(sigma='estimate')"),
+        ("gaussian-ucb", "GaussianUCB(sigma='auto')"),
+        ("red-ucb", "REdUCB(sigma='auto')"),
         ("commit-ucb", "CommitUCB(sigma='auto')"),
         ("round-robin", "RoundRobin()"),
     ],
 )
-def test_a_policy_by_name_estimates_the_noise_by_its_own_word(policy: str, shown: str) -> None:
+def test_a_policy_by_name_estimates_the_noise(policy: str, shown: str) -> None:
     assert repr(Settings.make(arms=["a"], budget=9, policy=policy).policy) == shown
 
 
-def test_without_a_range_of_rewards_a_policy_by_name_keeps_its_default() -> None:
-    """An estimate is for rewards in [0, 1]."""
-    assert repr(Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy) == "GaussianUCB()"
+def test_an_estimate_needs_no_range_of_rewards() -> None:
+    assert Settings.make(arms=["a"], budget=9, policy="gaussian-ucb", reward_range=None).policy.sigma == "auto"  # type: ignore[attr-defined]
 
 
 def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
@@ -210,7 +209,7 @@ def test_a_store_keeps_the_sigma_that_it_was_begun_with(tmp_path: Path) -> None:
     Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()
     with Allocator(["a", "b"], 9, policy="gaussian-ucb", store=store) as again:
         assert repr(again.settings.policy) == "GaussianUCB()"
-    for other in ("red-ucb", "gaussian-ucb(ties='random')", GaussianUCB(sigma="estimate")):
+    for other in ("red-ucb", "gaussian-ucb(ties='random')", GaussianUCB(sigma="auto")):
         with Allocator(["a", "b"], 9, policy=other, store=store) as again:
             assert again.taken_over.startswith("policy GaussianUCB(")
         Allocator(["a", "b"], 9, policy=GaussianUCB(), store=store).close()

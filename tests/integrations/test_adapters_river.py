@@ -75,7 +75,7 @@ def test_classifier_equals_the_plain_loop(policy: str | None, predictions_before
     model = RisingClassifier(two_models(), policy=policy, seed=5)
     reference_policy = Auto("cumulative") if policy is None else policy_class(policy)()
     if policy == "red-ucb":  # by its name alone it finds out the noise
-        reference_policy = reference_policy.replace(sigma="estimate")
+        reference_policy = reference_policy.replace(sigma="auto")
     reference_models = two_models()
     expected = plain_selection(reference_models, reference_policy.reset(2, seed=5), SEGMENTS)
     for (x, y), (best, label) in zip(SEGMENTS, expected, strict=True):

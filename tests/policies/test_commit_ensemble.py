@@ -149,7 +149,7 @@ def test_decisions_told_nothing_are_those_of_the_definition(noise: Noise) -> Non
     reference = ref.EnsembleReference(5, 115, 0.5, None, recheck=0.03, guess=True)
     expected = reference.play(problem, 1)
     assert reference.variance(0)[1] == (noise != Bernoulli())
-    assert play_policy(CommitEnsemble(sigma="estimate", widths="gaussian"), problem, 115, 1) == expected
+    assert play_policy(CommitEnsemble(sigma="auto", widths="gaussian"), problem, 115, 1) == expected
     assert play_policy(CommitEnsemble(widths="gaussian"), problem, 115, 1) == expected
 
 
@@ -163,7 +163,7 @@ def test_decisions_after_a_contradiction_are_those_of_the_definition() -> None:
     with pytest.warns(UserWarning, match=r"commit-ensemble: sigma=0.02 is contradicted by the rewards") as said:
         assert play_policy(CommitEnsemble(sigma=0.02), problem, 110, 3) == expected
     assert len(said) == 1
-    assert expected != play_policy(CommitEnsemble(sigma="estimate"), problem, 110, 3)
+    assert expected != play_policy(CommitEnsemble(sigma="auto"), problem, 110, 3)
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_kl_widths_and_bernoulli_rewards_are_those_of_the_definition() -> None:
     "policy",
     [
         CommitEnsemble(),
-        pytest.param(CommitEnsemble(sigma="estimate"), marks=pytest.mark.slow),
+        pytest.param(CommitEnsemble(sigma="auto"), marks=pytest.mark.slow),
         CommitEnsemble(prior="pooled", sigma=0.1),
         pytest.param(CommitEnsemble(sigma="auto", growth=1.0, cap=0.8), marks=pytest.mark.slow),
     ],

@@ -40,7 +40,7 @@ def test_what_is_told_rightly_is_not_contradicted(noise: Noise) -> None:
 
 
 def test_nothing_told_costs_little() -> None:
-    result = simulate(CommitEnsemble(sigma="estimate"), "paper-2arms", runs=6, seed=3)
+    result = simulate(CommitEnsemble(sigma="auto"), "paper-2arms", runs=6, seed=3)
     assert result.final_regret["commit-ensemble"].mean() < 900
 
 
@@ -60,7 +60,7 @@ def test_a_straight_late_bloomer_is_not_dropped() -> None:
         ("paper-2arms", True, 50, 1_600, 3_500),
     ],
 )
-@pytest.mark.parametrize("sigma", [None, "estimate"])
+@pytest.mark.parametrize("sigma", [None, "auto"])
 def test_regret_of_the_papers_problems(
     name: str, bernoulli: bool, runs: int, mean: float, worst: float, sigma: str | None
 ) -> None:

@@ -45,7 +45,7 @@ def lines(pool: Floats, n: int, z: float = 0.0, sigma: float = 0.0) -> Iterator[
             mean = _lines.block_mean(pool, 0, n - w, n, _widths.GAUSSIAN)
             yield _lines.anchored_line(mean, _widths.gaussian(z, sigma, float(w)), n, w)
         if w >= 3:
-            yield _lines.two_block_line(pool, NOTHING, 0, n - w, n, w // 3, _widths.GAUSSIAN, z, sigma)
+            yield _lines.two_block_line(pool, 0, n - w, n, w // 3, _widths.GAUSSIAN, z, sigma)
 
 
 # -- validity -----------------------------------------------------------------------------------------------------
@@ -70,14 +70,14 @@ def test_every_line_lies_above_every_later_mean(seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 def test_the_kept_line_is_above_a_jump_after_the_first_pull(first: float, jump: float, n: int) -> None:
     mean = np.array([first] + [first + (1.0 - first) * jump] * 99)
-    u, s, lo = _lines.best_line(sums(mean), NOTHING, 0, n, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 40.0)
+    u, s, lo = _lines.best_line(sums(mean), 0, n, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 40.0)
     assert (u + s * np.arange(1, 100 - n + 1) >= mean[n:] - 1e-12).all()
     assert lo <= mean[n - 1] + 1e-12
 
 
 def test_there_is_no_line_after_one_pull() -> None:
     for reward, level in ((0.0, 1.0), (0.9, 1.3)):
-        line = _lines.best_line(sums(np.array([reward])), NOTHING, 0, 1, _widths.GAUSSIAN, 4.0, 0.1, 1.0, 100.0)
+        line = _lines.best_line(sums(np.array([reward])), 0, 1, _widths.GAUSSIAN, 4.0, 0.1, 1.0, 100.0)
         assert line == pytest.approx((level, 0.0, reward - 0.4))
         assert _commit_value.value(line[0], line[1], 1.0, 100.0) == pytest.approx(1.0, abs=1e-8)
 
@@ -87,7 +87,7 @@ def test_flat_arms_without_noise_lose_no_line_to_rounding(level: float) -> None:
     pool = sums(np.full(300, level))
     for n in range(3, 301):
         assert min(s for _, s in lines(pool, n)) >= -_lines._ROUNDING
-        u, s, _ = _lines.best_line(pool, NOTHING, 0, n, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 1_000.0)
+        u, s, _ = _lines.best_line(pool, 0, n, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 1_000.0)
         assert s == pytest.approx(0.0, abs=1e-15)
         assert u == pytest.approx(level, abs=1e-12)
 
@@ -96,7 +96,7 @@ def test_a_line_that_falls_is_discarded() -> None:
     pool = sums(np.array([0.9, 0.5, 0.1]))
     falling = [s for _, s in lines(pool, 3) if s < 0.0]
     assert falling == pytest.approx([-0.4])
-    u, s, _ = _lines.best_line(pool, NOTHING, 0, 3, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 10.0)
+    u, s, _ = _lines.best_line(pool, 0, 3, _widths.GAUSSIAN, 0.0, 0.0, 1.0, 10.0)
     assert s > 0.0
     assert u == pytest.approx(0.1)
 
@@ -159,8 +159,8 @@ GRID_POLICIES: list[tuple[Policy, int | None]] = [
     (CommitUCB(sigma=0.1), 3_000),
     (CommitUCB(sigma=0.1, risk=None), 3_000),
     (CommitUCB(sigma=0.1), None),
-    (CommitUCB(sigma="smooth"), None),
-    (CommitUCB(sigma="smooth", growth=1.2), 3_000),
+    (CommitUCB(sigma="auto"), None),
+    (CommitUCB(sigma="auto", growth=1.2), 3_000),
     (CommitEnsemble(sigma=0.1, recheck=0.03), 1_000),
     (CommitEnsemble(sigma=0.1, recheck=0.03), None),
 ]

@@ -23,7 +23,6 @@ from risingbandits.lab.related import (
     SWGaussianThompson,
     sw_gaussian_ts,
 )
-from risingbandits.policies._kernels import noise_estimate
 from risingbandits.simulation.engine import Runner
 from risingbandits.testing import check_policy
 
@@ -42,7 +41,7 @@ FORCED: list[Policy] = [
     ETBetaThompson(forced=5),
     ETGaussianThompson(forced=5, sigma=0.1),
     ETSWGaussianThompson(forced=5, tau=40, sigma=0.1),
-    ETSWGaussianThompson(forced=5, tau=40, sigma="estimate"),
+    ETSWGaussianThompson(forced=5, tau=40, sigma="auto"),
 ]
 
 
@@ -63,12 +62,12 @@ def test_decisions_equal_the_reference(
 @pytest.mark.parametrize(
     "policy",
     [
-        SWGaussianThompson(tau=5, sigma="estimate"),
-        SWGaussianThompson(tau=1, sigma="smooth"),
+        SWGaussianThompson(tau=5, sigma="auto"),
+        SWGaussianThompson(tau=1, sigma="auto"),
         SWGaussianThompson(sigma=0.0),
-        ETGaussianThompson(forced=3, sigma="estimate"),
+        ETGaussianThompson(forced=3, sigma="auto"),
         ETGaussianThompson(forced=0, sigma=0.3),
-        ETSWGaussianThompson(forced=3, tau=4, sigma="smooth"),
+        ETSWGaussianThompson(forced=3, tau=4, sigma="auto"),
         ETBetaThompson(forced=2, reward_range=(-1.0, 2.0)),
     ],
     ids=repr,
@@ -78,11 +77,11 @@ def test_contract(policy: Policy) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 3), st.floats(-1e6, 1e6)), max_size=60), st.booleans())
-def test_a_window_of_any_rewards_holds_the_last_rounds(tau: int, rounds: list[tuple[int, float]], smooth: bool) -> None:
-    policy = SWGaussianThompson(tau=tau, sigma="estimate" if smooth else 0.1)
+@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 3), st.floats(-1e6, 1e6)), max_size=60))
+def test_a_window_of_any_rewards_holds_the_last_rounds(tau: int, rounds: list[tuple[int, float]]) -> None:
+    policy = SWGaussianThompson(tau=tau, sigma="auto")
     state = policy.new_state(4, None, 10)
-    update = interpreted(sw_gaussian_ts.update_smooth if smooth else sw_gaussian_ts.update)
+    update = interpreted(sw_gaussian_ts.update)
     largest = max((abs(x) for _, x in rounds), default=0.0)
     for t, (arm, reward) in enumerate(rounds, start=1):
         update(state, t, arm, reward, None)
@@ -91,8 +90,7 @@ def test_a_window_of_any_rewards_holds_the_last_rounds(tau: int, rounds: list[tu
             assert state.counts[i] == len(last)
             if last:
                 assert state.mean[i] == pytest.approx(math.fsum(last) / len(last), abs=1e-13 * largest)
-                sigma = state.smooth[i, noise_estimate.SIGMA] if smooth else 1.0
-                assert state.root[i] == pytest.approx(sigma / math.sqrt(len(last)))
+                assert state.root[i] == pytest.approx(1.0 / math.sqrt(len(last)))
             else:
                 assert (state.mean[i], state.root[i], state.total[i]) == (math.inf, 0.0, 0.0)
 

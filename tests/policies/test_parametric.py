@@ -153,7 +153,7 @@ def test_a_first_reward_is_predicted_to_stay() -> None:
         ModelHalving(powers=(0.5,), ridge=0.0),
         ModelHalving(target=5, ceiling=0.0),
         RUCBE(recommends="index"),
-        RUCBE(recommends="index", sigma="estimate"),
+        RUCBE(recommends="index", sigma="auto"),
     ],
     ids=repr,
 )

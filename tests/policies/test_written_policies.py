@@ -16,8 +16,8 @@ from risingbandits import Allocator, RisingBanditsError, get_policy, integration
 from risingbandits.policies import CommitUCB, Policy, REdUCB
 
 ROOMS = ("policies", "problems", "simulation", "theory", "allocation", "integrations", "testing", "lab.benchmark")
-WRITTEN = 'commit-ucb(sigma="estimate", recheck=0)'
-MEANT = CommitUCB(sigma="estimate", recheck=0)
+WRITTEN = 'commit-ucb(sigma="auto", recheck=0)'
+MEANT = CommitUCB(sigma="auto", recheck=0)
 # What takes policy objects only: they check classes of yours, or make them known.
 OBJECTS = ("register", "check_policy", "check_same_in_all_modes", "play_by_hand", "play_interpreted", "Explanation")
 
@@ -159,7 +159,7 @@ def test_every_way_is_tried() -> None:
 def test_settings_that_are_written(way: str) -> None:
     policy = WAYS[way]()
     assert isinstance(policy, CommitUCB)
-    assert (policy.sigma, policy.recheck) == ("estimate", 0)
+    assert (policy.sigma, policy.recheck) == ("auto", 0)
 
 
 def test_settings_that_are_written_in_a_plan(tmp_path: Path) -> None:

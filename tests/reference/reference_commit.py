@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import brentq
 
-from reference_noise import Guard, arm_variance, pooled_variance
+from reference_noise import Guard, estimated
 from risingbandits import RisingBandit
 from risingbandits._core.jit import interpreted
 from risingbandits.problems._kernels import draw_reward, mean_at
@@ -89,22 +89,13 @@ class Reference:
             self.cap * self.n_arms * ((self.sigma / self.cap * self.horizon) ** (2 / 3) * log ** (1 / 3) + log)
         )
 
-    def half_width(self, block: Sequence[float], first: int, mean: float) -> float:
+    def half_width(self, block: Sequence[float], mean: float) -> float:
         """Above ``mean``; for the width below, give 1 - mean."""
         w, level = len(block), self.z**2 / 2
         width = self.z * self.sigma / math.sqrt(w)
         if self.widths == "gaussian":
             return width
-        width = min(width, kl_width(mean, level / w))
-        if self.widths == "bernstein":
-            pulls = range(first + 1, first + w + 1)
-            pairs = [(pull - 1, pull) for pull in pulls if pull % 2 == 0 and pull - 1 in pulls]
-            if pairs:
-                inside = dict(zip(pulls, block, strict=True))
-                variance = sum((inside[b] - inside[a]) ** 2 / 2 for a, b in pairs) / len(pairs)
-                s = math.sqrt(variance + level / (2 * w)) + math.sqrt(level / (2 * w))
-                width = min(width, self.z * s / math.sqrt(w) + level / (3 * w))
-        return width
+        return min(width, kl_width(mean, level / w))
 
     def mean(self, block: Sequence[float]) -> float:
         mean = sum(block) / len(block)
@@ -118,17 +109,17 @@ class Reference:
         for w in windows(n):
             window = r[n - w :]
             m = self.mean(window)
-            levels.append(m - self.half_width(window, n - w, 1 - m))
+            levels.append(m - self.half_width(window, 1 - m))
             if n == 1:  # no line
-                candidates.append((self.cap, max(self.cap, m + self.half_width(window, n - w, m)), 0.0))
+                candidates.append((self.cap, max(self.cap, m + self.half_width(window, m)), 0.0))
                 continue
-            s = max(0.0, m + self.half_width(window, n - w, m)) / (n - (w - 1) / 2 - 1)
+            s = max(0.0, m + self.half_width(window, m)) / (n - (w - 1) / 2 - 1)
             candidates.append((commit_value(s * (n - 1), s, self.cap, remaining), s * (n - 1), s))
             q = w // 3
             if q >= 1:
                 old, new = window[:q], window[w - q :]
                 m1, m2 = self.mean(old), self.mean(new)
-                down, up = self.half_width(old, n - w, 1 - m1), self.half_width(new, n - q, m2)
+                down, up = self.half_width(old, 1 - m1), self.half_width(new, m2)
                 d = w - q
                 e = (q - 1) / (2 * d)
                 slope = (m2 - m1) / d
@@ -221,38 +212,31 @@ class Reference:
         return arms
 
 
-STEEP = 2  # rewards of an arm that do not count for its noise
-
-
 @dataclass
 class Watched(Reference):
-    """The same with a sigma that the rewards may contradict: looked for at the end of each batch."""
+    """The same with a sigma that the rewards may contradict, or with none: then it is estimated."""
 
+    told: float = 0.0
+    drawn_by: float = 0.0  # the noise level when all lines were drawn
     drawn: dict[int, int] = field(default_factory=dict)
     contradicted_at: int = -1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.told, self.guard = self.sigma, Guard(self.sigma)
+        self.told, self.drawn_by = self.sigma, max(1e-9, self.sigma)
+        self.guard = Guard(self.sigma) if self.sigma > 0 else None
 
     def line(self, arm: int, remaining: int) -> tuple[float, float, float]:
-        n = len(self.histories[arm])
-        for last in range(self.drawn.get(arm, 0) + 1, n + 1):
-            if last % 5 == 0 and last > 5 and self.contradicted_at < 0:
-                self.guard.look(self.histories[arm][last - 5 : last])
+        own = self.histories[arm]
+        for last in range(self.drawn.get(arm, 0) + 1, len(own) + 1):
+            if self.guard and 5 < last <= 500 and last % 5 == 0 and self.contradicted_at < 0:
+                self.guard.look(own[last - 5 : last])
                 if self.guard.contradicted:
                     self.contradicted_at = self.rounds
-        self.drawn[arm] = n
-        if self.contradicted_at == self.rounds:
-            self.lines = {other: self.draw(other, remaining) for other in self.lines}
-        return self.draw(arm, remaining)
-
-    def draw(self, arm: int, remaining: int) -> tuple[float, float, float]:
-        if not self.guard.contradicted:
-            return super().line(arm, remaining)
-        pooled = pooled_variance(self.histories, STEEP, math.inf)
-        own, count = arm_variance(self.histories, arm, STEEP, math.inf)
-        self.sigma = max(self.told, math.sqrt(own if count > 50 else max(own, pooled)))
-        line = super().line(arm, remaining)
-        self.sigma = max(self.told, math.sqrt(pooled))  # decisions go by that
-        return line
+        self.drawn[arm] = len(own)
+        if not self.guard or self.guard.contradicted:
+            self.sigma = max(self.told, 1e-9, math.sqrt(estimated(self.histories)))
+        if abs(self.sigma - self.drawn_by) > 0.05 * self.drawn_by:
+            self.drawn_by = self.sigma
+            self.lines = {other: super(Watched, self).line(other, remaining) for other in self.lines}
+        return super().line(arm, remaining)

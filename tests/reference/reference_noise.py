@@ -8,38 +8,15 @@ import math
 import numpy as np
 
 
-def noise_levels(rewards: list[list[float]], median: float | None) -> list[float]:
-    """The noise level of every arm from all its rewards, given the median of the variances (None: not known yet)."""
-    levels = []
-    for own in rewards:
-        found = [] if median is None else [median]
-        if len(own) >= 3:
-            found.append(variance(own))
-        levels.append(min(0.5, math.sqrt(max(found))) if median is not None else 0.5)
-    return levels
-
-
-def variance(rewards: list[float]) -> float:
-    return float((np.diff(rewards, 2) ** 2).mean()) / 6.0
-
-
-class Median:
-    """The median over arms, taken again when the second differences have grown by an eighth."""
-
-    def __init__(self) -> None:
-        self.value: float | None = None
-        self.due = 1
-
-    def look(self, rewards: list[list[float]]) -> bool:
-        seen = sum(max(0, len(own) - 2) for own in rewards)
-        if seen < self.due:
-            return False
-        self.value = float(np.median([variance(own) for own in rewards if len(own) >= 3]))
-        self.due = seen + 1 + seen // 8
-        return True
-
-
-# -- the one model ----------------------------------------------------------------------------------------------------
+def estimated(rewards: list[list[float]]) -> float:
+    """The variance that sigma="auto" takes all arms to have: by pairs, with a first guess that is soon forgotten."""
+    everything = [r for own in rewards for r in own]
+    first = (max(everything) - min(everything)) ** 2 / 4
+    if len(set(everything)) <= 2:
+        return first
+    found = [v for own in rewards for v in pairs(own)]
+    weight = math.exp(-len(found) / 6) if len(found) < 200 else 0.0
+    return (sum(found) + weight * first) / (len(found) + weight)
 
 
 def pairs(rewards: list[float]) -> list[float]:
@@ -84,13 +61,6 @@ def arm_variance(rewards: list[list[float]], arm: int, steep: int = 0, largest: 
     own = [v / 2 for v in triples(rewards[arm])] if three < two else pairs(rewards[arm])
     count = len(own) / 2 if three < two else len(own)
     return min(largest, (sum(own) + 4 * pooled) / (count + 4)), count
-
-
-def index_variance(rewards: list[list[float]], arm: int) -> float:
-    """The variance that index policies take: an arm's own is by triples, and up to 50 pairs at least the pooled one."""
-    own, prior = triples(rewards[arm]), pooled_variance(rewards)
-    variance = (sum(own) / 2 + 4 * prior) / (len(own) / 2 + 4)
-    return min(0.25, variance if len(own) / 2 > 50 else max(variance, prior))
 
 
 class Guard:

@@ -258,10 +258,9 @@ def _broken(problem: RisingBandit, policy: Any) -> str:
     [
         (REdUCB(sigma=0.0), "sigma is at least the noise (0 < 0.1)"),
         (REdUCB(sigma=0.05), "sigma is at least the noise (0.05 < 0.1)"),
-        (REdUCB(sigma="smooth"), "sigma is known"),
+        (REdUCB(sigma="auto"), "sigma is known"),
         (FREE.replace(sigma=0.05), "sigma is at least the noise (0.05 < 0.1)"),
-        (FREE.replace(sigma="smooth"), "sigma is known"),
-        (FREE.replace(sigma="auto"), "widths are Gaussian (bernstein)"),
+        (FREE.replace(sigma="auto"), "sigma is known"),
         (FREE.replace(widths="kl"), "widths are Gaussian (kl)"),
         (FREE.replace(cap=0.5), "means lie in [0, 0.5] ('arm 2' has 1.0000 at pull 200,000)"),
         (CommitUCB(), "sigma is kept (it is replaced if rewards contradict it, except with risk=None, recheck=0)"),

@@ -78,8 +78,8 @@ class Allocator:
         The range of all rewards; None if unknown. "auto": unknown for best-arm identification with policies that need
         none, such as the default, otherwise (0, 1). The first reward outside it ends `run` with an error that blames no
         arm.
-    sigma : "auto", "estimate", "smooth" or float
-        Scale of the noise of rewards; "auto" estimates it, "smooth" is for curves with hardly any noise.
+    sigma : float or "auto"
+        Scale of the noise of rewards; "auto" estimates it.
     max_arms : int, "auto" or None
         The largest number of arms to open; a retired arm makes room for another. "auto": about sqrt(pulls) / 3 if
         there are at most 20 pulls per arm.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.policies import Policy, REdUCB, get_policy, policy_class
+from risingbandits.policies._kernels import noise
 from risingbandits.policies.objectives import Objective
 
 
 def check_sigma(name: str, value: Any) -> float | str:
-    """``value``, if it is a scale of noise or a way to estimate one."""
-    if isinstance(value, str):
-        return check_choice(name, value, ("auto", "estimate", "smooth"))
-    return check_finite(name, value, minimum=0.0)
+    """``value``, if it is a scale of noise or "auto"."""
+    noise.check_sigma(name, value)
+    return value if isinstance(value, str) else float(value)
 
 
 def choose_policy(
@@ -33,8 +33,6 @@ def choose_policy(
     objective = Objective.get(objective)
     if not isinstance(sigma, str) and reward_range is not None:
         sigma = float(sigma) / (reward_range[1] - reward_range[0])
-    if reward_range is None and sigma == "auto" and (policy is None and objective.sums_rewards):
-        raise RisingBanditsError('sigma must be a number or "smooth" if reward_range is None, got "auto".')
     if isinstance(policy, str) and "(" in policy:  # written with its settings, it is as good as an object
         policy = get_policy(policy)
     if isinstance(policy, Policy):
@@ -46,7 +44,7 @@ def choose_policy(
         blind = objective.sums_rewards and reward_range is None
         chosen = REdUCB(sigma=sigma) if blind else objective.policy(sigma=sigma)
     else:
-        chosen = _with_sigma(policy_class(policy)(), sigma, in_range=reward_range is not None)
+        chosen = _with_sigma(policy_class(policy)(), sigma)
         if "objective" in chosen.get_params():  # "auto" plays for the objective of the allocation
             chosen = chosen.replace(objective=objective.name)
     if ordered and not isinstance(policy, Policy) and "order" in chosen.get_params():
@@ -68,22 +66,13 @@ def takes_any_range(policy: str | Policy | None, sigma: Any) -> bool:
     return unknown.get_params() == known.get_params()
 
 
-def _with_sigma(policy: Policy, sigma: Any, in_range: bool) -> Policy:
-    """The policy with this sigma; "auto" is its own "auto" or "estimate", which is for rewards in a known range."""
+def _with_sigma(policy: Policy, sigma: Any) -> Policy:
+    """The policy with this sigma, if it has one."""
     if "sigma" not in policy.get_params():
         if sigma != "auto":
             raise RisingBanditsError(f"sigma is not a setting of policy {policy.name!r}, got {shown(sigma)}.")
         return policy
-    if sigma != "auto":
-        return policy.replace(sigma=sigma)
-    for estimate in ("auto", "estimate") if in_range else ("auto",):
-        changed = policy.replace(sigma=estimate)
-        try:
-            changed.validate()
-        except RisingBanditsError:
-            continue
-        return changed
-    return policy  # its default, 1/2, is right for rewards in [0, 1]
+    return policy.replace(sigma=sigma)
 
 
 def _check_range(policy: Policy, reward_range: tuple[float, float] | None, named: bool) -> None:

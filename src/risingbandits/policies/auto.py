@@ -15,11 +15,11 @@ from risingbandits._core.errors import check_choice, check_positive_int
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.policies._auto.pilot_halving import PilotHalving
-from risingbandits.policies._kernels import sweeps
+from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import commit_ensemble, open_by_value
 from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
-from risingbandits.policies.commit.open_by_value import OpenByValue, check_sigma
+from risingbandits.policies.commit.open_by_value import OpenByValue
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
 from risingbandits.policies.registry import register
@@ -55,8 +55,8 @@ class Auto(Policy):
     order : {"random", "given"}
         The order in which arms are started if there are too few pulls for all: "given" if the most promising ones come
         first.
-    sigma : float, "auto", "estimate" or "smooth"
-        Scale of the noise, if known; any of the strings means an estimate.
+    sigma : float or "auto"
+        Scale of the noise, if known; "auto" estimates it.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Auto(Policy):
         DEFAULT.name, lambda name, value: check_choice(name, value, objective_names())
     )
     order: str = one_of(*sweeps.ORDERS)
-    sigma: float | str = setting("auto", check_sigma)
+    sigma: float | str = setting("auto", noise.check_sigma)
 
     def chosen(self, n_arms: int, horizon: int | None = None, rounds: int = 0) -> Policy:
         """The policy that plays a run of this size or, if the horizon is not known, one that has had ``rounds``."""

@@ -120,13 +120,13 @@ def test_lines_are_above_the_curve_and_below_those_over_pulls() -> None:
     assert lower > 20
 
 
-@pytest.mark.parametrize("sigma", [0.0, 0.1, "estimate", "smooth"])
+@pytest.mark.parametrize("sigma", [0.0, 0.1, "auto"])
 def test_all_ways_to_play_agree(sigma: Any) -> None:
     problem = problem_with(0.1, 300)
     check_same_in_all_modes(GraphREdUCB(sigma=sigma, triggers=trigger_matrix(problem)), problem, 300, seed=2)
 
 
-@pytest.mark.parametrize("policy", [GraphREdUCB(sigma=0.0), GraphREdUCB(sigma="estimate")], ids=repr)
+@pytest.mark.parametrize("policy", [GraphREdUCB(sigma=0.0), GraphREdUCB(sigma="auto")], ids=repr)
 def test_contract(policy: Policy) -> None:
     check_policy(policy)
 

@@ -20,14 +20,14 @@ from risingbandits.policies.classic import ucb1
 if TYPE_CHECKING:
     State: Any = None
 else:  # fields that are not written out are beyond a type checker
-    State = namedtuple("State", [*ucb1.SmoothState._fields, "few", "order", "drawn"])
+    State = namedtuple("State", [*ucb1.GaussianState._fields, "few", "order", "drawn"])
 
 
 @kernel
 def select(state: Any, t: int, available: Mask, rng: Rng) -> int:
     if state.drawn[0] == 0:
         _draw(state, rng)
-    return ucb1.select(state, t, available, rng)
+    return ucb1.select_gaussian(state, t, available, rng)
 
 
 @rare_kernel
@@ -52,10 +52,10 @@ class FewArmsUCB(GaussianUCB):
     name = "few-arms-ucb"
     summary = "Gaussian UCB on a few arms, the yardstick for small budgets"
     randomised = True
-    kernels_smooth = Kernels(select=select, update=ucb1.update_smooth)
+    kernels = Kernels(select=select, update=ucb1.update_gaussian)
 
     def __init__(self) -> None:
-        super().__init__(sigma="smooth")
+        super().__init__(sigma="auto")
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         return State(

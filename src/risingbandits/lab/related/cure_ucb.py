@@ -9,7 +9,7 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate
+from risingbandits.policies._kernels import argmax, histories, noise
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
@@ -29,12 +29,14 @@ class State(NamedTuple):
     sums: np.ndarray  # (K, 7) window sums, or the last reward (trends)
     pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     left = _rounds_left(state, t)
-    root = math.sqrt(math.log(float(t)))
+    root = math.sqrt(math.log(float(t))) * noise.factor(state)
     best = -math.inf
     chosen = argmax.first(available)
     ties = 0
@@ -85,11 +87,8 @@ def _mean_below(now: float, rise: float, left: float, ceiling: float) -> float:
     return (below * now + rise * below * (below + 1.0) / 2.0 + (left - below) * ceiling) / left
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
 @register
-class CureUCB(noise_estimate.NoisePolicy):
+class CureUCB(noise.NoisePolicy):
     r"""CURE-UCB: pull the arm that may earn most in the rounds that are left, if it alone were pulled.
 
     "CUmulative Reward Estimation": R-ed-UCB asks where an arm may be at round t; this index asks what the arm would
@@ -118,11 +117,9 @@ class CureUCB(noise_estimate.NoisePolicy):
     ----------
     eps : float
         Window as a share of the pulls, in (0, 1/2). Default 1/4, as in `REdUCB`.
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
-        the rule without noise.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is the rule without noise.
     alpha : float
         Confidence exponent, delta_t = t^-alpha, above 2. Default 3, as in `REdUCB`.
     bonus_scale : float
@@ -158,13 +155,11 @@ class CureUCB(noise_estimate.NoisePolicy):
     summary = "what each arm may give on average in the rounds that are left (derived)"
     verified = "derived here"
     kernels = Kernels(select=select, update=red_ucb.update)
-    kernels_smooth = Kernels(select=select, update=red_ucb.update_smooth)
-    smooth_state = SmoothState
     scratch = frozenset({"pool"})
     needs_horizon = True
 
     eps: float = setting(0.25, red_ucb._check_eps)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
     alpha: float = setting(3.0, red_ucb._check_alpha)
     bonus_scale: float = number(1.0, minimum=0.0)
     ceiling: float | None = number(None)
@@ -174,7 +169,7 @@ class CureUCB(noise_estimate.NoisePolicy):
         sigma = self.unit_sigma()
         line = np.zeros((n_arms, 5))
         line[:, 0] = np.inf
-        state = State(
+        return State(
             horizon=horizon or 1,
             ceiling=math.inf if self.ceiling is None else float(self.ceiling),
             eps=float(self.eps),
@@ -185,15 +180,15 @@ class CureUCB(noise_estimate.NoisePolicy):
             sums=np.zeros((n_arms, 7)),
             pool=np.empty(0 if sigma == 0.0 else histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms, own=2)
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
             histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        left, root = max(state.horizon - t + 1, 1), math.sqrt(math.log(t))
+        left, root = max(state.horizon - t + 1, 1), math.sqrt(math.log(t)) * interpreted(noise.factor)(state)
         p, q, r, s, level = state.line.T
         known = np.isfinite(p)
         middle = state.tally[:, 0] + (left + 1) / 2  # of the pulls that are left

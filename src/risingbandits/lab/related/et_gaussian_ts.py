@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits.lab.related import _forced
-from risingbandits.policies._kernels import noise_estimate
 from risingbandits.policies.classic import gaussian_ts
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer
 
 State: Any = _forced.extended(gaussian_ts.State, __name__)
-SmoothState: Any = noise_estimate.extended(State, __name__)
 
 
 @register
@@ -34,7 +32,7 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, _forced.ForcedPulls):
     ----------
     forced : int
         Forced pulls of each arm, Gamma. The paper sets it by the problem; the default 100 is ours, as in `ETTS`.
-    sigma : float, "estimate", "smooth" or None
+    sigma : float or "auto"
         Standard deviation of the noise, as for `GaussianThompson`.
 
     References
@@ -52,10 +50,8 @@ class ETGaussianThompson(gaussian_ts.GaussianThompson, _forced.ForcedPulls):
     summary = "forced pulls of every arm, then Gaussian Thompson sampling"
     verified = "published definition"
     kernels = _forced.forced_kernels(gaussian_ts.GaussianThompson.kernels)
-    kernels_smooth = _forced.forced_kernels(gaussian_ts.GaussianThompson.kernels_smooth)
-    smooth_state = SmoothState
 
     forced: int = integer(100, minimum=0)
 
-    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
-        return self.with_forced_pulls(super().plain_state(n_arms, horizon), State, n_arms)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), State, n_arms)

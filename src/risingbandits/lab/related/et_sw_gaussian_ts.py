@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from risingbandits.lab.related import _forced, sw_gaussian_ts
-from risingbandits.policies._kernels import noise_estimate
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import integer
 
 State: Any = _forced.extended(sw_gaussian_ts.State, __name__)
-SmoothState: Any = noise_estimate.extended(State, __name__)
 
 
 @register
@@ -47,10 +45,8 @@ class ETSWGaussianThompson(sw_gaussian_ts.SWGaussianThompson, _forced.ForcedPull
     summary = "forced pulls of every arm, then Gaussian Thompson sampling on the last tau rounds"
     verified = "published definition"
     kernels = _forced.forced_kernels(sw_gaussian_ts.SWGaussianThompson.kernels)
-    kernels_smooth = _forced.forced_kernels(sw_gaussian_ts.SWGaussianThompson.kernels_smooth)
-    smooth_state = SmoothState
 
     forced: int = integer(100, minimum=0)
 
-    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
-        return self.with_forced_pulls(super().plain_state(n_arms, horizon), State, n_arms)
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        return self.with_forced_pulls(super().new_state(n_arms, horizon, capacity), State, n_arms)

@@ -11,7 +11,7 @@ import numpy as np
 from risingbandits._core.jit import bound_kernel, kernel, rare_kernel
 from risingbandits._core.types import Rng
 from risingbandits.lab.related.triggers import check_trigger_matrix, trigger_matrix
-from risingbandits.policies._kernels import histories, noise_estimate
+from risingbandits.policies._kernels import histories, noise
 from risingbandits.policies._kernels.trends import FLOOR_SLACK
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
@@ -31,7 +31,6 @@ _FIELDS = (
 )
 _made: Any = namedtuple  # to the type checker the class would be one without fields
 State = _made("State", _FIELDS, module=__name__)
-SmoothState: Any = noise_estimate.extended(State, __name__)
 
 _LEVEL, _SLOPE, _MOMENT = 0, 1, 2  # sums over the window: r(l), s(l) and m(l) s(l)
 
@@ -46,10 +45,10 @@ def update(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
         r_less_ucb.line_through_last_two(state, state.risen[arm], arm, n, reward)
     else:
         _line_through_pairs(state, arm, n, reward)
+    noise.add(state, arm, reward)
 
 
 update_of_many: Any = bound_kernel(r_less_ucb.update_of_many, update=update)
-update_smooth: Any = bound_kernel(red_ucb.update_smooth, update=update)
 
 
 @kernel
@@ -155,15 +154,16 @@ class GraphREdUCB(red_ucb.REdUCB):
     verified = "derived here"
     kernels = Kernels(select=red_ucb.select, update=update)
     kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
-    kernels_smooth = Kernels(select=red_ucb.select, update=update_smooth)
-    smooth_state = SmoothState
     scratch = red_ucb.REdUCB.scratch | {"triggers", "counts"}
-    is_watched = False  # between two pulls an arm may have risen by any amount
 
     triggers: Any = setting(None, check_trigger_matrix)
 
-    def own_state(self, n_arms: int, capacity: int) -> Any:
-        plain = super().own_state(n_arms, capacity)
+    @property
+    def guard(self) -> int:
+        return noise.UNCHECKED  # between two pulls an arm may have risen by any amount
+
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
+        plain = super().new_state(n_arms, horizon, capacity)
         given = np.eye(n_arms) if self.triggers is None else self.triggers
         return State(
             *plain,

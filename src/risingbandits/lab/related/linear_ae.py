@@ -10,10 +10,10 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
-from risingbandits.policies._kernels import noise_estimate, sweeps
+from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import number
 
 
 class State(NamedTuple):
@@ -21,7 +21,6 @@ class State(NamedTuple):
 
     horizon: int  # T
     log_factor: float  # log(4 K / delta)
-    sigma: np.ndarray  # (K,) noise level of each arm
     order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
@@ -29,6 +28,8 @@ class State(NamedTuple):
     sums: np.ndarray  # (K, 2) S and J (least_squares)
     value: np.ndarray  # (K,) the mean of the line over the rounds left, when last compared; -inf before
     width: np.ndarray  # (K,) its width, +inf before the second pull
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -38,6 +39,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise.add(state, arm, reward)
     state.pulls[arm] += 1
     state.sums[arm, 0] += reward
     state.sums[arm, 1] += state.pulls[arm] * reward
@@ -71,7 +73,7 @@ def _judge(state: State, arm: int, rest: float) -> None:
         middle = n + (rest + 1.0) / 2.0
         state.value[arm] = least_squares.value_at(n, state.sums[arm, 0], state.sums[arm, 1], middle)
         log = state.log_factor + 2.0 * math.log(n)
-        state.width[arm] = state.sigma[arm] * math.sqrt(2.0 * log * least_squares.variance_at(n, middle))
+        state.width[arm] = noise.level(state) * math.sqrt(2.0 * log * least_squares.variance_at(n, middle))
 
 
 @kernel
@@ -79,17 +81,8 @@ def recommend(state: State, t: int, known: Floats | None) -> int:
     return sweeps.highest(state.order, state.marks, state.value)
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    noise_estimate.follow(state, arm, reward)
-    update(state, t, arm, reward, rng)
-
-
 @register
-class LinearAE(noise_estimate.NoisePolicy):
+class LinearAE(noise.NoisePolicy):
     r"""R-ed-AE: pull all arms in turn and drop those whose line cannot promise most any more in the rounds left.
 
     For rewards that rise linearly with an arm's own pulls, :math:`\mu_i(n) = L_i n + b_i` (Amichay and Mansour, 2025).
@@ -113,10 +106,9 @@ class LinearAE(noise_estimate.NoisePolicy):
     delta : float or None
         Confidence, in (0, 1]; None: 1/T, our choice: regret on ``paper-15arms`` is then 3,000. With 0.1 it is 15,200,
         with a 95 % interval of 20,300 over 10 runs, because the best arm is sometimes dropped.
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------
@@ -137,26 +129,23 @@ class LinearAE(noise_estimate.NoisePolicy):
     verified = "derived here"
     keeps = "best line of the arms in the race"
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
-    smooth_state = SmoothState
     needs_horizon = True
 
     delta: float | None = number(None, above=0.0, maximum=1.0)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         rounds = horizon or 1
         delta = 1.0 / rounds if self.delta is None else float(self.delta)
-        state = State(
+        return State(
             horizon=rounds,
             log_factor=math.log(4.0 * n_arms / delta),
-            sigma=noise_estimate.levels(self.sigma, n_arms),
             **sweeps.new_fields(n_arms),
             sums=np.zeros((n_arms, 2)),
             value=np.full(n_arms, -np.inf),
             width=np.full(n_arms, np.inf),
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         value_at = interpreted(least_squares.value_at)

@@ -9,11 +9,11 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, trends
+from risingbandits.policies._kernels import argmax, histories, noise, trends
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, one_of, setting
+from risingbandits.policies.settings import number, one_of
 
 
 class State(NamedTuple):
@@ -29,6 +29,8 @@ class State(NamedTuple):
     sums: np.ndarray  # (K, 7) sums over the two last windows
     pool: np.ndarray  # rewards of all arms (histories)
     places: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -42,31 +44,20 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     state.tally[arm, 0] = n
     ready = state.tally[arm, 1] > 0
     trends.line_through_windows(state, arm, n, reward)
+    noise.add(state, arm, reward)
     if ready:
-        estimate = state.line[arm, 0] + state.line[arm, 1] * state.horizon
-        state.estimate[arm] = estimate
-        state.value[arm] = estimate + (state.line[arm, 2] * state.horizon - state.line[arm, 3])
-
-
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    """The widths of ``line`` are those for a noise level of 1."""
-    update(state, t, arm, reward, rng)
-    if noise_estimate.add(state, arm, reward):
-        for other in range(state.value.shape[0]):
-            _widen(state, other)
-    else:
+        state.estimate[arm] = state.line[arm, 0] + state.line[arm, 1] * state.horizon
         _widen(state, arm)
+    if state.noise["guard"][0] == noise.ESTIMATED:
+        for other in range(state.value.shape[0]):
+            if state.estimate[other] > -math.inf:
+                _widen(state, other)
 
 
 @kernel
 def _widen(state: Any, arm: int) -> None:
-    if state.estimate[arm] > -math.inf:
-        width = state.line[arm, 2] * state.horizon - state.line[arm, 3]
-        state.value[arm] = state.estimate[arm] + state.smooth[arm, noise_estimate.SIGMA] * width
+    width = state.line[arm, 2] * state.horizon - state.line[arm, 3]
+    state.value[arm] = state.estimate[arm] + noise.factor(state) * width
 
 
 @kernel
@@ -82,7 +73,7 @@ def recommend_by_index(state: State, t: int, known: Floats | None) -> int:
 
 
 @register
-class RUCBE(noise_estimate.NoisePolicy):
+class RUCBE(noise.NoisePolicy):
     r"""R-UCBE: pull the arm that may be highest after T pulls; recommend the one with the highest estimate.
 
     With N pulls of an arm and a window of :math:`h = \lfloor \epsilon N \rfloor` the estimate of its mean after T pulls
@@ -106,10 +97,9 @@ class RUCBE(noise_estimate.NoisePolicy):
         2 log T, a practical choice.
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's experiments use 1/4.
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
     recommends : {"estimate", "index"}
         Which of the two is highest for the recommended arm.
 
@@ -133,15 +123,13 @@ class RUCBE(noise_estimate.NoisePolicy):
     summary = "optimism about the mean after T pulls, to find the best arm"
     verified = "published definition"
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    kernels_smooth = Kernels(select=select, update=update_smooth, recommend=recommend)
-    smooth_state = SmoothState
     scratch = frozenset({"pool"})
     needs_horizon = True
     objective = "best-arm"
 
     a: float | None = number(None, minimum=0.0)
     eps: float = number(0.25, above=0.0, below=0.5)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
     recommends: str = one_of("estimate", "index")
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
@@ -150,7 +138,7 @@ class RUCBE(noise_estimate.NoisePolicy):
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         a = 2.0 * math.log(horizon or 1) if self.a is None else float(self.a)
-        state = State(
+        return State(
             horizon=float(horizon or 1),
             value=np.full(n_arms, np.inf),
             estimate=np.full(n_arms, -np.inf),
@@ -161,8 +149,8 @@ class RUCBE(noise_estimate.NoisePolicy):
             sums=np.zeros((n_arms, 7)),
             pool=np.empty(histories.places_for(n_arms, capacity)),
             places=histories.new_places(n_arms),
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms)
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)

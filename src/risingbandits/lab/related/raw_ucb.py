@@ -9,10 +9,10 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, recent_means
+from risingbandits.policies._kernels import argmax, histories, noise, recent_means
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import number
 
 
 class State(NamedTuple):
@@ -20,7 +20,6 @@ class State(NamedTuple):
 
     scale: float  # sqrt(2 alpha)
     growth: float  # m
-    sigma: np.ndarray  # (K,) noise level of each arm
     pulls: np.ndarray  # (K,), total, pool, places: running sums of each arm's rewards (recent_means)
     total: np.ndarray
     pool: np.ndarray
@@ -28,24 +27,25 @@ class State(NamedTuple):
     tight: np.ndarray  # (K,) the mean of the window with the lowest bound when last looked for, +inf without a reward
     root: np.ndarray  # (K,) 1 / sqrt of its size, 0 likewise
     last: np.ndarray  # (1,) the arm pulled last
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     """The arm with the highest index, the lowest number of equals. Arms whose bound is too low are passed over."""
-    width = state.scale * math.sqrt(math.log(float(t)))
+    width = noise.level(state) * (state.scale * math.sqrt(math.log(float(t))))
     first = argmax.first(available)
     if available is None or available[state.last[0]]:
         first = state.last[0]
     chosen = first
-    best = _index(state, first, state.sigma[first] * width)
+    best = _index(state, first, width)
     for arm in range(state.pulls.shape[0]):
         if arm == first or (available is not None and not available[arm]):
             continue
-        own = state.sigma[arm] * width
-        bound = state.tight[arm] + state.root[arm] * own
+        bound = state.tight[arm] + state.root[arm] * width
         if bound > best or (bound == best and arm < chosen):
-            value = _index(state, arm, own)
+            value = _index(state, arm, width)
             if value > best or (value == best and arm < chosen):
                 best = value
                 chosen = arm
@@ -74,23 +74,15 @@ def _index(state: State, arm: int, width: float) -> float:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise.add(state, arm, reward)
     recent_means.add(state, arm, reward)
     state.last[0] = arm
     state.tight[arm] = math.inf  # unknown until it is looked for
     state.root[arm] = 0.0
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    noise_estimate.follow(state, arm, reward)
-    update(state, t, arm, reward, rng)
-
-
 @register
-class RAWUCB(noise_estimate.NoisePolicy):
+class RAWUCB(noise.NoisePolicy):
     r"""RAW-UCB: upper confidence bounds for arms that fall ("rotting"), with a window that each arm chooses itself.
 
     With the mean :math:`\hat\mu_i^h` of the last h rewards of arm i and its :math:`N_i` pulls, the index is
@@ -117,10 +109,9 @@ class RAWUCB(noise_estimate.NoisePolicy):
         windows; a round then costs as many steps as such arms have pulls. With an arm that falls from 1 to 0, two
         constant ones and 20,000 rounds, regret is 8.6 [6.9, 10.3] with 1 and 10.4 [8.1, 12.7] with 2, in 26 and 0.1 s
         for 10 runs (`GaussianUCB` has 1,791).
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------
@@ -141,33 +132,30 @@ class RAWUCB(noise_estimate.NoisePolicy):
     summary = "the lowest bound over all windows of an arm's last rewards, for arms that fall"
     verified = "derived here (with m=1: published definition)"
     kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
     scratch = frozenset({"pool"})
 
     alpha: float = number(1.4, above=0.0)
     m: float = number(2.0, minimum=1.0)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        state = State(
+        return State(
             scale=math.sqrt(2.0 * float(self.alpha)),
             growth=float(self.m),
-            sigma=noise_estimate.levels(self.sigma, n_arms),
             **recent_means.new_fields(n_arms, capacity),
             tight=np.full(n_arms, np.inf),
             root=np.zeros(n_arms),
             last=np.zeros(1, dtype=np.int64),
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms)
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
-        width = state.scale * math.sqrt(math.log(t)) * state.sigma
+        width = interpreted(noise.level)(state) * (state.scale * math.sqrt(math.log(t)))
         index = interpreted(_index)
-        value = np.array([index(state, arm, width[arm]) for arm in range(len(state.pulls))])
+        value = np.array([index(state, arm, width) for arm in range(len(state.pulls))])
         known = state.pulls > 0
         return {
             "level": np.where(known, state.tight, np.nan),

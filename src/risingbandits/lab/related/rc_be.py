@@ -9,11 +9,11 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import noise_estimate, sweeps
+from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, setting
+from risingbandits.policies.settings import number
 
 _CEIL_SLACK = 1e-12  # of its size: w^alpha is meant exactly, 8^(8/3) is 256
 _WINDOW, _LEFT, _LENGTH = 0, 1, 2  # places in ``clock``
@@ -23,13 +23,14 @@ class State(NamedTuple):
     """What RC-BE knows of the window that it is in."""
 
     alpha: float
-    sigma: np.ndarray  # (K,) noise level of each arm; the highest of the active arms counts
     order: np.ndarray  # (K,) arms: played in this sweep, to be played, dropped (sweeps)
     place: np.ndarray  # (K,) where each arm is
     marks: np.ndarray
     pulls: np.ndarray  # (K,) rewards in this window
     total: np.ndarray  # (K,) S, their sum
     clock: np.ndarray  # (3,) w, the number of this window; the rounds that it still has; its rounds in all
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -39,6 +40,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise.add(state, arm, reward)
     state.pulls[arm] += 1
     state.total[arm] += reward
     state.clock[_LEFT] -= 1
@@ -84,13 +86,11 @@ def _eliminate(state: State) -> int:
     """
     active = state.marks[sweeps.ACTIVE]
     lead, lead_pulls = -math.inf, 1.0
-    sigma = 0.0
     for i in range(active):
         arm = state.order[i]
-        sigma = max(sigma, state.sigma[arm])
         if state.pulls[arm] > 0 and state.total[arm] * lead_pulls > lead * state.pulls[arm]:
             lead, lead_pulls = state.total[arm], float(state.pulls[arm])
-    budget = budget_of(state.clock[_LENGTH], state.pulls.shape[0], sigma)
+    budget = budget_of(state.clock[_LENGTH], state.pulls.shape[0], noise.level(state))
     kept = 0
     for i in range(active):
         arm = state.order[i]
@@ -100,17 +100,8 @@ def _eliminate(state: State) -> int:
     return kept
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    noise_estimate.follow(state, arm, reward)
-    update(state, t, arm, reward, rng)
-
-
 @register
-class RCBE(noise_estimate.NoisePolicy):
+class RCBE(noise.NoisePolicy):
     r"""RC-BE(alpha): in windows that grow, pull all arms in turn and drop those that fall behind; then begin anew.
 
     For restless arms: their means rise with time, pulled or not, ever more slowly. Window w = 1, 2, ... has
@@ -121,8 +112,8 @@ class RCBE(noise_estimate.NoisePolicy):
 
     All of this is from the paper (Migali, Genalti, Mussi and Metelli, 2025), of which no more is known here; its regret
     for alpha = 8/3 is :math:`\tilde O(T^{7/11})`. Our choice: an arm that was not available in every sweep is compared
-    with what the leader earns on average in as many pulls, and of estimated noise levels the highest counts. It needs
-    no horizon. Rewards are meant to be in [0, 1] up to their noise.
+    with what the leader earns on average in as many pulls. It needs no horizon. Rewards are meant to be in [0, 1] up to
+    their noise.
 
     Use it for arms that rise with time (``RisingBandit(..., restless=True)``). With arms that rise when they are pulled
     it is a baseline: what was learnt is forgotten after each window, and the arm that leads now wins. The budget is a
@@ -132,10 +123,9 @@ class RCBE(noise_estimate.NoisePolicy):
     ----------
     alpha : float
         Growth of the windows, above 0. Default 8/3, the paper's.
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
 
     References
     ----------
@@ -156,21 +146,18 @@ class RCBE(noise_estimate.NoisePolicy):
     summary = "elimination in windows that grow, for arms that rise with time (restless)"
     verified = "derived here"
     kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
 
     alpha: float = number(8.0 / 3.0, above=0.0, maximum=10.0)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        state = State(
+        return State(
             alpha=float(self.alpha),
-            sigma=noise_estimate.levels(self.sigma, n_arms),
             **sweeps.new_fields(n_arms),
             total=np.zeros(n_arms),
             clock=np.ones(3, dtype=np.int64),  # the first window is one round
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         return {"level": sweeps.means(state.total, state.pulls), "active": sweeps.active(state.place, state.marks)}

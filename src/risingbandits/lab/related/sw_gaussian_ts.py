@@ -9,17 +9,17 @@ import numpy as np
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
-from risingbandits.policies._kernels import noise_estimate, running_means
+from risingbandits.policies._kernels import noise, running_means
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.classic import _windows, gaussian_ts
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting
+from risingbandits.policies.settings import integer, number
 
 
 class State(NamedTuple):
     """What Gaussian Thompson sampling knows, of the window only."""
 
-    sigma: float
+    sigma: float  # or 1, which the estimate multiplies
     counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
     total: np.ndarray
     mean: np.ndarray
@@ -27,6 +27,8 @@ class State(NamedTuple):
     arms: np.ndarray  # (tau,), amounts: (tau,), place: (1,): the window (_windows)
     amounts: np.ndarray
     place: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -35,6 +37,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     if leaving >= 0:
         _refresh(state, leaving)
     _refresh(state, arm)
+    noise.add(state, arm, reward)
 
 
 @kernel
@@ -44,19 +47,6 @@ def _refresh(state: Any, arm: int) -> None:
     state.total[arm] = state.total[arm] if seen else 0.0
     state.mean[arm] = state.total[arm] / count if seen else math.inf
     state.root[arm] = 1.0 / math.sqrt(count) if seen else 0.0
-
-
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    leaving = _windows.push_raw(state, arm, reward)
-    if leaving >= 0:
-        _refresh(state, leaving)
-        state.root[leaving] *= state.smooth[leaving, noise_estimate.SIGMA]
-    _refresh(state, arm)
-    noise_estimate.widen_roots(state, arm, reward)
 
 
 @register
@@ -87,7 +77,7 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
         Rounds in the window. None: T^(1 - beta), rounded up, for which the horizon is needed.
     beta : float
         Exponent of the window, in [0, 1]. Default 1/2, as in `SWTS`.
-    sigma : float, "estimate", "smooth" or None
+    sigma : float or "auto"
         Standard deviation of the noise, as for `GaussianThompson`.
 
     References
@@ -112,14 +102,13 @@ class SWGaussianThompson(gaussian_ts.GaussianThompson):
     needs_horizon = True
     from_horizon = ("tau",)
     kernels = Kernels(select=gaussian_ts.select, update=update)
-    kernels_smooth = Kernels(select=gaussian_ts.select, update=update_smooth)
-    smooth_state = SmoothState
 
     tau: int | None = integer(None)
     beta: float = number(0.5, minimum=0.0, maximum=1.0)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
 
-    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         formula = float(horizon or 1) ** (1.0 - self.beta)
         tau = _windows.tau_or(self.tau, horizon, formula, type(self).__name__)
-        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms), **_windows.new_raw_fields(tau))
+        fields = {**running_means.new_fields(n_arms), **_windows.new_raw_fields(tau), **self.noise_fields(n_arms)}
+        return State(sigma=self.unit_sigma(), **fields)

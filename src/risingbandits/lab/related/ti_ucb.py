@@ -10,11 +10,11 @@ import numpy as np
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
 from risingbandits.lab.related import _least_squares as least_squares
-from risingbandits.policies._kernels import argmax, noise_estimate
+from risingbandits.policies._kernels import argmax, noise
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import integer, number, setting, tie_rule
+from risingbandits.policies.settings import integer, number, tie_rule
 
 _COUNT, _TOTAL, _MOMENT = 0, 1, 2  # columns of ``fit``: n, S and J since the last change (least_squares)
 _OLD_TOTAL, _OLD_MOMENT, _NEW_TOTAL, _NEW_MOMENT = 0, 1, 2, 3  # of ``halves``
@@ -29,13 +29,14 @@ class State(NamedTuple):
     half: int  # omega / 2
     gap: float  # gamma / 2, or NaN: by the noise
     spread: float  # 2 sqrt(V), V the variance of the difference of two predictions for noise of variance 1
-    sigma: np.ndarray  # (K,) noise level of each arm
     predicted: np.ndarray  # (K,) the line at the next pull, +inf with fewer than two rewards since the last change
     root: np.ndarray  # (K,) 1 / sqrt(n), times sigma where the width is by the noise; 0 likewise
     fit: np.ndarray  # (K, 3)
     halves: np.ndarray  # (K, 4) S and J of the older and of the newer half of the window
     ring: np.ndarray  # (K, omega) the last rewards, pull n at place n % omega
     tally: np.ndarray  # (K, 3) pulls; changes found; pulls since the sums of the halves were made from scratch
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -46,6 +47,7 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
+    noise.add(state, arm, reward)
     fit = state.fit
     count = fit[arm, _COUNT] + 1.0
     fit[arm, _COUNT] = count
@@ -61,11 +63,15 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
         n = fit[arm, _COUNT]
         state.predicted[arm] = least_squares.value_at(n, fit[arm, _TOTAL], fit[arm, _MOMENT], n + 1.0)
         _widen(state, arm)
+    if state.by_noise and state.noise["guard"][0] == noise.ESTIMATED:
+        for other in range(state.root.shape[0]):
+            if state.predicted[other] < math.inf:
+                _widen(state, other)
 
 
 @kernel
 def _widen(state: State, arm: int) -> None:
-    state.root[arm] = (state.sigma[arm] if state.by_noise else 1.0) / math.sqrt(state.fit[arm, _COUNT])
+    state.root[arm] = (noise.level(state) if state.by_noise else 1.0) / math.sqrt(state.fit[arm, _COUNT])
 
 
 @kernel
@@ -113,24 +119,12 @@ def _has_changed(state: State, arm: int, t: int) -> bool:
     after = least_squares.value_at(m, halves[arm, _NEW_TOTAL], halves[arm, _NEW_MOMENT], m + 1.0)
     gap = state.gap
     if math.isnan(gap):
-        gap = state.spread * state.sigma[arm] * math.sqrt(math.log(float(t)))
+        gap = state.spread * noise.level(state) * math.sqrt(math.log(float(t)))
     return abs(after - before) > gap
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    noise_estimate.follow(state, arm, reward)
-    update(state, t, arm, reward, rng)
-    for other in range(state.root.shape[0]):
-        if state.predicted[other] < math.inf:
-            _widen(state, other)
-
-
 @register
-class TIUCB(noise_estimate.NoisePolicy):
+class TIUCB(noise.NoisePolicy):
     r"""TI-UCB: pull the arm whose line points highest at its next pull; begin a new line where an arm changes.
 
     "Time-increasing" arms rise about linearly and then converge. From the paper (Xia et al., 2024), as far as it is
@@ -162,10 +156,9 @@ class TIUCB(noise_estimate.NoisePolicy):
         2 t^-2 at most.
     c : float or None
         Width of the confidence interval; None: 4 sigma.
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept.
     ties : {"lowest", "random"}
         Which of several arms with the same index, also of those at infinity.
 
@@ -188,34 +181,31 @@ class TIUCB(noise_estimate.NoisePolicy):
     summary = "a line through each arm's rewards since its last change, one pull ahead"
     verified = "derived here"
     kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
 
     omega: int = integer(100, minimum=4)
     gamma: float | None = number(None, minimum=0.0)
     c: float | None = number(None, minimum=0.0)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         half = int(self.omega) // 2
         variance_at = interpreted(least_squares.variance_at)
         variance = variance_at(float(half), 2.0 * half + 1.0) + variance_at(float(half), half + 1.0)
-        state = State(
+        return State(
             scale=4.0 if self.c is None else float(self.c),
             by_noise=self.c is None,
             half=half,
             gap=math.nan if self.gamma is None else float(self.gamma) / 2.0,
             spread=2.0 * math.sqrt(variance),
-            sigma=noise_estimate.levels(self.sigma, n_arms),
             predicted=np.full(n_arms, np.inf),
             root=np.zeros(n_arms),
             fit=np.zeros((n_arms, 3)),
             halves=np.zeros((n_arms, 4)),
             ring=np.zeros((n_arms, 2 * half)),
             tally=np.zeros((n_arms, 3), dtype=np.int64),
+            **self.noise_fields(n_arms),
         )
-        return self.with_noise(state, n_arms)
 
     def parts(self, state: Any, t: int) -> dict[str, Floats]:
         known = np.isfinite(state.predicted)

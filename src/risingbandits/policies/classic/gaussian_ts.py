@@ -7,32 +7,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import kernel
+from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, noise_estimate, running_means
+from risingbandits.policies._kernels import argmax, noise, running_means
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import setting
 
 
 class State(NamedTuple):
     """What Gaussian Thompson sampling knows."""
 
-    sigma: float
+    sigma: float  # or 1, which the estimate multiplies
     counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
     total: np.ndarray
     mean: np.ndarray
     root: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
+    sigma = state.sigma * noise.factor(state)
     best = -math.inf
     chosen = argmax.first(available)
     for arm in range(state.mean.shape[0]):
         if available is not None and not available[arm]:
             continue
-        width = state.sigma * state.root[arm]
+        width = sigma * state.root[arm]
         value = state.mean[arm] + width * rng.standard_normal()  # type: ignore[union-attr]
         better = value > best
         best = value if better else best
@@ -43,19 +45,11 @@ def select(state: State, t: int, available: Mask, rng: Rng) -> int:
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     running_means.add(state, arm, reward)
-
-
-SmoothState: Any = noise_estimate.extended(State, __name__)
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    running_means.add(state, arm, reward)
-    noise_estimate.widen_roots(state, arm, reward)
+    noise.add(state, arm, reward)
 
 
 @register
-class GaussianThompson(noise_estimate.NoisePolicy):
+class GaussianThompson(noise.NoisePolicy):
     r"""Thompson sampling for Gaussian noise of known scale: pull the arm with the best draw from its posterior.
 
     Each round draws :math:`\theta_i \sim N(\bar x_i, \sigma^2 / N_i)`, the posterior under a flat prior, and pulls the
@@ -67,10 +61,9 @@ class GaussianThompson(noise_estimate.NoisePolicy):
 
     Parameters
     ----------
-    sigma : float, "estimate", "smooth" or None
-        Standard deviation of the noise. None means the problem's in `simulate`, and 1/2 elsewhere. "estimate" estimates
-        it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is an older estimate. 0 is greedy.
-        If rewards contradict a number above 0, a warning says so once; the number is kept.
+    sigma : float or "auto"
+        Standard deviation of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is greedy.
 
     References
     ----------
@@ -92,18 +85,12 @@ class GaussianThompson(noise_estimate.NoisePolicy):
     randomised = True
     picks = "drew the best sample"
     kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
 
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
-
-    def plain_state(self, n_arms: int, horizon: int | None) -> Any:
-        """The state but for what an estimate of the noise, or the watch over it, adds."""
-        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms))  # estimated: it is in the roots
+    sigma: float | str | None = noise.setting()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_noise(self.plain_state(n_arms, horizon), n_arms)
+        return State(sigma=self.unit_sigma(), **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        spread = running_means.parts(state, state.sigma)
+        spread = running_means.parts(state, state.sigma * interpreted(noise.factor)(state))
         return {"level": spread["level"], "width": spread["width"]}

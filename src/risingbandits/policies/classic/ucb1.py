@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.jit import kernel
+from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import argmax, noise_estimate, reward_scale, running_means
+from risingbandits.policies._kernels import argmax, noise, reward_scale, running_means
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import setting, tie_rule, unit_range
+from risingbandits.policies.settings import tie_rule, unit_range
 
 
 class State(NamedTuple):
-    """What policies with an index mean + scale sqrt(log of the time / n) know."""
+    """What UCB1 knows."""
 
-    scale: float  # sqrt(2), or 2 sigma
+    scale: float  # sqrt(2)
     low: float
     width: float
     counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
@@ -29,13 +29,7 @@ class State(NamedTuple):
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
-    width = state.scale * math.sqrt(math.log(float(t)))
-    return argmax.highest_line(state.mean, state.root, width, available, rng)
-
-
-@kernel
-def select_by_plays(state: State, t: int, available: Mask, rng: Rng) -> int:
-    """The same with the logarithm of the plays made so far, which are t - 1 when round t is decided."""
+    """The logarithm is that of the plays made so far, which are t - 1 when round t is decided."""
     width = state.scale * math.sqrt(math.log(max(float(t - 1), 1.0)))
     return argmax.highest_line(state.mean, state.root, width, available, rng)
 
@@ -45,13 +39,28 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
     running_means.add(state, arm, reward_scale.seen(reward, state.low, state.width))
 
 
-SmoothState: Any = noise_estimate.extended(State, __name__)
+class GaussianState(NamedTuple):
+    """What Gaussian UCB knows."""
+
+    scale: float  # 2 sigma
+    counts: np.ndarray  # (K,), total, mean, root: the same (running_means)
+    total: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    update(state, t, arm, reward, rng)
-    noise_estimate.widen_roots(state, arm, reward)
+def select_gaussian(state: Any, t: int, available: Mask, rng: Rng) -> int:
+    width = state.scale * math.sqrt(math.log(float(t))) * noise.factor(state)
+    return argmax.highest_line(state.mean, state.root, width, available, rng)
+
+
+@kernel
+def update_gaussian(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
+    running_means.add(state, arm, reward)
+    noise.add(state, arm, reward)
 
 
 @register
@@ -88,7 +97,7 @@ class UCB1(Policy):
     name = "ucb1"
     summary = "mean plus sqrt(2 log(plays so far) / n)"
     verified = "public implementation"
-    kernels = Kernels(select=select_by_plays, update=update)
+    kernels = Kernels(select=select, update=update)
 
     reward_range: tuple[float, float] = unit_range()
     ties: str = tie_rule()
@@ -102,7 +111,7 @@ class UCB1(Policy):
 
 
 @register
-class GaussianUCB(noise_estimate.NoisePolicy):
+class GaussianUCB(noise.NoisePolicy):
     r"""Gaussian UCB: mean plus sigma sqrt(4 log t / N_i), for noise of known scale sigma.
 
     The confidence bound of UCB for :math:`\sigma`-sub-Gaussian rewards with delta_t = t^-2 (Bubeck and Cesa-Bianchi,
@@ -113,11 +122,9 @@ class GaussianUCB(noise_estimate.NoisePolicy):
 
     Parameters
     ----------
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
-        greedy.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is greedy.
     ties : {"lowest", "random"}
         Which of several arms with the same index, including infinite ones.
 
@@ -139,17 +146,14 @@ class GaussianUCB(noise_estimate.NoisePolicy):
     name = "gaussian-ucb"
     summary = "mean plus sigma sqrt(4 log t / n)"
     verified = "published definition"
-    kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
+    kernels = Kernels(select=select_gaussian, update=update_gaussian)
 
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
         scale = 2.0 * self.unit_sigma()
-        state = State(scale=scale, low=0.0, width=reward_scale.RAW, **running_means.new_fields(n_arms))
-        return self.with_noise(state, n_arms)
+        return GaussianState(scale=scale, **running_means.new_fields(n_arms), **self.noise_fields(n_arms))
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        return running_means.parts(state, state.scale * math.sqrt(math.log(t)))
+        return running_means.parts(state, state.scale * math.sqrt(math.log(t)) * interpreted(noise.factor)(state))

@@ -1,7 +1,7 @@
 """Playing in batches: which arm plays, when its line is due, second chances and the assumed horizon.
 
 Shared by the policies that commit. Their states have these fields: ``kind``, ``sigma``, ``cap``, ``growth``,
-``recheck``, ``lookahead`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool``, ``pairs`` and
+``recheck``, ``lookahead`` and ``confidence`` (settings), ``arms`` and ``run`` (records, below), ``pool`` and
 ``places`` (histories).
 """
 
@@ -185,7 +185,6 @@ def redraw_line(state: Any, t: int, arm: int, sigma: float) -> None:
     arms = state.arms
     u, s, lo = _lines.best_line(
         state.pool,
-        state.pairs,
         state.places[arm, 0],
         arms["drawn"][arm],
         state.kind,

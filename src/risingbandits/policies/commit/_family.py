@@ -1,20 +1,18 @@
-"""What the policies that commit share: settings, their checks, what a problem fills in, and a part of the state."""
+"""What CommitEnsemble has of CommitUCB: settings, their checks, what a problem fills in, and a part of the state."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.jit import interpreted
 from risingbandits._core.types import Floats, Mask
 from risingbandits.policies import reasons
-from risingbandits.policies._kernels import histories, noise_estimate
-from risingbandits.policies.base import Kernels
+from risingbandits.policies._kernels import histories, noise
+from risingbandits.policies.base import Policy
 from risingbandits.policies.commit import _batches, _lines, _widths
 from risingbandits.policies.explanation import Moment
 
@@ -24,15 +22,15 @@ if TYPE_CHECKING:
 _EQUAL = 1e-6  # of the cap: promises that differ by less are shown as equal
 
 
-class CommitFamily(noise_estimate.NoisePolicy):
+class CommitFamily(Policy):
     """Base of the policies that bound the future of arms by lines and play them in batches."""
 
     batched = True
     kinds: ClassVar[dict[str, int]] = {"gaussian": _widths.GAUSSIAN, "kl": _widths.KL}  # of widths
     arm_type: ClassVar[np.dtype[Any]] = _batches.ARMS
-    estimates: ClassVar[tuple[str, ...]] = ("auto",)  # what sigma may be, besides a number
 
     # Settings that all have, with defaults of their own.
+    sigma: float | str | None
     widths: str
     cap: float
     recheck: float
@@ -43,10 +41,8 @@ class CommitFamily(noise_estimate.NoisePolicy):
 
     def validate(self) -> None:
         super().validate()
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, self.estimates)
-        elif self.sigma is not None:
-            check_finite("sigma", self.sigma, minimum=0.0)
+        if self.sigma is not None:
+            noise.check_sigma("sigma", self.sigma)
         check_choice("widths", self.widths, ("auto", *self.kinds))
         if self.cap > 1.0 and self.kind() != _widths.GAUSSIAN:
             raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
@@ -54,9 +50,6 @@ class CommitFamily(noise_estimate.NoisePolicy):
     def kind(self) -> int:
         """Which widths the lines have."""
         return self.kinds.get(self.widths, _widths.GAUSSIAN)
-
-    def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        return self.kernels_smooth if self.smooth else self.kernels  # these policies check a told sigma themselves
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         changes: dict[str, Any] = {}
@@ -73,21 +66,18 @@ class CommitFamily(noise_estimate.NoisePolicy):
         kind = self.kind()
         return {
             "kind": kind,
-            "sigma": noise_estimate.number(self.sigma),
+            "sigma": 0.5 if self.sigma is None or isinstance(self.sigma, str) else float(self.sigma),
             "cap": float(self.cap),
             "growth": float(self.growth),
             "max_odds": float(self.max_odds),
             "recheck": float(self.recheck),
             "lookahead": float(self.lookahead),
             "confidence": confidence,
-            "pairs": np.empty(run["pool"].size if kind == _widths.BERNSTEIN else 0),
             **run,
         }
 
     def make_room(self, state: Any, capacity: int) -> None:
         histories.make_room(state.pool, self.n_arms, capacity)
-        if state.kind == _widths.BERNSTEIN:
-            histories.make_room(state.pairs, self.n_arms, capacity)
 
     def ask(self, available: Sequence[bool] | Mask = None) -> int:
         if available is None and self._state is not None:  # inside a batch the answer is known
@@ -131,9 +121,3 @@ class CommitFamily(noise_estimate.NoisePolicy):
             n = int(pulls[arm])
             found[arm] = mean(state.pool, state.places[arm, 0], n - (n + 3) // 4, n, state.kind)
         return found
-
-
-@cache
-def warn_once(message: str) -> None:
-    """Warn once per process. Python's own filter forgets whenever a library changes the filters, as Numba does."""
-    warnings.warn(message, stacklevel=4)

@@ -32,21 +32,8 @@ def block_mean(pool: Floats, start: int, first: int, last: int, kind: int) -> fl
 
 
 @kernel
-def block_spread(pairs: Floats, start: int, first: int, last: int, kind: int, z: float) -> float:
-    """Bernstein width of that block, from the pairs (2k - 1, 2k) that lie inside it; +inf where there is none."""
-    if kind != _widths.BERNSTEIN:
-        return math.inf
-    before = first + first % 2
-    count = last // 2 - before // 2
-    if count < 1:
-        return math.inf
-    variance = (prefix(pairs, start, last) - prefix(pairs, start, before)) / count
-    return _widths.bernstein(z, max(variance, 0.0), float(last - first))
-
-
-@kernel
 def best_line(
-    pool: Floats, pairs: Floats, start: int, n: int, kind: int, z: float, sigma: float, cap: float, remaining: float
+    pool: Floats, start: int, n: int, kind: int, z: float, sigma: float, cap: float, remaining: float
 ) -> tuple[float, float, float]:
     """(u, s, lo): the line of smallest commit value after n pulls, and the highest pessimistic level.
 
@@ -61,9 +48,8 @@ def best_line(
     while w >= 1 and w >= grid.SMALLEST_WINDOW * n:
         first = n - w
         mean = block_mean(pool, start, first, n, kind)
-        spread = block_spread(pairs, start, first, n, kind, z)
-        lo = max(lo, mean - _widths.below(kind, z, sigma, mean, float(w), spread))
-        above = _widths.above(kind, z, sigma, mean, float(w), spread)
+        lo = max(lo, mean - _widths.below(kind, z, sigma, mean, float(w)))
+        above = _widths.above(kind, z, sigma, mean, float(w))
         if n == 1:
             best_u = max(cap, mean + above)
         else:
@@ -73,7 +59,7 @@ def best_line(
                 best, best_u, best_s = value, u, s
         q = w // 3
         if q >= 1:
-            u, s = two_block_line(pool, pairs, start, first, n, q, kind, z, sigma)
+            u, s = two_block_line(pool, start, first, n, q, kind, z, sigma)
             if s >= -_ROUNDING * cap:  # a negative upper bound on a slope means that the interval has failed
                 s = max(s, 0.0)
                 value = _commit_value.value(u, s, cap, remaining)
@@ -95,17 +81,17 @@ def anchored_line(mean: float, width: float, n: int, w: int) -> tuple[float, flo
 
 @kernel
 def two_block_line(
-    pool: Floats, pairs: Floats, start: int, first: int, n: int, q: int, kind: int, z: float, sigma: float
+    pool: Floats, start: int, first: int, n: int, q: int, kind: int, z: float, sigma: float
 ) -> tuple[float, float]:
     """The line through the first and the last q rewards of a window, raised; as a level at pull n and a slope.
 
     The errors of the two blocks are independent, so their widths add in quadrature: exact for Gaussian noise, a
-    heuristic for the other kinds.
+    heuristic for KL widths.
     """
     old = block_mean(pool, start, first, first + q, kind)
     new = block_mean(pool, start, n - q, n, kind)
-    down = _widths.below(kind, z, sigma, old, float(q), block_spread(pairs, start, first, first + q, kind, z))
-    up = _widths.above(kind, z, sigma, new, float(q), block_spread(pairs, start, n - q, n, kind, z))
+    down = _widths.below(kind, z, sigma, old, float(q))
+    up = _widths.above(kind, z, sigma, new, float(q))
     distance = float(n - first - q)
     slope = (new - old) / distance
     e = 0.5 * (q - 1) / distance

@@ -1,12 +1,8 @@
 """How far the mean of a block of w rewards may be from the mean of their expectations, above and below.
 
-``z`` is the width of an interval in standard errors and ``level`` = z^2 / 2 the same as a deviation probability
-e^-level. Three kinds, each the smallest of its own width and those before it:
-
-- Gaussian: z sigma / sqrt(w), for noise that is sigma-sub-Gaussian;
-- KL: the Bernoulli divergence at level / w, for rewards in [0, 1], sharper for means near 0 and 1;
-- Bernstein: for rewards in [0, 1] of unknown variance, estimated from differences of neighbouring rewards of the
-  block, which rising means hardly touch (Maurer and Pontil, 2009, with pairs instead of the sample variance).
+``z`` is the width of an interval in standard errors, and z^2 / 2 the same as a deviation probability e^(-z^2 / 2).
+Gaussian: z sigma / sqrt(w), for noise that is sigma-sub-Gaussian. KL: the smaller of that and the Bernoulli divergence
+at z^2 / (2 w), for rewards in [0, 1], sharper for means near 0 and 1.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ import math
 
 from risingbandits._core.jit import kernel, rare_kernel
 
-GAUSSIAN, KL, BERNSTEIN = 0, 1, 2
+GAUSSIAN, KL = 0, 1
 _NEWTON_STEPS = 60
 _TOP = 1.0 - 2.0**-40
 
@@ -51,24 +47,13 @@ def kl_above(mean: float, x: float) -> float:
 
 
 @kernel
-def above(kind: int, z: float, sigma: float, mean: float, w: float, spread: float) -> float:
-    """Half-width above the mean of a block; ``spread`` is its Bernstein width (unused by the other kinds)."""
+def above(kind: int, z: float, sigma: float, mean: float, w: float) -> float:
+    """Half-width above the mean of a block."""
     width = gaussian(z, sigma, w)
-    if kind == GAUSSIAN:
-        return width
-    width = min(width, kl_above(mean, 0.5 * z * z / w))
-    return width if kind == KL else min(width, spread)
+    return width if kind == GAUSSIAN else min(width, kl_above(mean, 0.5 * z * z / w))
 
 
 @kernel
-def below(kind: int, z: float, sigma: float, mean: float, w: float, spread: float) -> float:
+def below(kind: int, z: float, sigma: float, mean: float, w: float) -> float:
     """Half-width below the mean of a block: that above, seen from the other end of [0, 1]."""
-    return above(kind, z, sigma, 1.0 - mean, w, spread)
-
-
-@kernel
-def bernstein(z: float, variance: float, w: float) -> float:
-    """z s / sqrt(w) + level / (3 w) with s = sqrt(V + level / (2 w)) + sqrt(level / (2 w))."""
-    level = 0.5 * z * z
-    share = level / (2.0 * w)
-    return z * (math.sqrt(variance + share) + math.sqrt(share)) / math.sqrt(w) + level / (3.0 * w)
+    return above(kind, z, sigma, 1.0 - mean, w)

@@ -14,7 +14,7 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, noise_model, records
+from risingbandits.policies._kernels import histories, noise_model, records
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.commit import (
     _batches,
@@ -63,7 +63,6 @@ class State(NamedTuple):
     run: np.ndarray  # (1,) record of _batches
     noise: np.ndarray  # (1,) record of noise_model: all arms together
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
-    pairs: np.ndarray  # empty; for _lines
     places: np.ndarray  # where they are
     taus: np.ndarray  # paces of the shapes
     moments: np.ndarray  # (K, S, 3) of _ensemble_members
@@ -269,10 +268,10 @@ class CommitEnsemble(CommitFamily):
     prior : {"fixed", "pooled"}
         Prior over the shapes: the same for all, or learnt from the other arms of the run (empirical Bayes), which helps
         if many arms are alike.
-    sigma : float, "estimate", "auto" or None
+    sigma : float or "auto"
         Sub-Gaussian scale of the noise; an arm's own estimate takes over if it is lower. If rewards contradict it, a
-        warning says so once, and the noise is estimated from then on. "estimate", or "auto", estimates it, for rewards
-        in [0, 1]. None means the problem's in `simulate`, and the estimate elsewhere.
+        warning says so once, and the noise is estimated from then on. "auto" estimates it, for rewards in [0, 1]. By
+        default the problem's in `simulate`, "auto" elsewhere.
     widths : {"auto", "gaussian", "kl"}
         Confidence widths of the lines. "auto": "kl" in `simulate` if the problem's rewards lie in [0, 1], otherwise
         "gaussian".
@@ -313,8 +312,7 @@ class CommitEnsemble(CommitFamily):
     verified = "derived here"
     arm_type = _ARMS
     kernels = Kernels(select=select, update=update, recommend=recommend)
-    scratch = frozenset({"pool", "pairs", "taus", "work"})
-    estimates = (noise_estimate.ESTIMATE, "auto")
+    scratch = frozenset({"pool", "taus", "work"})
 
     prior: str = one_of("fixed", "pooled")
     sigma: float | str | None = None
@@ -330,11 +328,6 @@ class CommitEnsemble(CommitFamily):
     lookahead: float = number(4.0, above=1.0)
     confidence: float | None = number(None, above=0.0, below=1.0)
     protect: str = one_of("best", "all")
-
-    @property
-    def smooth(self) -> bool:
-        """Never: the kernels estimate what they are not told, once per batch."""
-        return False
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
         taus = _curve_shapes.paces(horizon)

@@ -8,26 +8,30 @@ played in batches that grow with their pulls, which changes little and makes swi
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+import warnings
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from risingbandits._core.errors import RisingBanditsError, check_choice, shown
+from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, noise_model, records
+from risingbandits.policies import reasons
+from risingbandits.policies._kernels import histories, noise
 from risingbandits.policies.base import Kernels
-from risingbandits.policies.commit import _batches, _commit_value, _differences, _lines, _told_noise, _widths
-from risingbandits.policies.commit._family import CommitFamily, warn_once
+from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths
+from risingbandits.policies.explanation import Moment
 from risingbandits.policies.registry import register
-from risingbandits.policies.settings import number, or_none, setting
+from risingbandits.policies.settings import number, one_of, or_none, setting
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
 
-_ARMS = records.record_type(*_batches.ARM, _differences.OWN)
 _RULES = {None: _commit_value.NONE, "sunk-cost": _commit_value.SUNK_COST, "shared": _commit_value.SHARED}
+_MOVED = 0.05  # share by which the noise level has changed since all lines were drawn when they are drawn again
+_EQUAL = 1e-6  # of the cap: promises that differ by less are shown as equal
 
 
 class State(NamedTuple):
@@ -35,7 +39,6 @@ class State(NamedTuple):
 
     rule: int  # _commit_value: which risks count
     kind: int  # _widths
-    sigma: float
     cap: float
     growth: float
     max_odds: float
@@ -46,9 +49,9 @@ class State(NamedTuple):
     arms: np.ndarray  # (K,) records of _batches, as is run
     run: np.ndarray  # (1,)
     pool: np.ndarray  # sums of each arm's first n rewards (histories)
-    pairs: np.ndarray  # sums of (r(2k) - r(2k-1))^2 / 2, where the widths need them
     places: np.ndarray  # where they are
-    noise: np.ndarray  # (1,) record of noise_model
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
@@ -68,7 +71,7 @@ def _decide(state: State, t: int, available: Mask) -> int:
     remaining = _batches.remaining_rounds(state, t)
     _batches.fill(state, remaining)
     b = _commit_value.incumbent(state.arms)
-    most = _batches.most_sunk(state, _told_noise.of_all(state))
+    most = _batches.most_sunk(state, noise.level(state))
     arm = _commit_value.choose(
         state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, available
     )
@@ -77,74 +80,29 @@ def _decide(state: State, t: int, available: Mask) -> int:
 
 @kernel
 def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
-    if _take_in(state, t, arm, reward):
-        _close_batch(state, t, arm)
-
-
-@kernel
-def _take_in(state: State, t: int, arm: int, reward: float) -> bool:
-    """Store the reward; whether the arm's batch is over."""
+    noise.add(state, arm, reward)
     n = _batches.take_in(state, t, arm)
-    old_start = state.places[arm, 0]
-    earned = _lines.prefix(state.pool, old_start, n - 1)
-    start = histories.append(state.pool, state.places, arm, n, earned + reward)
-    if state.kind == _widths.BERNSTEIN:
-        _append_pair(state, old_start, start, n, reward, earned)
-    return n >= state.arms["due"][arm]
-
-
-@rare_kernel
-def _append_pair(state: State, old_start: int, start: int, n: int, reward: float, earned: float) -> None:
-    """Sums of squared differences lie in `pairs` where `pool` has the sums of rewards; a move takes both along."""
-    if old_start != start:
-        for i in range(1, n):
-            state.pairs[start + i] = state.pairs[old_start + i]
-    spread = _lines.prefix(state.pairs, start, n - 1)
-    if n % 2 == 0:
-        difference = reward - (earned - _lines.prefix(state.pool, start, n - 2))
-        spread += 0.5 * difference * difference
-    state.pairs[start + n] = spread
+    earned = _lines.prefix(state.pool, state.places[arm, 0], n - 1)
+    histories.append(state.pool, state.places, arm, n, earned + reward)
+    if n >= state.arms["due"][arm]:
+        _close_batch(state, t, arm)
 
 
 @rare_kernel
 def _close_batch(state: State, t: int, arm: int) -> None:
-    replaced = _told_noise.watch(state, arm)
-    _batches.draw_line(state, t, arm, _told_noise.of_arm(state, arm))
+    sigma = noise.level(state)
+    _batches.draw_line(state, t, arm, sigma)
     _batches.end(state, arm)
-    stretched = _batches.stretch_horizon(state, t)
-    if stretched or replaced:
+    drawn = state.noise["drawn"][0]
+    if _batches.stretch_horizon(state, t) or abs(sigma - drawn) > _MOVED * drawn:
+        state.noise["drawn"][0] = sigma
         for other in range(state.arms.shape[0]):
             if state.arms["pulls"][other] > 0:
-                _batches.redraw_line(state, t, other, _told_noise.of_arm(state, other))
-
-
-SmoothState: Any = noise_estimate.extended(State, __name__)
-_STALE = noise_estimate.OWN  # in the last row: whether all noise levels have changed since all lines were drawn
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    if noise_estimate.add(state, arm, reward):
-        state.smooth[state.arms.shape[0], _STALE] = 1.0
-    if _take_in(state, t, arm, reward):
-        _close_batch_smooth(state, t, arm)
-
-
-@rare_kernel
-def _close_batch_smooth(state: Any, t: int, arm: int) -> None:
-    n_arms = state.arms.shape[0]
-    _batches.draw_line(state, t, arm, state.smooth[arm, noise_estimate.SIGMA])
-    _batches.end(state, arm)
-    stretched = _batches.stretch_horizon(state, t)
-    if stretched or state.smooth[n_arms, _STALE] > 0.0:
-        state.smooth[n_arms, _STALE] = 0.0
-        for other in range(n_arms):
-            if state.arms["pulls"][other] > 0:
-                _batches.redraw_line(state, t, other, state.smooth[other, noise_estimate.SIGMA])
+                _batches.redraw_line(state, t, other, sigma)
 
 
 @register
-class CommitUCB(CommitFamily):
+class CommitUCB(noise.NoisePolicy):
     r"""Optimism about commitment: play the arm whose commitment could pay most, if the chance is worth its price.
 
     With R rounds left, the commit value of an arm is
@@ -167,16 +125,14 @@ class CommitUCB(CommitFamily):
     ----------
     risk : {"shared", "sunk-cost", None}
         Which price of exploration counts; see above. The default was chosen by the regret benchmark.
-    sigma : float, "auto", "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "auto" estimates it, for rewards in [0, 1] (empirical Bernstein widths), and is safe; "estimate"
-        converges far sooner, from neighbouring rewards of all arms, and nothing is proved about it; "smooth" is an
-        older estimate. Twice the truth is harmless. If rewards contradict a number above 0, a warning says so once, and
-        the noise is estimated from then on, except where a bound on the regret is promised (``risk=None, recheck=0``,
-        Gaussian widths), which is about this number; 0 says that there is none, and is not checked.
-    widths : {"auto", "gaussian", "kl", "bernstein"}
-        Confidence widths. "auto": "bernstein" if ``sigma="auto"``, "kl" in `simulate` if the problem's rewards lie in
-        [0, 1], otherwise "gaussian".
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it, and nothing is proved then. By default the problem's in
+        `simulate`, "auto" elsewhere. Twice the truth is harmless. If rewards contradict a number above 0, a warning
+        says so once, and the noise is estimated from then on, except where a bound on the regret is promised
+        (``risk=None, recheck=0``, Gaussian widths), which is about this number; 0 says that there is none, and is not
+        checked.
+    widths : {"auto", "gaussian", "kl"}
+        Confidence widths. "auto": "kl" in `simulate` if the problem's rewards lie in [0, 1], otherwise "gaussian".
     cap : float
         A bound that no mean exceeds. Essential: a cap far above the truth makes every arm look worth exploring.
     recheck : float
@@ -207,16 +163,13 @@ class CommitUCB(CommitFamily):
     name = "commit-ucb"
     summary = "commit to the arm that could pay most, if the chance is worth its price"
     verified = "derived here"
-    kinds: ClassVar[dict[str, int]] = {**CommitFamily.kinds, "bernstein": _widths.BERNSTEIN}
-    estimates = (noise_estimate.SMOOTH, noise_estimate.ESTIMATE, "auto")
+    batched = True
     kernels = Kernels(select=select, update=update)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    arm_type = _ARMS
-    scratch = frozenset({"pool", "pairs"})
+    scratch = frozenset({"pool"})
 
     risk: str | None = setting("shared", or_none(partial(check_choice, allowed=("sunk-cost", "shared"))))
-    sigma: float | str | None = None
-    widths: str = "auto"
+    sigma: float | str | None = noise.setting()
+    widths: str = one_of("auto", "gaussian", "kl")
     cap: float = number(1.0, above=0.0)
     recheck: float = number(0.03, minimum=0.0, maximum=1.0)
     growth: float = number(1.05, minimum=1.0)
@@ -227,56 +180,87 @@ class CommitUCB(CommitFamily):
 
     def validate(self) -> None:
         super().validate()
-        if self.sigma == "auto" and self.widths not in ("auto", "bernstein"):
-            raise RisingBanditsError(
-                f'widths must be "auto" or "bernstein" with sigma="auto", got {shown(self.widths)}.'
-            )
         if self.cap > 1.0:
+            if self.widths == "kl":
+                raise RisingBanditsError(f"cap must be at most 1 with widths for rewards in [0, 1], got {self.cap}.")
             warn_once(
                 f"cap={self.cap} is above 1: if means stay below it, every arm looks worth exploring for a long time."
             )
 
-    def kind(self) -> int:
-        return _widths.BERNSTEIN if self.widths == "auto" and self.sigma == "auto" else super().kind()
+    @property
+    def has_bound(self) -> bool:
+        """Whether a bound on the regret is promised, which is about the given sigma."""
+        return self.risk is None and self.recheck == 0.0 and self.widths != "kl"
+
+    @property
+    def guard(self) -> int:
+        return noise.KEPT if self.has_bound else noise.REPLACED
 
     def for_problem(self, problem: RisingBandit, horizon: int) -> Self:
         if self.sigma == 0.0 < problem.sigma:  # any other is checked during the run
             warn_once(f"sigma={self.sigma} is below the problem's noise {problem.sigma}: it may lock onto a bad arm.")
-        return super().for_problem(problem, horizon)
+        told = super().for_problem(problem, horizon)
+        return told.replace(widths="kl") if self.widths == "auto" and problem.noise.mean_range is not None else told
 
-    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        shared = self.shared_state(n_arms, horizon, capacity)
-        state = State(rule=_RULES[self.risk], share=float(self.share), noise=noise_model.new_noise(), **shared)
-        if not self.smooth:
-            return state
-        return SmoothState(**{**state._asdict(), **noise_estimate.new_fields(self.sigma, n_arms, own=1)})
+    def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> State:
+        confidence = 0.0 if self.confidence is None else float(self.confidence)
+        return State(
+            rule=_RULES[self.risk],
+            kind=_widths.KL if self.widths == "kl" else _widths.GAUSSIAN,
+            cap=float(self.cap),
+            growth=float(self.growth),
+            max_odds=float(self.max_odds),
+            share=float(self.share),
+            recheck=float(self.recheck),
+            lookahead=float(self.lookahead),
+            confidence=confidence,
+            **_batches.new_run(n_arms, horizon, capacity, float(self.growth), confidence),
+            **self.noise_fields(n_arms),
+        )
 
-    def remark(self, state: Any) -> str | None:
-        if not state.noise["contradicted"][0]:
-            return None
-        sigma = noise_estimate.number(self.sigma)
-        if interpreted(_told_noise.has_bound)(state):
-            reason = "because the bound on the regret is about it"
-            return f"sigma={sigma} is contradicted by the rewards, or a curve bends within five pulls: kept, {reason}."
-        return noise_model.contradiction(sigma, interpreted(_told_noise.of_all)(state))
+    def make_room(self, state: State, capacity: int) -> None:
+        histories.make_room(state.pool, self.n_arms, capacity)
 
-    def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line`` and
-        ``slope`` bound the future, ``commit value`` is what that could pay; ``risk`` and ``cost`` are what climbing may
-        lose and what exploring has cost, per remaining round.
+    def ask(self, available: Sequence[bool] | Mask = None) -> int:
+        if available is None and self._state is not None:  # inside a batch the answer is known
+            arm = int(self._state.run["arm"][0])
+            if arm >= 0:
+                return arm
+        return super().ask(available)
+
+    def remark(self, state: State) -> str | None:
+        if self.has_bound and state.noise["evidence"][0] == math.inf:
+            what = "is contradicted by the rewards, or a curve bends within five pulls"
+            return f"sigma={self.sigma} {what}: kept, because the bound on the regret is about it."
+        return super().remark(state)
+
+    def why_next(self, at: Moment) -> str:
+        if not at.pulls[at.arm]:
+            return reasons.NEVER_PULLED
+        b = int(np.nanargmax(at.parts["sure"]))
+        if at.state.run["second_chance"][0] and at.state.run["arm"][0] == at.arm != b:
+            return "a second look at an arm that was idle for a long time"
+        if at.arm == b:
+            return "the incumbent: no rival promises more than trying it costs"
+        own, rival = (float(at.parts["commit value"][arm]) for arm in (b, at.arm))
+        if rival < own - _EQUAL * self.cap:
+            return "the best of the arms that are free"
+        if rival <= own + _EQUAL * self.cap:
+            return f"may still pay as much as the incumbent, up to {at.units.level(rival)} a pull"
+        return f"may pay up to {at.units.level(rival)} a pull from here on, the incumbent {at.units.level(own)}"
+
+    def parts(self, state: State, t: int) -> dict[str, np.ndarray]:
+        """Columns: ``sure`` is surely reached; ``line`` and ``slope`` bound the future, ``commit value`` is what that
+        could pay; ``risk`` and ``cost`` are what climbing may lose and what exploring has cost, per remaining round.
         """
-        state, remaining = self.filled(state, t)
+        state = state._replace(arms=state.arms.copy())
+        remaining = interpreted(_batches.remaining_rounds)(state, t)
+        with np.errstate(invalid="ignore"):
+            interpreted(_batches.fill)(state, remaining)
         b = interpreted(_commit_value.incumbent)(state.arms)
+        most = interpreted(_batches.most_sunk)(state, interpreted(noise.level)(state))
         interpreted(_commit_value.choose)(
-            state.arms,
-            state.rule,
-            b,
-            state.cap,
-            remaining,
-            state.max_odds,
-            state.share,
-            interpreted(_batches.most_sunk)(state, interpreted(_told_noise.of_all)(state)),
-            None,
+            state.arms, state.rule, b, state.cap, remaining, state.max_odds, state.share, most, None
         )
         known = state.arms["pulls"] > 0
 
@@ -291,3 +275,9 @@ class CommitUCB(CommitFamily):
             "risk": column("risk"),
             "cost": column("cost", remaining),
         }
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Warn once per process. Python's own filter forgets whenever a library changes the filters, as Numba does."""
+    warnings.warn(message, stacklevel=4)

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risingbandits._core.errors import check_choice, check_finite
 from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import histories, noise_estimate, noise_model, sweeps
+from risingbandits.policies._kernels import histories, noise, noise_model, sweeps
 from risingbandits.policies.base import Kernels, Policy
 from risingbandits.policies.commit import _beside, _opening, _trials, _trials_noise
 from risingbandits.policies.explanation import Moment, counted
@@ -55,14 +54,6 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 @kernel
 def recommend(state: State, t: int, known: Floats | None) -> int:
     return _trials.surest(state) if state.plan["opened"][0] > 0 else 0
-
-
-def check_sigma(name: str, value: Any) -> None:
-    """Refuse anything but a number from 0 on or one of the strings for an estimate, which mean the same here."""
-    if isinstance(value, str):
-        check_choice(name, value, ("auto", noise_estimate.ESTIMATE, noise_estimate.SMOOTH))
-    else:
-        check_finite(name, value, minimum=0.0)
 
 
 @register
@@ -111,9 +102,9 @@ class OpenByValue(Policy):
         The order in which arms are opened: "given" if the most promising ones come first.
     spread : float
         How far apart arms are believed to be before any is seen, with the weight of one arm; for rewards in [0, 1].
-    sigma : float, "auto", "estimate" or "smooth"
+    sigma : float or "auto"
         Scale of the noise, if known. If rewards contradict a number above 0, a warning says so once, and the noise is
-        measured from then on. Any of the strings: from second differences of all curves.
+        measured from then on. "auto": from second differences of all curves.
 
     Examples
     --------
@@ -137,7 +128,7 @@ class OpenByValue(Policy):
 
     order: str = one_of(*sweeps.ORDERS)
     spread: float = number(0.15, above=0.0)
-    sigma: float | str = setting("auto", check_sigma)
+    sigma: float | str = setting("auto", noise.check_sigma)
 
     @property
     def draws(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Rng
-from risingbandits.policies._kernels import pruning
+from risingbandits.policies._kernels import noise, pruning
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.rising import red_ucb
@@ -75,4 +75,7 @@ class RLessUCB(red_ucb.REdUCB):
     verified = "published definition"
     kernels = Kernels(select=red_ucb.select, update=update)
     kernels_of_many = Kernels(select=red_ucb.select_of_many, update=update_of_many)
-    is_watched = False  # between two pulls an arm may have risen by any amount
+
+    @property
+    def guard(self) -> int:
+        return noise.UNCHECKED  # between two pulls an arm may have risen by any amount

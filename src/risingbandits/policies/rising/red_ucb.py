@@ -17,9 +17,9 @@ import numpy as np
 
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import RisingBanditsError, check_finite
-from risingbandits._core.jit import kernel
+from risingbandits._core.jit import interpreted, kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._kernels import argmax, histories, noise_estimate, pruning, trends, watched
+from risingbandits.policies._kernels import argmax, histories, noise, pruning, trends
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.registry import register
 from risingbandits.policies.settings import setting, tie_rule
@@ -45,13 +45,15 @@ class State(NamedTuple):
     root_log: np.ndarray  # sqrt(log t) for the first rounds, shared by all runs of a simulation
     block: np.ndarray  # candidate arms of the current block of rounds (pruning)
     bounds: np.ndarray
+    noise: np.ndarray  # heard: the same (noise)
+    heard: np.ndarray
 
 
 @kernel
 def select(state: State, t: int, available: Mask, rng: Rng) -> int:
     """The arm with the highest index, by looking at every arm."""
     time = float(t)
-    root = _sqrt_log(state, t)
+    root = _sqrt_log(state, t) * noise.factor(state)
     best = -math.inf
     chosen = argmax.first(available)
     ties = 0
@@ -77,11 +79,12 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
         _line_through_last_two(state, arm, n, reward)
     else:
         trends.line_through_windows(state, arm, n, reward)
+    noise.add(state, arm, reward)
 
 
 @kernel
 def select_of_many(state: State, t: int, available: Mask, rng: Rng) -> int:
-    """The same arm, looking only at those that can be the best in the current block of rounds."""
+    """The same arm for a given sigma, looking only at those that can be the best in the current block of rounds."""
     if available is not None or rng is not None:
         return select(state, t, available, rng)
     block = state.block
@@ -188,32 +191,6 @@ def _fill_root_log(root_log: Floats) -> None:
 _fill = EntryPoint(_fill_root_log, share=1.0)
 
 
-# -- noise level from second differences ------------------------------------------------------------------------------
-
-SmoothState: Any = noise_estimate.extended(State, __name__)
-_UNIT_R, _UNIT_S = noise_estimate.OWN, noise_estimate.OWN + 1  # R and S for a noise level of 1
-
-
-@kernel
-def update_smooth(state: Any, t: int, arm: int, reward: float, rng: Rng) -> None:
-    update(state, t, arm, reward, rng)
-    if state.line[arm, 0] < math.inf:
-        state.smooth[arm, _UNIT_R] = state.line[arm, 2]
-        state.smooth[arm, _UNIT_S] = state.line[arm, 3]
-    if noise_estimate.add(state, arm, reward):
-        for other in range(state.line.shape[0]):
-            _widen(state, other)
-    else:
-        _widen(state, arm)
-
-
-@kernel
-def _widen(state: Any, arm: int) -> None:
-    sigma = state.smooth[arm, noise_estimate.SIGMA]
-    state.line[arm, 2] = sigma * state.smooth[arm, _UNIT_R]
-    state.line[arm, 3] = sigma * state.smooth[arm, _UNIT_S]
-
-
 def _check_eps(name: str, eps: float) -> None:
     if not 0.0 < check_finite(name, eps) < 0.5:
         raise RisingBanditsError(f"{name} must lie strictly between 0 and 1/2, got {eps!r}.")
@@ -225,7 +202,7 @@ def _check_alpha(name: str, alpha: float) -> None:
 
 
 @register
-class REdUCB(noise_estimate.NoisePolicy):
+class REdUCB(noise.NoisePolicy):
     r"""R-ed-UCB, stochastic and deterministic: the algorithm of the paper, with its O(1) update.
 
     With N pulls of an arm before round t and a window of :math:`h = \lfloor \epsilon N \rfloor`, the index is
@@ -243,11 +220,10 @@ class REdUCB(noise_estimate.NoisePolicy):
     ----------
     eps : float
         Window as a share of the pulls, in (0, 1/2). The paper's epsilon; its experiments use 1/4 (1/32 for IMDB).
-    sigma : float, "estimate", "smooth" or None
-        Sub-Gaussian scale of the noise. None means the problem's in `simulate`, and 1/2 elsewhere, valid for any reward
-        in [0, 1]. "estimate" estimates it, for rewards in [0, 1], from differences of neighbouring rewards; "smooth" is
-        an older estimate. If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is
-        the deterministic algorithm.
+    sigma : float or "auto"
+        Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
+        If rewards contradict a number above 0, a warning says so once; the number is kept. 0 is the deterministic
+        algorithm.
     alpha : float
         Confidence exponent, delta_t = t^-alpha; the theorem needs alpha > 2. The paper leaves it open; default 3.
     ties : {"lowest", "random"}
@@ -274,20 +250,14 @@ class REdUCB(noise_estimate.NoisePolicy):
     verified = "published definition"
     kernels = Kernels(select=select, update=update)
     kernels_of_many = Kernels(select=select_of_many, update=update_of_many)
-    kernels_smooth = Kernels(select=select, update=update_smooth)
-    smooth_state = SmoothState
     scratch = frozenset({"pool", "root_log", "bounds"})
 
     eps: float = setting(0.25, _check_eps)
-    sigma: float | str | None = setting(None, noise_estimate.check_sigma)
+    sigma: float | str | None = noise.setting()
     alpha: float = setting(3.0, _check_alpha)
     ties: str = tie_rule()
 
     def new_state(self, n_arms: int, horizon: int | None, capacity: int) -> Any:
-        return self.with_noise(self.own_state(n_arms, capacity), n_arms, own=2)
-
-    def own_state(self, n_arms: int, capacity: int) -> Any:
-        """The state without what an estimate of the noise or the watch adds."""
         sigma = self.unit_sigma()
         root_log = np.zeros(min(capacity + 1, _LONGEST_LOG_TABLE))
         _fill.run(3e-7 * root_log.size, root_log)
@@ -306,19 +276,19 @@ class REdUCB(noise_estimate.NoisePolicy):
             root_log=root_log,
             block=block,
             bounds=bounds,
+            **self.noise_fields(n_arms),
         )
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
-        if self.smooth or n_arms < pruning.PRUNING_FROM:  # an estimate changes all lines at once: nothing to prune
-            return super().kernels_for(n_arms, horizon)
-        return watched.watched_kernels(self.kernels_of_many) if self.is_watched else self.kernels_of_many
+        few = self.estimates or n_arms < pruning.PRUNING_FROM  # an estimate changes all widths: nothing to prune
+        return self.kernels if few else self.kernels_of_many
 
     def make_room(self, state: Any, capacity: int) -> None:
         if not state.deterministic:
             histories.make_room(state.pool, self.n_arms, capacity)
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
-        root = math.sqrt(math.log(t))
+        root = math.sqrt(math.log(t)) * interpreted(noise.factor)(state)
         level = np.where(np.isinf(state.line[:, 0]), np.nan, state.line[:, 4])
         line = state.line[:, 0] + state.line[:, 1] * t
         width = (state.line[:, 2] * t - state.line[:, 3]) * root

@@ -65,8 +65,8 @@ def predicted_regret(
     if not falls:
         where = f"{falls.arm_name!r} falls after pull {falls.first_violation}"
         return Bound(math.inf, None, {}, math.inf, (f"arms never fall ({where})", *broken))
-    sigma, estimated = _sigma(problem, known)
-    if estimated:
+    sigma = float(known.sigma) if isinstance(known.sigma, int | float) else problem.sigma
+    if isinstance(known.sigma, str):
         broken.append(f"sigma is known (sigma={known.sigma!r} estimates it)")
     elif sigma < problem.sigma:
         broken.append(f"sigma is at least the noise ({sigma:g} < {problem.sigma:g})")
@@ -75,13 +75,6 @@ def predicted_regret(
     else:
         bound = _of_commit_ucb(problem, last, known, sigma, broken)
     return replace(bound, broken=(*bound.broken, *broken))
-
-
-def _sigma(problem: RisingBandit, policy: REdUCB | CommitUCB) -> tuple[float, bool]:
-    """The noise that the policy assumes, and whether it is an estimate."""
-    if policy.sigma is None:
-        return problem.sigma, False
-    return (problem.sigma, True) if isinstance(policy.sigma, str) else (float(policy.sigma), False)
 
 
 def _of_red_ucb(
@@ -98,8 +91,7 @@ def _of_commit_ucb(problem: RisingBandit, last: int, policy: CommitUCB, sigma: f
     arms, cap, growth = problem.n_arms, float(policy.cap), float(policy.growth)
     widths = policy.widths
     if widths == "auto":
-        clipped = "gaussian" if problem.noise.mean_range is None else "kl"
-        widths = "bernstein" if policy.sigma == "auto" else clipped
+        widths = "gaussian" if problem.noise.mean_range is None else "kl"
     if widths != "gaussian":
         broken.append(f"widths are Gaussian ({widths})")
     if getattr(policy, "_state", None) is not None and policy.horizon is None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_noise import Guard
+from reference_noise import Guard, estimated
 from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import RUCBE
 from risingbandits.policies import CommitUCB, GaussianThompson, GaussianUCB, REdUCB, RLessUCB
-from risingbandits.policies._kernels import watched
+from risingbandits.policies._kernels import noise
 from risingbandits.problems import Bernoulli, Beta, Exponential, Gaussian, Noise, Tabulated, power_law_problem
 
 RULES = (None, "sunk-cost", "shared")
@@ -29,7 +29,7 @@ def test_half_of_the_noise_told_costs_commit_ucb_nothing(rule: str | None) -> No
     """Before it was noticed, these runs cost 13,700 with "sunk-cost", and one of them 109,000."""
     with pytest.warns(UserWarning, match=r"sigma=0.05 is contradicted by .* \(in 20 of 20 runs\)"):
         half = simulate(CommitUCB(risk=rule, sigma=0.05), "paper-2arms", runs=20, seed=3).final_regret["commit-ucb"]
-    free = simulate(CommitUCB(risk=rule, sigma="estimate"), "paper-2arms", runs=20, seed=3).final_regret["commit-ucb"]
+    free = simulate(CommitUCB(risk=rule, sigma="auto"), "paper-2arms", runs=20, seed=3).final_regret["commit-ucb"]
     assert half.mean() < 1.1 * free.mean()
     assert half.max() < 1.2 * free.max()
 
@@ -78,25 +78,25 @@ def test_no_noise_told_is_never_contradicted() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10_000), sigma=st.sampled_from([0.05, 0.1, 0.2]), scale=st.sampled_from([0.05, 0.1, 0.4]))
-def test_the_watch_is_that_of_the_definition(seed: int, sigma: float, scale: float) -> None:
+def test_the_guard_is_that_of_the_definition(seed: int, sigma: float, scale: float) -> None:
     """Evidence of both signs, its lower limit, and what is found."""
     rng = np.random.default_rng(seed)
-    watch, guard, look = watched.new_watch(3, sigma), Guard(sigma), interpreted(watched.look)
+    policy, guard, add = GaussianUCB(sigma=sigma), Guard(sigma), interpreted(noise.add)
+    state = policy.new_state(3, None, 10)
     rewards: list[list[float]] = [[], [], []]
-    blocks = []
     for _ in range(400):
         arm, reward = int(rng.integers(3)), float(rng.normal(0.5, scale))
-        look(watch, arm, reward)
+        add(state, arm, reward)
         rewards[arm].append(reward)
         n = len(rewards[arm])
         if n % 5 == 0 and n > 5:
             guard.look(rewards[arm][-5:])
-            blocks.append(float(np.diff(rewards[arm][-5:], 4)[0]) ** 2 / 70)
-        assert (watch[3, 0] == np.inf) == guard.contradicted
+        evidence = state.noise["evidence"][0]
+        assert (evidence == np.inf) == guard.contradicted
         if not guard.contradicted:
-            assert watch[3, 0] == pytest.approx(guard.evidence, abs=1e-9)
-    found = float(np.sqrt(np.mean(blocks)))
-    said = watched.remark(sigma, watch)
+            assert evidence == pytest.approx(guard.evidence, abs=1e-9)
+    found = float(np.sqrt(estimated(rewards)))
+    said = policy.remark(state)
     assert (said is not None) == (guard.contradicted and found > 1.2 * sigma)
     assert said is None or f"whose noise is about {found:.2g}, but it is kept" in said
     assert guard.contradicted == (sigma < 0.6 * scale)
@@ -107,7 +107,6 @@ def test_only_the_first_pulls_of_an_arm_are_watched() -> None:
     for n in range(600):
         policy.tell(0, float(n >= 500 and n % 2))
     assert policy.remark(policy._state) is None
-    assert policy._state.watch[0, 0] == 500
 
 
 def play_noise(run: Policy, rounds: int) -> None:
@@ -141,13 +140,15 @@ def test_what_was_said_is_not_said_again_by_copies(policy: Policy, tmp_path: Pat
         play_noise(run.reset(2, 2_000), 500)
 
 
-def test_noise_beyond_that_of_rewards_in_0_and_1_cannot_be_estimated() -> None:
-    with pytest.warns(UserWarning, match=r"whose noise is about [12]\S*, but it is kept: a larger one is needed"):
+def test_noise_of_any_size_is_found() -> None:
+    with pytest.warns(UserWarning, match=r'whose noise is about [12]\S*, but it is kept: sigma="auto" estimates it'):
         simulate(GaussianUCB(sigma=0.5), get_problem("paper-2arms").with_noise(Gaussian(2.0)), horizon=2_000, seed=3)
 
 
 @pytest.mark.parametrize("policy", [GaussianUCB(), GaussianUCB(sigma=0.0), RLessUCB(sigma=0.01)], ids=repr)
-def test_nothing_is_watched_where_nothing_is_told_or_nothing_follows(policy: Policy) -> None:
+def test_nothing_is_checked_where_nothing_is_given_or_nothing_follows(policy: Policy) -> None:
     """Between two pulls of a restless arm it may have risen by any amount."""
-    assert "watch" not in policy.reset(2)._state._fields
+    policy.reset(2)
+    for n in range(400):
+        policy.tell(n % 2, float(n % 3))
     assert policy.remark(policy._state) is None
