@@ -25,7 +25,7 @@ risingbandits arena --quick
 
 risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real
 
-risingbandits arena --tune "mine = commit-ucb(sigma='auto'), commit-ucb(sigma='smooth')" --rows real,made
+risingbandits arena --tune "mine = commit-ucb(share=0.5), commit-ucb(share=0.9)" --rows real,made
 
 Real curves are read from curves/ in the folder RISINGBANDITS_DATA; without it, only the other rows are played.
 """
