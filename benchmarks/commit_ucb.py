@@ -79,7 +79,7 @@ def by_rule(size: Size) -> TextTable:
 
 
 def fresh(size: Size) -> TextTable:
-    """Problems of several kinds, and a sigma that is told wrong."""
+    """Problems of several kinds, and a sigma that is told wrong or not at all."""
     pair = problem_pair("beta", 50_000, beta=0.7, noise=Gaussian(SIGMA))
     problems = {name: get_problem(name) for name in PAPER}
     problems |= {f"{name}, Bernoulli": get_problem(name).with_noise(Bernoulli()) for name in PAPER}
@@ -97,6 +97,10 @@ def fresh(size: Size) -> TextTable:
     for name, told in (("half", SIGMA / 2), ("double", 2 * SIGMA)):
         result = played({name: CommitUCB(sigma=told)}, get_problem("paper-2arms"), size.many, size)
         row = (f"paper-2arms, sigma told as {name}", cell(result, name), "", f"{result.final_regret[name].max():,.0f}")
+        rows.append(row)
+    for name in (*PAPER, f"{PAPER[0]}, Bernoulli", f"{PAPER[1]}, Bernoulli"):
+        result = played({"auto": CommitUCB(sigma="auto", widths="gaussian")}, problems[name], size.runs, size)
+        row = (f"{name}, sigma estimated", cell(result, "auto"), "", f"{result.final_regret['auto'].max():,.0f}")
         rows.append(row)
     return TextTable(("problem", *RULES, "worst run of CommitUCB"), rows, frozenset(range(1, 4)))
 

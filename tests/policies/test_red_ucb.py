@@ -99,11 +99,11 @@ def test_deterministic_decisions_are_those_of_the_definition() -> None:
     assert play_policy(REdUCB(sigma=0.0), problem, 500, seed=0) == expected
 
 
-def test_sigma_none_is_the_noise_of_the_instance_and_one_half_elsewhere() -> None:
+def test_sigma_none_is_the_noise_of_the_instance_and_estimated_elsewhere() -> None:
     problem = get_problem("paper-2arms")
     assert REdUCB().for_problem(problem, 100).sigma == 0.1
     assert REdUCB().for_problem(problem.with_noise(NoNoise()), 100).sigma == 0.0
-    by_default, by_hand = told([[0.1] * 20, [0.2] * 20]), told([[0.1] * 20, [0.2] * 20], sigma=0.5)
+    by_default, by_hand = told([[0.1] * 20, [0.2] * 20]), told([[0.1] * 20, [0.2] * 20], sigma="auto")
     np.testing.assert_array_equal(by_default.explain()["value"], by_hand.explain()["value"])
 
 

@@ -56,12 +56,6 @@ def contradiction(sigma: Any, found: float) -> str:
     )
 
 
-def kept(sigma: Any, found: float) -> str:
-    """The same if sigma is kept."""
-    advice = 'sigma="estimate" estimates it' if found <= math.sqrt(_LARGEST) else "a larger one is needed"
-    return f"sigma={sigma} is contradicted by the rewards, whose noise is about {found:.2g}, but it is kept: {advice}."
-
-
 @kernel
 def note(noise: Records, reward: float) -> None:
     """Whether the reward is neither 0 nor 1."""
