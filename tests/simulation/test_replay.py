@@ -110,14 +110,6 @@ def test_machine_code_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch)
     assert first.recommended[name].tolist() == second.recommended[name].tolist()
 
 
-def test_arms_that_go_on_paying() -> None:
-    outcome = replay(CURVES, {"short": get_policy("constant", arm=1)}, budget=20, after_end="hold")
-    assert outcome.pulls["short"].tolist() == [[0, 20, 0]]
-    assert outcome.reward["short"][0] == pytest.approx((0.2 + 19 * 0.3) / 20)
-    assert outcome.best_constant == pytest.approx((4.5 + 10 * 0.9) / 20)
-    assert outcome.recommendation_regret("short")[0] == pytest.approx(0.6)
-
-
 def test_the_final_value_is_the_mean_of_the_last_twentieth() -> None:
     outcome = replay({"a": [0.0] * 97 + [0.3, 0.6, 0.6], "b": [0.0] * 19 + [0.5]}, ["round-robin"], 5)
     assert outcome.final.tolist() == [pytest.approx(1.5 / 5), 0.5]
@@ -158,11 +150,9 @@ def test_noise_from_second_differences() -> None:
         ),
         ({"budget": 0}, "budget must be an integer >= 1, got 0."),
         ({"orders": 0}, "orders must be an integer >= 1, got 0."),
-        ({"after_end": "pay"}, "after_end must be one of hold, stop; got 'pay'."),
         ({"direction": "up"}, "direction must be one of maximize, minimize; got 'up'."),
         ({"reward_range": (1.0, 0.0)}, "reward_range must be two numbers, the lower one first, got (1.0, 0.0)."),
         ({"reward_range": 3}, "reward_range must be two numbers, the lower one first, got 3."),
-        ({"sigma": -1}, "sigma must be a finite number >= 0, got -1."),
         ({"policies": []}, "policies must name at least one policy, got none."),
     ],
 )

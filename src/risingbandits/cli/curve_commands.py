@@ -117,13 +117,6 @@ def replay(
     direction: Direction = None,
     step: Step = None,
     reward_range: Range = None,
-    sigma: Annotated[float | None, typer.Option(help="Noise of one value; default: estimated from the curves.")] = None,
-    after_end: Annotated[
-        str,
-        typer.Option(
-            help="At the end of its curve, an arm can no longer be pulled (stop) or keeps its final value (hold)."
-        ),
-    ] = "stop",
     out: Annotated[Path | None, typer.Option(help="CSV file for every policy and order.")] = None,
     page: Page = None,
     as_json: Json = False,
@@ -144,8 +137,6 @@ def replay(
         orders=orders,
         seed=seed,
         reward_range=range_of(found, reward_range),
-        sigma=sigma,
-        after_end=after_end,
     )
     with Output(as_json) as output:
         best = outcome.best_arm

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from risingbandits._core.entry_points import EntryPoint
 from risingbandits._core.errors import (
-    check_choice,
-    check_finite,
     check_positive_int,
 )
 from risingbandits._core.jit import bound_kernel
@@ -27,7 +25,7 @@ from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
-from risingbandits.simulation.engine import AFTER_END, Run, Runner, loop
+from risingbandits.simulation.engine import Run, Runner, loop
 from risingbandits.simulation.replay_inputs import LoadedCurves, given_curves
 from risingbandits.simulation.run import Policies, labelled_policies
 
@@ -195,17 +193,15 @@ def replay(
     seed: int = 0,
     direction: str | None = None,
     reward_range: tuple[float, float] | None = None,
-    sigma: float | None = None,
-    after_end: str = "stop",
 ) -> Replay:
-    """Let every policy spend ``budget`` pulls on recorded curves.
+    """Let every policy spend ``budget`` pulls on recorded curves; an arm cannot be pulled beyond the end of its own.
 
     Parameters
     ----------
     curves : dict of name -> values, or what `load_curves` has found
         One curve for each arm, one value for each pull; they may differ in length.
     policies : policy, name, sequence of these, or dict of label -> policy
-        As for `simulate`. A policy whose ``sigma`` is None gets that of the curves. By default `auto`, other policies
+        As for `simulate`. A policy whose ``sigma`` is None gets `noise_of_curves`. By default `auto`, other policies
         of this package and common alternatives.
     budget : int, optional
         Pulls; a replay ends earlier if no arm has a value left. By default a quarter of all values.
@@ -220,10 +216,6 @@ def replay(
     reward_range : pair of float
         Least and greatest possible value; policies see it as 0 to 1, which is also the default. Loaded curves that lie
         elsewhere have their own least and greatest value.
-    sigma : float, optional
-        Noise of one value, in its own unit; by default `noise_of_curves`.
-    after_end : {"stop", "hold"}
-        At the end of its curve an arm cannot be pulled any more, or continues with its final value.
 
     Examples
     --------
@@ -239,7 +231,6 @@ def replay(
     budget = max(1, sum(map(len, scaled)) // 4) if budget is None else check_positive_int("budget", budget)
     orders = check_positive_int("orders", orders)
     seed = check_positive_int("seed", seed, minimum=0)
-    check_choice("after_end", after_end, AFTER_END)
     chosen = labelled_policies(objective.replayed if policies is None else policies, objective)
     unit = high - low
 
@@ -247,13 +238,9 @@ def replay(
         """From [0, 1], where more is better, back to what was recorded."""
         return low + value * unit if direction == "maximize" else high - value * unit
 
-    noise = noise_of_curves(scaled) if sigma is None else check_finite("sigma", sigma, minimum=0.0) / unit
-
+    noise = noise_of_curves(scaled)
     finals = np.array([_final(curve) for curve in scaled])
     lengths = np.array([len(curve) for curve in scaled])
-    if after_end == "hold":
-        rest = [np.full(max(0, budget - len(curve)), value) for curve, value in zip(scaled, finals, strict=True)]
-        scaled = [np.append(curve, held) for curve, held in zip(scaled, rest, strict=True)]
     stage = Stage(scaled, chosen, budget, seed, noise)
     pulls: dict[str, Ints] = {label: np.zeros((orders, len(names)), np.int64) for label in chosen}
     earned: dict[str, Floats] = {label: np.zeros(orders) for label in chosen}
