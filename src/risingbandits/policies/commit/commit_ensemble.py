@@ -24,7 +24,6 @@ from risingbandits.policies.commit import (
     _ensemble_members,
     _ensemble_noise,
     _lines,
-    _prediction,
 )
 from risingbandits.policies.commit._family import CommitFamily
 from risingbandits.policies.explanation import Moment
@@ -364,14 +363,13 @@ class CommitEnsemble(CommitFamily):
     def why_kept(self, at: Moment) -> str:
         if at.t - 1 <= _SHORT * at.pulls.size:
             return f"its sure level is the highest (level {at.level('level')})"
-        return f"best predicted level at the end, {at.level('final')}"
+        return "its level at the end is the highest by the posterior over its shapes"
 
     def parts(self, state: Any, t: int) -> dict[str, np.ndarray]:
         """Columns: ``level`` is that of the last quarter of the rewards, ``sure`` is surely reached; ``line value`` and
         ``bound`` are what committing could pay by the line and by the posterior, ``expected`` what it should pay,
         ``straight`` the probability of an unbroken rise; ``risk`` and ``cost`` are what climbing may lose and what
-        exploring has cost, per remaining round; ``final``, ``final low`` and ``final high`` are the level that the
-        posterior expects at the end and its 90 % band; ``chance`` is that of being the best arm then.
+        exploring has cost, per remaining round.
         """
         state, remaining = self.filled(state, t)
         interpreted(_choose)(state, interpreted(_commit_value.incumbent)(state.arms), remaining, None)
@@ -389,5 +387,4 @@ class CommitEnsemble(CommitFamily):
             "straight": column(state.arms["straight"]),
             "risk": column(state.arms["risk"]),
             "cost": column(state.arms["cost"] / remaining),
-            **_prediction.level_at_the_end(state, levels),
         }
