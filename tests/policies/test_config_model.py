@@ -81,13 +81,28 @@ def test_pending_rows_count_as_their_predicted_means() -> None:
 
 
 def test_scales_are_the_most_probable_ones() -> None:
-    """Many more steps change little."""
+    """The surprise, written from its definition, is flat at the scales that are found."""
     rng = np.random.default_rng(4)
     configs = rng.random((40, 3))
     scores = process.normal_scores(np.sin(6.0 * configs[:, 0]) + 0.1 * rng.normal(size=40))
-    short, long = (process.most_probable(configs, GROUPS, np.zeros(40), scores, steps=steps) for steps in (15, 200))
-    np.testing.assert_allclose(np.log(np.r_[short[:2], short[2]]), np.log(np.r_[long[:2], long[2]]), atol=0.05)
-    assert short.lengths[0] < short.lengths[1], "only the first hyperparameter matters"
+
+    def surprise(logs: np.ndarray) -> float:
+        gaps = (configs[:, None] - configs) / np.exp(logs[:2])[GROUPS]
+        distance = np.sqrt(5.0 * (gaps**2).sum(axis=2))
+        matrix = np.exp(logs[2]) * (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
+        matrix += (np.exp(logs[3]) + 0.02) * np.eye(40)
+        away = (logs - [0.0, 0.0, math.log(0.6), math.log(0.4)]) / [0.75, 0.75, 1.0, 1.0]
+        fit = 0.5 * scores @ np.linalg.solve(matrix, scores) + 0.5 * np.linalg.slogdet(matrix)[1]
+        return float(fit + 0.5 * away @ away)
+
+    found = {}
+    for steps in (15, 200):
+        scales = process.most_probable(configs, GROUPS, np.zeros(40), scores, steps=steps)
+        found[steps] = np.log(np.r_[scales.lengths, scales.signal, scales.own])
+    slopes = [surprise(found[200] + step) - surprise(found[200] - step) for step in 1e-4 * np.eye(4)]
+    np.testing.assert_allclose(np.array(slopes) / 2e-4, 0.0, atol=1e-3)
+    np.testing.assert_allclose(found[15], found[200], atol=0.05)
+    assert found[15][0] < found[15][1], "only the first hyperparameter matters"
 
 
 def test_minimum_has_the_gradient_of_its_function() -> None:
@@ -170,6 +185,11 @@ def test_a_decision_follows_from_the_events_alone() -> None:
         late.give(arm)
         late.tell(arm, value(known[arm], int(late.pulls[arm]) + 1))
     late.inform(known)  # configs that arrive late need no retelling
+    learnt = [run._state.run._learn() for run in (policy, other, late)]
+    assert learnt[0].point < len(arms), "the model does not know the last pulls yet"
+    for again in learnt[1:]:
+        np.testing.assert_array_equal(again.scales.lengths, learnt[0].scales.lengths)
+        np.testing.assert_array_equal(again.hope, learnt[0].hope)
     assert played(policy, known, 60) == played(other, known, 60) == played(late, known, 60)
 
 
@@ -183,6 +203,7 @@ def test_ties_are_broken_at_random() -> None:
         policy = ConfigModel().reset(50, 400, seed)  # nothing distinguishes the arms
         starts.append(tuple(dict.fromkeys(played(policy, known, 30))))
     assert len(set(starts)) == 6
+    assert np.mean([np.mean(arms[3:]) for arms in starts]) > 15.0, "not the first of the table"
 
 
 def test_free_arms_below_their_rung_go_on_first() -> None:
