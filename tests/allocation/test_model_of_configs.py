@@ -71,16 +71,29 @@ def test_processes_that_take_turns_decide_as_one(tmp_path: Path) -> None:
     assert names == play(allocator(), 60)
 
 
-def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = allocator(tmp_path / "run.sqlite")
+class Late(dict[str, Any]):
+    """Arms that get their numbers when they are first pulled, as Optuna's trials do."""
+
+    lazy = True
+
+
+@pytest.mark.parametrize("arms", [list(ARMS), Late.fromkeys(ARMS, lambda pull: 0.0)], ids=["named", "made"])
+def test_replay_does_not_ask_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arms: Any) -> None:
+    def opened() -> Allocator:
+        return Allocator(arms, 100, policy="config-model", seed=2, store=tmp_path / "run.sqlite")
+
+    run = opened()
     play(run, 60)
+    asks = run.ledger.policy.state_dict()["numbers"]["asks"]
     run.close()
 
     def refuse(*_: Any) -> int:
         raise AssertionError("asked")
 
     monkeypatch.setattr(ConfigModel, "select", refuse)
-    assert allocator(tmp_path / "run.sqlite").ledger.told == 60
+    ledger = opened().ledger
+    assert ledger.told == 60
+    assert ledger.policy.state_dict()["numbers"]["asks"] == asks == 60
 
 
 def test_ten_thousand_decisions_open_in_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -287,7 +287,8 @@ class Ledger:
             self.repeat_first.append(arm)
             self._refresh(arm)
         elif event.kind == "bind":
-            self.surprises += self.decide() is not self.opened[event.n]
+            if not self.policy.informed:
+                self.surprises += self.decide() is not self.opened[event.n]
             self.bind(event, arm)
         elif event.kind == "describe":
             arm.settings = json.loads(event.text)
