@@ -38,7 +38,8 @@ def share_interval(share: float, runs: int, level: float = 0.95) -> tuple[float,
     shrink = 1.0 + z * z / runs
     middle = (share + z * z / (2 * runs)) / shrink
     half = z * math.sqrt(share * (1 - share) / runs + (z / (2 * runs)) ** 2) / shrink
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # Exact where nothing or everything was seen: there the difference is 0 or 1 up to rounding.
+    return 0.0 if share == 0.0 else middle - half, 1.0 if share == 1.0 else middle + half
 
 
 def normal_quantile(share: float) -> float:
