@@ -421,7 +421,7 @@ def test_explain_says_why_and_changes_nothing() -> None:
     following = [row.arm for row in table.rows if row.why.startswith("next")]
     assert following == [asked(allocator).arm]
     lines = str(table).splitlines()
-    assert lines[1].split() == ["arm", "pulls", "width", "status", "why"], "columns without numbers are left out"
+    assert lines[1].split() == ["arm", "pulls", "status", "why"], "columns without numbers are left out"
     assert lines[-1] == f"next: {following[0]}, never pulled"
 
 

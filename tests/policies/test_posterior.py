@@ -5,15 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from risingbandits import Policy, RisingBandit, RisingBanditsError
 from risingbandits._core.jit import interpreted
+from risingbandits.policies import Auto
 from risingbandits.policies import posterior as model
 from risingbandits.policies._kernels import levels
+from risingbandits.problems import Gaussian, Polynomial
+from risingbandits.testing.policies import play_by_hand, play_interpreted
 
 Curves = list[list[float]]
 ADD = interpreted(levels.add)
@@ -208,3 +213,33 @@ def test_a_thousand_arms_take_less_than_a_tenth_of_a_second() -> None:
         model.posterior(curves, 200)
         took.append(time.process_time() - start)
     assert min(took) < 0.1
+
+
+def test_the_default_recommends_what_it_explains_in_runs_simulations_and_copies(tmp_path: Path) -> None:
+    problem = RisingBandit([Polynomial(0.4 + 0.1 * k, 3.0 + 4 * k, 1.0) for k in range(5)], Gaussian(0.05), 80)
+    for seed in range(5):
+        by_hand, simulated = play_by_hand(Auto(), problem, 80, seed), play_interpreted(Auto(), problem, 80, seed)
+        assert by_hand.recommended == simulated.recommended
+    running = Auto().reset(5, 80, seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        arm = running.ask()
+        running.tell(arm, float(problem.means(int(running.pulls[arm]) + 1)[arm]) + 0.05 * rng.standard_normal())
+        said = running.explain()
+        assert said.kept == running.recommend() == int(np.nanargmax(said["predicted"]))
+        assert said.why_kept.startswith("highest predicted value")
+        assert said.end == max(running.pulls) + 80 - running.rounds
+    copy = Policy.load(running.save(tmp_path / "run.npz"))
+    assert copy.foresee().p_best.tolist() == running.foresee().p_best.tolist()
+    running.expect_lengths([60] * 5)
+    assert running.explain().end == 60.0
+    assert "the most pulls that an arm may have" in str(running.explain())
+    with pytest.raises(RisingBanditsError, match="lengths must be 5 numbers of pulls, got"):
+        running.expect_lengths([1, 2])
+
+
+def test_an_unknown_horizon_is_said() -> None:
+    running = Auto().reset(2)
+    running.tell(0, 0.5)
+    running.tell(1, 0.7)
+    assert running.end() == (1.0, "what the oldest arm has had, as the horizon is unknown")
