@@ -26,7 +26,7 @@ class SlowPilotHalving:
         first = self.rewards[arm][: int(min(age, len(self.rewards[arm])))]
         if not first:
             return -math.inf
-        last = first[-max(1, math.ceil(share * len(first) - 1e-9)) :]
+        last = first[-math.ceil(share * len(first) - 1e-9) :]
         return sum(last) / len(last)
 
     def levels(self, age: int, share: float) -> list[float]:
@@ -40,7 +40,7 @@ class SlowPilotHalving:
 
     def agreement(self, age: int) -> float:
         early, late = self.levels(age, self.window), self.levels(self.depth, self.window)
-        if self.variance(early) == 0.0 or self.variance(late) == 0.0:
+        if len(early) < len(self.pilots) or self.variance(early) == 0.0 or self.variance(late) == 0.0:
             self.seen["level pilots"] += 1
             return 0.0
         return float(np.corrcoef(early, late)[0, 1])
@@ -49,8 +49,8 @@ class SlowPilotHalving:
 
     def begin(self, plan: int) -> None:
         self.plan = plan
-        depth = max(2, math.isqrt(plan))
-        number = min(len(self.order), max(3, int(0.2 * plan / depth + 1e-9)))
+        depth = math.isqrt(plan)
+        number = min(len(self.order), 3)
         self.pilots = self.order[:number]
         self.depth = int(max(1, min(depth, plan // number)))
         self.stage, self.race, self.outside = "pilot", list(self.pilots), self.order[number:]
@@ -71,7 +71,9 @@ class SlowPilotHalving:
             for a, b, c in zip(*(self.rewards[arm][: self.depth][i:] for i in range(3)), strict=False)
         ]
         noise = sum(bends) / len(bends) if bends else 0.0
-        hidden = noise > 2 * self.variance(self.levels(self.depth, 0.5))
+        hidden = len(self.levels(self.depth, 1.0)) == len(self.pilots) and noise > 2 * self.variance(
+            self.levels(self.depth, 1.0)
+        )
         self.window = 0.3 if hidden else 0.1
         self.seen["noisy" if hidden else "clear"] += 1
         pulls = int(0.6 * left)
@@ -87,16 +89,11 @@ class SlowPilotHalving:
         self.outside = [arm for arm in self.order if arm not in self.race]
         self.seen["all started" if not self.outside else "some started"] += 1
         self.stage = "halving"
-        self.bring_to(self.reach(age, min(pulls, left // max(1, self.rungs(len(self.race))))))
+        self.bring_to(self.reach(age, left // max(1, self.rungs(len(self.race)))))
         self.seen["more pulls at once"] += self.goal > age
 
     def affordable(self, age: int, pulls: int) -> list[int]:
-        arms = list(self.pilots)
-        for arm in self.order[len(self.pilots) :]:
-            if self.missing([*arms[len(self.pilots) :], arm], age) > pulls:
-                break
-            arms.append(arm)
-        return arms
+        return self.order[: len(self.order) if len(self.order) <= 3 else 3 + pulls // age]
 
     def rungs(self, arms: int) -> int:
         return math.ceil(math.log2(arms)) if arms > 1 else 0

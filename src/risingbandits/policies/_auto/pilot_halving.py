@@ -1,8 +1,8 @@
-"""Halving after a pilot: a few arms, pulled often, show how far early levels carry, and so how many arms to start.
+"""Halving after a pilot: three arms, pulled often, show how far early levels carry, and so how many arms to start.
 
 With T pulls in all,
 
-1. the *pilots*, max(3, sqrt(T) / 5) arms, are pulled sqrt(T) times each;
+1. the *pilots*, three arms, are pulled sqrt(T) times each;
 2. for every number n of pulls up to that, the correlation of the pilots' levels after n pulls with their last levels is
    measured; r(n) is the least of these from n on, at least 0 (what is lost later was luck), and 0 if the levels are all
    the same. Up to 60 % of the pulls left pay for starting arms and pulling them n times: M(n) of them, pilots included.
@@ -10,8 +10,9 @@ With T pulls in all,
 3. the better half goes on, repeatedly, with an equal share of the remaining pulls for each halving, until one is left.
    Arms are compared at equal resource; the best pilot stays until all others have had as many pulls.
 
-The level of an arm is the mean of its last 10 % of rewards, or of 30 % if noise hides how far apart the pilots are.
-If the horizon is not known, a plan is for 64 rounds, and whenever it is over, for twice as many; rewards are kept.
+The level of an arm is the mean of the last tenth of its rewards, or of the last three tenths if the noise, from second
+differences of the pilots' rewards, hides how far apart the pilots are. If the horizon is not known, the first plan is
+for 64 rounds and each later one for twice as many; rewards are kept.
 """
 
 from __future__ import annotations
@@ -28,22 +29,19 @@ from risingbandits.policies._kernels import recent_means, sweeps
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.explanation import Moment, counted
 
-_PILOT = 0.2  # share of all pulls for pilots
-_LEAST_PILOTS = 3
+_PILOTS = 3
 _STARTING = 0.6  # most of the pulls that are left after the pilot, for starting arms
-_SHARE = 0.1  # of an arm's rewards in its level
-_NOISY_SHARE = 0.3  # the same if noise hides how far apart arms are
-_NOISY = 2.0  # that many times the variance of the pilots' levels is such a noise
+_TENTHS, _NOISY_TENTHS = 1, 3  # of an arm's rewards in its level, without and with much noise
+_NOISY = 2.0  # noise is much if its variance is that many times that of the pilots' means
 _FIRST_PLAN = 64  # rounds of the first plan if the horizon is not known
 _ROUNDING = 1e-24  # squared deviations, relative to the squared level, below which levels are all the same
-_SLACK = 1e-9  # products are meant exactly
 _NO_LIMIT = 1 << 40
 
 _PILOTING, _HALVING, _OVER = 0, 1, 2  # stages
 # Places of `marks`: the stage, arms in the race, place in the race of the first that lacks pulls, pulls that all are
-# brought to, rewards until the stage ends, rounds of the plan, pilots, their pulls, the best one, whether the order was
+# brought to, rewards until the stage ends, rounds of the plan, pulls of a pilot, the best pilot, whether the order was
 # drawn.
-_STAGE, _ACTIVE, _FIRST, _GOAL, _DUE, _PLAN, _PILOTS, _DEPTH, _BEST, _DRAWN = range(10)
+_STAGE, _ACTIVE, _FIRST, _GOAL, _DUE, _PLAN, _DEPTH, _BEST, _DRAWN = range(9)
 
 
 class State(NamedTuple):
@@ -53,7 +51,7 @@ class State(NamedTuple):
     order: np.ndarray  # (K,) the arms as they are started, the pilots first
     race: np.ndarray  # (K,) places in the order: the arms in the race, then those that left it, then the others
     value: np.ndarray  # (K,) levels by place when they were last compared
-    share: np.ndarray  # (1,) of an arm's rewards in its level
+    tenths: np.ndarray  # (1,) of an arm's rewards in its level
     marks: np.ndarray
     pulls: np.ndarray  # (K,), total, pool, places: recent means (recent_means)
     total: np.ndarray
@@ -137,13 +135,12 @@ def _skip(state: State) -> None:
 def _begin(state: State, plan: int) -> None:
     """A plan for that many rounds in total, including those played so far: the pilots come first."""
     marks, n_arms = state.marks, state.order.shape[0]
-    depth = max(2, int(math.sqrt(plan) + _SLACK))
+    pilots = min(n_arms, _PILOTS)
     marks[_PLAN] = plan
-    marks[_PILOTS] = min(n_arms, max(_LEAST_PILOTS, int(_PILOT * plan / depth + _SLACK)))
-    marks[_DEPTH] = max(1, min(depth, plan // marks[_PILOTS]))
+    marks[_DEPTH] = max(1, min(int(math.sqrt(plan)), plan // pilots))
     for i in range(n_arms):
         state.race[i] = i
-    _bring(state, _PILOTING, marks[_PILOTS], marks[_DEPTH])
+    _bring(state, _PILOTING, pilots, marks[_DEPTH])
 
 
 @kernel
@@ -170,18 +167,14 @@ def _missing(state: State, active: int, goal: int) -> int:
 def _start(state: State, t: int) -> None:
     """After the pilot: start as many arms as pay, and pull them until their levels say enough."""
     marks = state.marks
-    remaining = max(0, marks[_PLAN] - t)
-    state.share[0] = _share_for(state)
-    best = 0
-    for i in range(1, marks[_PILOTS]):
-        if level(state, state.order[i], marks[_DEPTH]) > level(state, state.order[best], marks[_DEPTH]):
-            best = i
-    marks[_BEST] = best
-    pulls = int(_STARTING * remaining)
+    state.tenths[0] = _NOISY_TENTHS if _is_noisy(state) else _TENTHS
+    marks[_BEST] = 0
+    for i in range(1, min(_PILOTS, state.order.shape[0])):
+        if level(state, state.order[i], marks[_DEPTH]) > level(state, state.order[marks[_BEST]], marks[_DEPTH]):
+            marks[_BEST] = i
+    pulls = int(_STARTING * max(0, marks[_PLAN] - t))
     goal = _first_comparison(state, pulls)
-    arms = _affordable(state, goal, pulls)
-    pulls = min(pulls, remaining // max(1, _halvings(arms)))  # few arms may be pulled more often before
-    _bring(state, _HALVING, arms, _reach(state, arms, goal, pulls))
+    _race(state, t, _affordable(state, goal, pulls), goal)
 
 
 @rare_kernel
@@ -196,21 +189,10 @@ def _halve(state: State, t: int) -> None:
     _sort(state, active)
     kept = (active + 1) // 2
     if kept > 1:
-        pulls = max(0, marks[_PLAN] - t) // _halvings(kept)
-        _bring(state, _HALVING, kept, _reach(state, kept, goal, pulls))
+        _race(state, t, kept, goal)
     else:
         _bring(state, _OVER, 1, _NO_LIMIT)
         marks[_DUE] = 0
-
-
-@kernel
-def _halvings(arms: int) -> int:
-    """How many halvings leave one of ``arms`` arms."""
-    count = 0
-    while arms > 1:
-        arms = (arms + 1) // 2
-        count += 1
-    return count
 
 
 @rare_kernel
@@ -230,8 +212,12 @@ def _sort(state: State, active: int) -> None:
 
 
 @rare_kernel
-def _reach(state: State, active: int, goal: int, pulls: int) -> int:
-    """The highest number of pulls, at least ``goal``, to which ``pulls`` pulls can bring all arms in the race."""
+def _race(state: State, t: int, active: int, goal: int) -> None:
+    """Bring ``active`` arms to as many pulls as an equal share for each halving pays for, at least ``goal``."""
+    halvings = 1
+    while 1 << halvings < active:
+        halvings += 1
+    pulls = max(0, state.marks[_PLAN] - t) // halvings
     low, high = goal, _NO_LIMIT
     while low < high:
         middle = high - (high - low) // 2
@@ -239,7 +225,7 @@ def _reach(state: State, active: int, goal: int, pulls: int) -> int:
             low = middle
         else:
             high = middle - 1
-    return low
+    _bring(state, _HALVING, active, low)
 
 
 # -- what the pilots say ---------------------------------------------------------------------------------------
@@ -252,81 +238,65 @@ def _sum(state: State, arm: int, n: int) -> float:
 
 
 @kernel
-def _level(state: State, arm: int, n: int, share: float) -> float:
-    """The mean of the last share of the arm's first n rewards, of all that it has if these are fewer."""
+def level(state: State, arm: int, n: int) -> float:
+    """The level of the arm when it had n pulls, or has now if these are fewer; -inf if it has none."""
     n = min(n, state.pulls[arm])
     if n == 0:
         return -math.inf
-    window = max(1, math.ceil(share * n - _SLACK))
+    window = (state.tenths[0] * n + 9) // 10
     return (_sum(state, arm, n) - _sum(state, arm, n - window)) / window
 
 
-@kernel
-def level(state: State, arm: int, n: int) -> float:
-    """The level of the arm when it had n pulls, or has now if these are fewer; -inf if it has none."""
-    return _level(state, arm, n, state.share[0])
-
-
 @rare_kernel
-def _products(state: State, n: int, m: int, share: float) -> tuple[float, int]:
-    """The sum over the pilots of the product of their levels' deviations after n and m pulls, and their number."""
-    first = second = products = 0.0
-    count = 0
-    for i in range(state.marks[_PILOTS]):
-        if state.pulls[state.order[i]] > 0:
-            first += _level(state, state.order[i], n, share)
-            second += _level(state, state.order[i], m, share)
-            count += 1
-    first /= max(1, count)
-    second /= max(1, count)
-    for i in range(state.marks[_PILOTS]):
-        arm = state.order[i]
-        if state.pulls[arm] > 0:
-            products += (_level(state, arm, n, share) - first) * (_level(state, arm, m, share) - second)
-    if n == m and products <= _ROUNDING * count * first * first:
-        products = 0.0
-    return products, count
-
-
-@rare_kernel
-def _share_for(state: State) -> float:
-    """The share of an arm's rewards in its level: more if noise hides how far apart the pilots are."""
-    depth = state.marks[_DEPTH]
-    squares = 0.0
+def _is_noisy(state: State) -> bool:
+    """Whether noise hides how far apart the pilots are; not if one has no rewards."""
+    pilots = min(_PILOTS, state.order.shape[0])
+    mean = spread = squares = 0.0
     bends = 0
-    for i in range(state.marks[_PILOTS]):
+    for i in range(pilots):
         arm = state.order[i]
-        for n in range(3, min(depth, state.pulls[arm]) + 1):
+        count = min(state.pulls[arm], state.marks[_DEPTH])
+        if count == 0:
+            return False
+        mean += _sum(state, arm, count) / count / pilots
+        for n in range(3, count + 1):
             bend = _sum(state, arm, n) - 3 * _sum(state, arm, n - 1) + 3 * _sum(state, arm, n - 2)
-            bend -= _sum(state, arm, n - 3)
-            squares += bend * bend / 6.0
+            squares += (bend - _sum(state, arm, n - 3)) ** 2 / 6.0
             bends += 1
-    spread, count = _products(state, depth, depth, 0.5)
-    return _NOISY_SHARE if squares / max(1, bends) > _NOISY * spread / max(1, count - 1) else _SHARE
+    for i in range(pilots):
+        arm = state.order[i]
+        count = min(state.pulls[arm], state.marks[_DEPTH])
+        spread += (_sum(state, arm, count) / count - mean) ** 2
+    if spread <= _ROUNDING * pilots * mean * mean:
+        spread = 0.0
+    return squares / max(1, bends) > _NOISY * spread / max(1, pilots - 1)
 
 
 @rare_kernel
 def _agreement(state: State, n: int) -> float:
-    """The correlation of the pilots' levels after n pulls with their last; 0 if either are all the same."""
-    depth, share = state.marks[_DEPTH], state.share[0]
-    early, _ = _products(state, n, n, share)
-    late, _ = _products(state, depth, depth, share)
-    if early == 0.0 or late == 0.0:
+    """The correlation of the pilots' levels after n pulls with their last; 0 if either are all the same, or missing."""
+    pilots, depth = min(_PILOTS, state.order.shape[0]), state.marks[_DEPTH]
+    early = late = early_squares = late_squares = products = 0.0
+    for i in range(pilots):
+        if state.pulls[state.order[i]] == 0:
+            return 0.0
+        early += level(state, state.order[i], n) / pilots
+        late += level(state, state.order[i], depth) / pilots
+    for i in range(pilots):
+        x = level(state, state.order[i], n) - early
+        y = level(state, state.order[i], depth) - late
+        early_squares += x * x
+        late_squares += y * y
+        products += x * y
+    if early_squares <= _ROUNDING * pilots * early * early or late_squares <= _ROUNDING * pilots * late * late:
         return 0.0
-    products, _ = _products(state, n, depth, share)
-    return products / math.sqrt(early * late)
+    return products / math.sqrt(early_squares * late_squares)
 
 
 @rare_kernel
 def _affordable(state: State, goal: int, pulls: int) -> int:
-    """How many of the first arms, including pilots, ``pulls`` pulls can bring to ``goal`` pulls."""
-    arms = state.marks[_PILOTS]
-    while arms < state.order.shape[0]:
-        pulls -= max(0, goal - state.pulls[state.order[arms]])
-        if pulls < 0:
-            break
-        arms += 1
-    return arms
+    """How many arms can have ``goal`` pulls, if ``pulls`` are left for those that are no pilots."""
+    return min(state.order.shape[0], _PILOTS + pulls // goal)
 
 
 @rare_kernel
@@ -386,8 +356,8 @@ class PilotHalving(recent_means.RecentPolicy):
             order=np.arange(n_arms),
             race=np.arange(n_arms),
             value=np.zeros(n_arms),
-            share=np.array([_SHARE]),
-            marks=np.zeros(10, dtype=np.int64),
+            tenths=np.array([_TENTHS]),
+            marks=np.zeros(9, dtype=np.int64),
             **recent_means.new_fields(n_arms, capacity),
         )
         interpreted(_begin)(state, _FIRST_PLAN if horizon is None else horizon)
