@@ -282,7 +282,7 @@ def test_window_greedy_does_not_drift() -> None:
         policy.tell(0, float(reward))
     for reward in range(7):  # one more lap
         policy.tell(0, float(reward))
-    assert policy.explain().columns["mean"][0] == 3.0
+    assert policy.explain().columns["level"][0] == 3.0
 
 
 # -- KL bounds ------------------------------------------------------------------------------------------------------
