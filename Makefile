@@ -36,7 +36,7 @@ test-all: $(VENV)/.installed-dev  ## the same with the slow tests, in plain Pyth
 	@$(call BESIDE_TYPES,$(BIN)/pytest -q -n $(JOBS) --dist loadfile)
 	@$(MAKE) --no-print-directory test-interpreted test-mutations
 
-test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and their kin, in an environment of its own
+test-frameworks: $(FRAMEWORKS)/.installed  ## what needs PyTorch, Keras, XGBoost and other frameworks, in an environment of its own
 	@OMP_NUM_THREADS=1 $(FRAMEWORKS)/bin/pytest -c tests/frameworks/pytest.ini -q -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/frameworks src/risingbandits/integrations/frameworks
 

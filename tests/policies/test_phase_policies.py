@@ -49,8 +49,8 @@ RANDOMISED = (Exp3, Exp3S, Rexp3, Ser4, TsallisINF)
 SWEEPING = (Ser4, ImprovingElimination, CashElimination)
 PHASED = (RSR, SuccessiveRejects, SequentialHalving, SuccessiveHalving)
 RUNGS = (Hyperband, ASHA)
-KIN = (CellaETC, HybridPTRR, ModelHalving, PTRR, RestSure)
-ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS, *KIN)
+ON_CURVES = (CellaETC, HybridPTRR, ModelHalving, PTRR, RestSure)
+ALL = (*RANDOMISED, ExploreThenCommit, ImprovingElimination, CashElimination, RUCBE, *PHASED, *RUNGS, *ON_CURVES)
 
 
 def rungs_of(n_arms: int, horizon: int, eta: int, max_pulls: int | None) -> list[tuple[bool, int, int]]:

@@ -102,9 +102,9 @@ class CUSUMUCB(Policy):
     From the paper (Liu, Lee and Shroff, 2018): all of this, Algorithms 1 and 2; the orders of h and :math:`\alpha` are
     those of its Corollary 2, without the constants that depend on the unknown changes, as also in the programs of
     others. Choices of ours: ``M``, ``eps`` and ``xi``, which the paper leaves to what is known of the problem. On three
-    coins that change twice in 20,000 rounds (the page "Kin") the mean regret is 887; with M = 50 or 200, or with eps
-    from 0.02 to 0.2, it is at most 1,059, with xi = 1 it is 1,182. On the paper's two problems they change it by 0.2 %
-    at most.
+    coins that change twice in 20,000 rounds (the page "Related algorithms") the mean regret is 887; with M = 50 or
+    200, or with eps from 0.02 to 0.2, it is at most 1,059, with xi = 1 it is 1,182. On the paper's two problems they
+    change it by 0.2 % at most.
 
     Use it where means jump with time, seldom and by more than ``eps``. Rested arms change with their own pulls: an arm
     that nobody pulls rises by the random pulls alone, and the one that is pulled is found to have changed a few times,

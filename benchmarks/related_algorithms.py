@@ -1,11 +1,11 @@
-"""Regret of the methods that the paper cites and of its later kin, beside the paper's policy and this package's.
+"""Regret of related algorithms, cited by the paper or later, beside the paper's policy and this package's.
 
-    python benchmarks/kin.py                          # all that are registered; tables on the terminal
-    python benchmarks/kin.py cure-ucb raw-ucb         # these beside the four yardsticks
-    python benchmarks/kin.py --out kin.md             # and the tables into a file
-    python benchmarks/kin.py --quick                  # 2 runs of 2,000 rounds, to see that it works
+    python benchmarks/related_algorithms.py                          # all that are registered; tables on the terminal
+    python benchmarks/related_algorithms.py cure-ucb raw-ucb         # these beside the four yardsticks
+    python benchmarks/related_algorithms.py --out related-algorithms.md             # and the tables into a file
+    python benchmarks/related_algorithms.py --quick                  # 2 runs of 2,000 rounds, to see that it works
 
-The problems are the paper's two and the random ones, then four on which some of the kin are at home: lines, lines that
+The problems are the paper's two and the random ones, then four on which some of them are at home: lines, lines that
 become flat, an arm that falls, and arms that rise with time. Noise and horizon are told where a policy asks for them.
 Cells are mean regrets with 95 % intervals, the lowest of a problem in bold.
 """
@@ -25,7 +25,7 @@ from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems import ConstantCurve, Curve, Gaussian, Tabulated
 
 YARDSTICKS = ("red-ucb", "commit-ucb", "auto", "kl-ucb")
-KIN = (
+RELATED = (
     "cure-ucb",
     "cure-ucb(ceiling=1)",
     "ti-ucb",
@@ -56,7 +56,7 @@ CURVES = ((0.5, 0.02), (0.7, 0.1), (0.95, 0.3))  # limit, and the share of the r
 
 
 def home(name: str, horizon: int | None) -> RisingBandit:
-    """A problem on which some of the kin are at home, of one shape each, with noise of 0.1."""
+    """A problem on which some of the related algorithms are at home, of one shape each, with noise of 0.1."""
     rounds = HOME_HORIZON if horizon is None else horizon
     share = np.arange(1.0, rounds + 1) / rounds
     curves: list[Curve]
@@ -72,9 +72,9 @@ def home(name: str, horizon: int | None) -> RisingBandit:
 
 
 def chosen(wanted: Sequence[str]) -> list[str]:
-    """The yardsticks, then what is wanted or else all kin; of the latter those that are not registered are left out."""
+    """The yardsticks, then what is wanted or else all related algorithms that are registered."""
     if not wanted:
-        wanted = [name for name in KIN if name.partition("(")[0] in policy_names()]
+        wanted = [name for name in RELATED if name.partition("(")[0] in policy_names()]
     return [*YARDSTICKS, *(name for name in wanted if name not in YARDSTICKS)]
 
 
@@ -101,7 +101,7 @@ def measure(
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "policies", nargs="*", help="names, also with settings: 'cure-ucb(ceiling=1)'; default: all kin"
+        "policies", nargs="*", help="names, also with settings: 'cure-ucb(ceiling=1)'; default: all of them"
     )
     parser.add_argument("--problems", nargs="+", metavar="NAME", help="those of one table; default: two tables of all")
     parser.add_argument("--runs", type=int, default=20)

@@ -1,8 +1,8 @@
-"""The smaller tables of the page on the kin of the paper, each with the problem that its methods are made for.
+"""The smaller tables of the page on related algorithms, each with the problem that its methods are made for.
 
-    python benchmarks/kin_sections.py                 # all of them
-    python benchmarks/kin_sections.py power-laws      # one of them
-    python benchmarks/kin_sections.py --quick         # 2 runs of 500 rounds, to see that it works
+    python benchmarks/related_sections.py                 # all of them
+    python benchmarks/related_sections.py power-laws      # one of them
+    python benchmarks/related_sections.py --quick         # 2 runs of 500 rounds, to see that it works
 
 Noise and horizon are told where a policy asks for them. Regrets are means; runs that end with a wrong arm, and standard
 errors, stand beside them where the page has them.

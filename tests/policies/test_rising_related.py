@@ -1,4 +1,4 @@
-"""The kin of R-ed-UCB: equal to their definitions where their rules fire, sane with masks and odd settings."""
+"""Algorithms related to R-ed-UCB: equal to their definitions where their rules fire, sane with masks and odd settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference_rising_kin as slow
+import reference_rising_related as slow
 from decisions import check_decisions, check_late_arm
 from reference_index import Reference
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate

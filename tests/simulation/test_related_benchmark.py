@@ -1,4 +1,4 @@
-"""The benchmark of the paper's kin: who takes part, its own problems, its tables, and the page that shows them."""
+"""The benchmark of related algorithms: who takes part, its own problems, its tables, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ ROOT = Path(__file__).parents[2]
 def benchmark() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "benchmarks"))
-        yield importlib.import_module("kin")
-        sys.modules.pop("kin", None)
+        yield importlib.import_module("related_algorithms")
+        sys.modules.pop("related_algorithms", None)
 
 
 def test_tables(benchmark: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["raw-ucb", "cure-ucb(ceiling=1)", "kl-ucb", "--quick", "--jobs", "1"]
-    benchmark.main([*words, "--problems", "paper-2arms", "falling", "restless", "--out", str(tmp_path / "kin.md")])
+    benchmark.main(
+        [*words, "--problems", "paper-2arms", "falling", "restless", "--out", str(tmp_path / "related-algorithms.md")]
+    )
     text = capsys.readouterr().out
-    assert (tmp_path / "kin.md").read_text() == text
+    assert (tmp_path / "related-algorithms.md").read_text() == text
     rows = [line.strip("| ").split(" | ") for line in text.splitlines()]
     assert rows[0] == ["policy", "paper-2arms", "falling", "restless"]
     assert [row[0] for row in rows[2:]] == [*benchmark.YARDSTICKS, "raw-ucb", "cure-ucb(ceiling=1)"]
@@ -41,8 +43,8 @@ def test_tables(benchmark: Any, capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert rows[6][2].startswith("**"), "an arm that falls is what RAW-UCB is for"
 
 
-def test_all_kin_that_are_registered_take_part(benchmark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "KIN", ("cure-ucb(ceiling=1)", "nobody", "raw-ucb"))
+def test_all_that_are_registered_take_part(benchmark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "RELATED", ("cure-ucb(ceiling=1)", "nobody", "raw-ucb"))
     assert benchmark.chosen([]) == [*benchmark.YARDSTICKS, "cure-ucb(ceiling=1)", "raw-ucb"]
 
 
@@ -70,7 +72,7 @@ def test_problems_are_what_they_are_called(benchmark: Any) -> None:
 
 
 def test_the_page_has_every_one_of_them(benchmark: Any) -> None:
-    page = (ROOT / "docs" / "kin.md").read_text()
-    registered = [name for name in benchmark.KIN if name in policy_names()]
+    page = (ROOT / "docs" / "related-algorithms.md").read_text()
+    registered = [name for name in benchmark.RELATED if name in policy_names()]
     assert len(registered) >= 6
     assert [name for name in registered if f"`{name}`" not in page or f"| {name} |" not in page] == []
