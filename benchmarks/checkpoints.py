@@ -37,7 +37,7 @@ class Step(NamedTuple):
     arm: str
     n: int
     order: dict[str, int]  # of giving up
-    best: str  # the arm to keep
+    best: str  # the recommended arm
 
 
 def played(task: CurveTask, objective: str, pulls: int, seed: int) -> list[Step]:

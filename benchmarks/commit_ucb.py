@@ -150,7 +150,7 @@ def from_zero(size: Size) -> TextTable:
                 "recheck=0": CommitUCB(sigma=sigma, recheck=0),
                 "risk=None": CommitUCB(sigma=sigma, risk=None),
                 "CommitEnsemble": CommitEnsemble(sigma=sigma),
-                "auto, told nothing": get_policy("auto", objective="cumulative"),
+                "auto, parameter-free": get_policy("auto", objective="cumulative"),
                 "R-ed-UCB": get_policy("red-ucb", sigma=sigma),
                 "KL-UCB": get_policy("kl-ucb"),
             }

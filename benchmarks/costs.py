@@ -4,8 +4,8 @@ Tasks are the studies of AlgoPerf, an arm is a training run and a pull its next 
 seconds, or these times a factor that is drawn for each arm, up to 10. Nobody is told anything: costs are known from
 pulls alone. Needs the real curves below RISINGBANDITS_DATA; an hour for all, minutes with ``--orders 1``.
 
-To earn, a loss of 0 is the arm that earns most with the whole budget, 1 nothing; for the arm to keep, 0 is the best
-arm and 1 a random one, by what they are worth at the end of their curves.
+For cumulative reward, a loss of 0 is the arm that earns most with the whole budget, 1 nothing; for the recommendation,
+0 is the best arm and 1 a random one, by what they are worth at the end of their curves.
 """
 
 from __future__ import annotations

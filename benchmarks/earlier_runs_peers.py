@@ -1,4 +1,4 @@
-"""Earlier runs beside Optuna's and Syne Tune's own ways to use them: TaskSet, 1,000 arms, the arm to keep.
+"""Earlier runs beside Optuna's and Syne Tune's own ways to use them: TaskSet, 1,000 arms, best-arm identification.
 
 Everybody knows the same: the settings of the arms and 40 whole curves of each of 5 other tasks. Settings are numbers
 from 0 to 1 by their rank. A proposal of a peer is taken to be the nearest arm that was not tried; one pull after

@@ -1,4 +1,4 @@
-"""Regret where there are many rounds for each arm: what `auto` loses, told nothing, beside CommitUCB and KL-UCB.
+"""Regret where there are many rounds for each arm: what the parameter-free `auto` loses, beside CommitUCB and KL-UCB.
 
     python benchmarks/long_runs.py               # some ten minutes
     python benchmarks/long_runs.py --quick       # small sizes, to see that it works
@@ -27,10 +27,10 @@ from risingbandits.problems import Bernoulli, ConstantCurve, Gaussian, Noise, ra
 SEED = 7_001
 SIGMA = 0.1
 BAD = 4_000  # of the regret: runs above it went wrong on the paper's problems
-AUTO: dict[str, Policy] = {"auto, told nothing": Auto("cumulative")}
-SIGMA_TOLD: dict[str, Policy] = {"auto, told sigma": Auto("cumulative", sigma=SIGMA)}
-HALF: dict[str, Policy] = {"auto, told half of sigma": Auto("cumulative", sigma=SIGMA / 2)}
-TOLD: dict[str, Policy] = {"commit-ucb, told sigma": CommitUCB(sigma=SIGMA)}
+AUTO: dict[str, Policy] = {"auto, parameter-free": Auto("cumulative")}
+SIGMA_TOLD: dict[str, Policy] = {"auto, given sigma": Auto("cumulative", sigma=SIGMA)}
+HALF: dict[str, Policy] = {"auto, given half of sigma": Auto("cumulative", sigma=SIGMA / 2)}
+TOLD: dict[str, Policy] = {"commit-ucb, given sigma": CommitUCB(sigma=SIGMA)}
 BESIDE_KL: dict[str, Policy] = {**AUTO, "kl-ucb": KLUCB()}
 
 

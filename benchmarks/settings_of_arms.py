@@ -1,4 +1,4 @@
-"""What settings of arms are worth without earlier runs: the arm to keep among many, on real curves.
+"""What settings of arms are worth without earlier runs: the recommendation among many arms, on real curves.
 
 0 is the best arm, 1 a random one. "Shuffled" has the settings of other arms: they say nothing. Needs the real curves
 below RISINGBANDITS_DATA.

@@ -4,8 +4,8 @@ An arm has at most one pull at a time, so that j workers share their pulls among
 long, or times that are drawn (lognormal, deviation 0.7). Everything is decided by an `Allocator` in memory, asked and
 told as workers would. Needs the real curves below RISINGBANDITS_DATA; an hour, minutes with ``--tasks 1 --orders 1``.
 
-To earn, a loss of 0 is what j workers earn who know the best arms, 1 nothing; for the arm to keep, 0 is the best arm
-and 1 a random one, by what they are worth at the end of their curves.
+For cumulative reward, a loss of 0 is what j workers earn who know the best arms, 1 nothing; for the recommendation, 0
+is the best arm and 1 a random one, by what they are worth at the end of their curves.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def main() -> None:
 
 def measure(families: dict[str, list[CurveTask]], objective: str, per_arm: int, tasks: int, orders: int) -> None:
     """Mean losses over families, and a line for each way to play."""
-    rules = RULES if objective == "cumulative" else RULES[:1]  # for the arm to keep both decide alike
+    rules = RULES if objective == "cumulative" else RULES[:1]  # for best-arm identification both decide alike
     ways = [(1, "fill", "equal"), *((j, rule, took) for j in WORKERS[1:] for rule in rules for took in DURATIONS)]
     found: dict[tuple[int, str, str], dict[str, list[tuple[float, float, float]]]] = {way: {} for way in ways}
     for family, all_tasks in families.items():

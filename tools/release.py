@@ -1,4 +1,4 @@
-"""Build what is released, and try it as a stranger would: metadata, contents, README, and its commands from the wheel.
+"""Build what is released, and try it in an empty environment: metadata, contents, README, and commands from the wheel.
 
     python tools/release.py
 
@@ -109,20 +109,20 @@ def check_wheel(wheel: Path, expected: str) -> None:
 
 def try_wheel(wheel: Path) -> list[str]:
     """Install the wheel without extras and run the README's commands, then its Python; a line for each command."""
-    stranger = Environment(_FOLDER / "wheel", Path(sys.executable))
-    stranger.install(wheel)
+    installed = Environment(_FOLDER / "wheel", Path(sys.executable))
+    installed.install(wheel)
     readme = ROOT / "README.md"
     lines = []
     with tempfile.TemporaryDirectory(prefix="rb-release-") as place:
         folder = Path(place)
-        where = stranger.run(["python", "-c", "import risingbandits; print(risingbandits.__file__)"], folder).strip()
-        if not where.startswith(str(stranger.folder)):
+        where = installed.run(["python", "-c", "import risingbandits; print(risingbandits.__file__)"], folder).strip()
+        if not where.startswith(str(installed.folder)):
             raise Unfit(f"the wheel's package must be the one that is imported, got {where}.")
         write_inputs(folder)
         worked = 0
         for command in readme_commands(readme):
             try:
-                stranger.run(short(command), folder)
+                installed.run(short(command), folder)
                 worked += 1
                 lines.append(f"works: {command}")
             except CommandFailed as error:
@@ -130,8 +130,8 @@ def try_wheel(wheel: Path) -> list[str]:
                 if extra is None or "Traceback" in str(error):
                     raise
                 lines.append(f"asks for {extra[0]}: {command}")
-        stranger.install(f"{wheel}[sklearn]")  # as the README installs it
-        tried = stranger.run(["python", "-c", _SESSIONS, readme], folder).splitlines()[-1]
+        installed.install(f"{wheel}[sklearn]")  # as the README installs it
+        tried = installed.run(["python", "-c", _SESSIONS, readme], folder).splitlines()[-1]
         lines.append(f"as shown: {tried} lines of Python")
     if worked < _LEAST:
         raise Unfit(f"at least {_LEAST} commands of the README must work without extras, got {worked}.")

@@ -490,10 +490,10 @@ def test_a_pull_of_another_store_is_refused_whether_it_is_in_flight_or_told(plac
         assert second is not None
         allocator.tell(first, 0.5)
         assert allocator.tell(first, 0.5) is False, "its own pull, told again"
-        for stranger in (first._replace(arm="b"), first._replace(n=2), second._replace(arm="a"), second._replace(n=7)):
+        for foreign in (first._replace(arm="b"), first._replace(n=2), second._replace(arm="a"), second._replace(n=7)):
             for use in (lambda pull: allocator.tell(pull, 0.5), allocator.fail, allocator.release, allocator.renew):
                 with pytest.raises(RisingBanditsError, match=r"is not from .*, where that pull is"):
-                    use(stranger)
+                    use(foreign)
         assert allocator.spent == 1
         assert list(allocator.ledger.in_flight) == [second.id]
 

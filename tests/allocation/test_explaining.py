@@ -233,7 +233,7 @@ def test_a_terminal_shows_what_it_has_room_for(width: int) -> None:
 
 @pytest.mark.parametrize("objective", ["cumulative", "best-arm"])
 def test_where_costs_are_compared_all_numbers_of_the_table_are_of_pulls(objective: str) -> None:
-    """The policy counts rounds of equal cost and, to earn, what they earn; nobody reads its numbers as rewards."""
+    """The policy counts rounds of equal cost, or what they earn; nobody reads its numbers as rewards."""
     allocator = Allocator(["cheap", "dear"], Budget(cost=100.0), objective=objective, reward_range=(0.0, 1.0))
     for _ in range(12):
         pull = allocator.ask()

@@ -53,14 +53,14 @@ def test_the_second_run_opens_the_best_arm_of_the_first_first(tmp_path: Path, me
     assert [task.name[:4] for task in tasks_in(memory)] == ["june", "may "]
 
 
-@pytest.mark.parametrize("there", ["none", "empty", "strangers"])
+@pytest.mark.parametrize("there", ["none", "empty", "others"])
 def test_a_memory_that_says_nothing_of_the_arms_changes_nothing(
     tmp_path: Path, there: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = tmp_path / "memory"
     if there != "none":
         memory.mkdir()
-    if there == "strangers":
+    if there == "others":
         remember(memory, {"x": [0.1], "y": [0.2], "z": [0.3]}, name="others")
     stores = [tmp_path / "with.db", tmp_path / "without.db"]
     with caplog.at_level(logging.WARNING, logger="risingbandits"):
@@ -71,7 +71,7 @@ def test_a_memory_that_says_nothing_of_the_arms_changes_nothing(
     assert caplog.records == []
     assert order(runs[0]) == order(runs[1])
     assert runs[0].store.settings() == runs[1].store.settings()
-    assert len(tasks_in(memory)) == 1 + (there == "strangers")
+    assert len(tasks_in(memory)) == 1 + (there == "others")
 
 
 def test_a_run_that_goes_on_has_one_entry_and_does_not_learn_from_itself(tmp_path: Path, memory: str) -> None:

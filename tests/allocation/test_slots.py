@@ -331,7 +331,7 @@ def test_explain_says_where_the_places_are_from() -> None:
     table = allocator.explain()
     assert table[best].prior == pytest.approx(0.9945, abs=0.002)
     assert (table[best].source, table[best].slot, table[best].bound) == ("3 tasks", 1, "prior")
-    assert table["arm 11"].source == "stranger"
+    assert table["arm 11"].source == "unknown"
     assert table["arm 11"].prior == 0.5
     opened = {row.slot: row.bound for row in table.rows if row.slot}
     assert [opened[slot] for slot in range(1, 10)] == ["prior", "yardstick", "prior", "prior", "random", *["prior"] * 4]
@@ -343,7 +343,7 @@ def test_explain_says_where_the_places_are_from() -> None:
     assert text.numeric == set(range(1, 8))
     cells = {row[0]: row[-2:] for row in text.rows}
     assert cells[best] == ("0.99, 3 tasks", "1, by the prior")
-    assert cells["arm 11"] == ("0.50, stranger", "-" if not table["arm 11"].slot else cells["arm 11"][1])
+    assert cells["arm 11"] == ("0.50, unknown", "-" if not table["arm 11"].slot else cells["arm 11"][1])
     assert sorted(cell.partition(", ")[2] for _, cell in cells.values()) == [
         *[""] * 3,
         "at random",
@@ -363,7 +363,7 @@ def test_explain_says_where_the_places_are_from() -> None:
 
 
 def shown(allocator: Allocator) -> tuple[list[float], list[list[float]]]:
-    """What was believed of the opened arms, and their curves."""
+    """What was believed of the started arms, and their curves."""
     prior = allocator.settings.prior
     assert prior is not None
     arms = [arm for arm in allocator.ledger.arms if arm.rewards]

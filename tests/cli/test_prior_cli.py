@@ -49,7 +49,7 @@ def test_prior_of_stores(capsys: pytest.CaptureFixture[str], folder: Path) -> No
     assert (code, err) == (0, "")
     lines = lines_of(out)
     assert [line[:2] for line in lines if line[0].isdigit()][:3] == [["1", "good"], ["2", "new"], ["3", "poor"]]
-    assert ["2", "new", "0.50", "1.00", "stranger"] in lines
+    assert ["2", "new", "0.50", "1.00", "unknown"] in lines
     assert ["may", "3", "15", "1.00"] in lines
     assert out.splitlines()[-1] == "2 earlier tasks; agreement among them 1.00 (leave one out)."
 

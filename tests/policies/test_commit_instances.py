@@ -16,7 +16,7 @@ RECOMMENDED: dict[str, Policy] = {
     "sunk cost": CommitUCB(risk="sunk-cost"),
     "ensemble": CommitEnsemble(),
 }
-AUTO: dict[str, Policy] = {"auto": Auto("cumulative")}  # told nothing; the others know how noisy rewards are
+AUTO: dict[str, Policy] = {"auto": Auto("cumulative")}  # parameter-free; the others know how noisy rewards are
 
 
 def lost(problem: RisingBandit, policies: dict[str, Policy], runs: int = 1) -> dict[str, float]:

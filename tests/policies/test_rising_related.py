@@ -1,4 +1,4 @@
-"""Algorithms related to R-ed-UCB: equal to their definitions where their rules fire, sane with masks and odd settings."""
+"""Algorithms related to R-ed-UCB: equal to their definitions where their rules fire, sane with masks and settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A search for problems on which a policy does badly: hill climbing over small problems.
 
 Arms are concave whatever the numbers are that they are made of. They are the lowest of two rising lines and a ceiling,
-which has among its forms constants, straight lines, jumps after the first pull and late bloomers, or polylines with a
+which has among its forms constants, straight lines, jumps after the first pull and slow starters, or polylines with a
 kink every few pulls. A climb starts from the worst of some random problems and keeps every change that makes things
 worse for the policy.
 """

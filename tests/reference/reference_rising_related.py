@@ -1,4 +1,4 @@
-"""Slow and obvious: algorithms related to R-ed-UCB, straight from their definitions, from whole histories in every round.
+"""Slow and obvious: algorithms related to R-ed-UCB, by their definitions, from whole histories in every round.
 
 Lines are fitted by NumPy's least squares, windows and sums are made anew, and nothing is shared with the package.
 """

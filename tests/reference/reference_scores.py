@@ -1,4 +1,4 @@
-"""The comparison of arms at equal age straight from its description: every pair by itself, in plain Python."""
+"""The comparison of arms at equal resource straight from its description: every pair by itself, in plain Python."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_the_terms_of_theorem_1_bound_every_loss() -> None:
 
 @pytest.mark.parametrize("horizon", [1_000, 10_000, 100_000])
 def test_proposition_1(horizon: int) -> None:
-    """A straight late bloomer beside a constant: the risk rules never leave the constant, risk=None leaves at once."""
+    """A straight slow starter beside a constant: the risk rules never leave the constant, risk=None leaves at once."""
     n = np.arange(horizon)
     means = np.array([np.full(horizon, 0.5), np.minimum(1.0, 2 * n / horizon)])
     for rule in ("shared", "sunk-cost"):
@@ -123,7 +123,7 @@ def test_proposition_1(horizon: int) -> None:
     free = RepairedCommit(means)
     assert regret(means, free.play()) <= 2
     assert free.pulls[0] <= 3
-    # If the late bloomer stops at a half, it is risk=None that loses, and the rules that do not.
+    # If the slow starter stops at a half, it is risk=None that loses, and the rules that do not.
     stops = np.array([np.full(horizon, 0.5), np.minimum(0.5, 2 * n / horizon)])
     assert regret(stops, RepairedCommit(stops).play()) == pytest.approx(horizon / 16, rel=0.05)
     assert regret(stops, RepairedCommit(stops, rule="shared", second_chances=True).play()) <= 2 * math.log2(horizon)

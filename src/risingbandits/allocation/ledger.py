@@ -360,7 +360,7 @@ class Ledger:
         return len(self.opened) > before
 
     def _open_slots(self, room: int) -> bool:
-        """Open slots, at most ``room``, until there is one for each unopened arm. Returns whether any was opened."""
+        """Open slots, at most ``room``, up to one for each arm not yet started. Returns whether any was opened."""
         empty = sum(slot.index < 0 and slot.retired is None for slot in self.opened)
         closed = [arm for arm in self.unopened if arm.retired is None]
         new = closed[: max(0, min(room, len(closed) - empty))]
@@ -373,7 +373,7 @@ class Ledger:
         return bool(new)
 
     def _refresh_slots(self, quietly: bool = False) -> None:
-        """A slot without an arm is free while an unopened arm is, and retired when there is none left."""
+        """A slot without an arm is free while some arm is not yet started, and retired afterwards."""
         if self.rule is None:
             return
         left = [arm for arm in self.unopened if arm.retired is None]

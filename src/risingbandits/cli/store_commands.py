@@ -49,7 +49,7 @@ def log(
 
 @commands.command("show")
 def show_store(store: Store, as_json: Json = False) -> None:
-    """Show where a run stands: budget, arms, pulls in flight and the arm to keep."""
+    """Show where a run stands: budget, arms, pulls in flight and the recommended arm."""
     from risingbandits.allocation.arms.pace import Pace
     from risingbandits.allocation.status.progress import abandoned, ended, progress_of
     from risingbandits.allocation.stores.reader import open_reader

@@ -73,7 +73,7 @@ class Explanation:
     why : str
         Why: which rule of the policy says so.
     kept : int or None
-        The arm to keep if the run ended now; None before the first pull.
+        The recommended arm if the run ended now; None before the first pull.
     why_kept : str
         Why.
     against : str

@@ -1,4 +1,4 @@
-"""Arms are compared at equal age, as the slow reference says."""
+"""Arms are compared at equal resource, as the slow reference says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From earlier runs to beliefs: names first, then settings, strangers in between."""
+"""From earlier runs to beliefs: names first, then settings, arms without earlier runs in between."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def order(*arms: str) -> dict[str, list[float]]:
 def test_names_are_judged_by_all_tasks() -> None:
     prior = read_prior({"one": order("a", "b", "c"), "two": order("a", "c", "b")}, ["c", "a", "b", "d"])
     assert list(prior.beliefs) == ["c", "a", "b"]
-    assert (prior.tasks, prior.of("a").source, prior.of("d").source) == (2, "2 tasks", "stranger")
+    assert (prior.tasks, prior.of("a").source, prior.of("d").source) == (2, "2 tasks", "unknown")
     assert prior.of("a").mean > prior.of("b").mean == prior.of("c").mean
     assert prior.agreement == pytest.approx(0.5)
     assert Prior.from_dict(prior.to_dict()) == prior
@@ -52,7 +52,7 @@ def test_direction_turns_the_order() -> None:
 def test_scores_of_the_user() -> None:
     prior = read_prior({"a": 100, "b": 2, "c": 1}, "abcd")
     assert prior.of("a").mean == pytest.approx(Z3 / 2)
-    assert [prior.of(arm).source for arm in "abcd"] == ["score", "score", "score", "stranger"]
+    assert [prior.of(arm).source for arm in "abcd"] == ["score", "score", "score", "unknown"]
     assert (prior.tasks, prior.agreement) == (0, None)
     both = read_prior([{"one": order("a", "b", "c")}, {"c": 2, "a": 1, "d": 0}], "abcd")
     assert [both.of(arm).source for arm in "abcd"] == ["1 task", "1 task", "1 task", "score"]
@@ -91,7 +91,7 @@ def test_settings_judge_arms_without_a_known_name() -> None:
     today = {"new low": {"x": 0.02, "y": 0.5}, "new high": {"x": 0.98, "y": 0.5}, "arm one 0": old}
     prior = read_prior(tasks, [*today, "bare"], today)
     assert prior.of("new high").mean > 1.0 > -1.0 > prior.of("new low").mean
-    assert [prior.of(arm).source for arm in (*today, "bare")] == ["settings", "settings", "1 task", "stranger"]
+    assert [prior.of(arm).source for arm in (*today, "bare")] == ["settings", "settings", "1 task", "unknown"]
 
     found = look_back(Sources(tasks, []))
     assert next(iter(found.matter)) == "x"

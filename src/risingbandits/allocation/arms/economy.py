@@ -2,8 +2,8 @@
 
 Giving one up changes no decision of the run: a learner without a checkpoint is trained again when it is pulled, which
 takes the time of its pulls so far, and then continues as usual. Which one is given up follows from the events alone, so
-a resumed run decides the same. The checkpoints of arms in flight, of the arm to keep, and of learners that cannot be
-made again are never given up. A checkpoint is renamed before it is removed, so a process that dies leaves a whole
+a resumed run decides the same. The checkpoints of arms in flight, of the recommended arm, and of learners that cannot
+be made again are never given up. A checkpoint is renamed before it is removed, so a process that dies leaves a whole
 checkpoint or none.
 """
 
@@ -32,11 +32,11 @@ def check_keep(keep: Any, jobs: int) -> int:
     >>> check_keep(2, jobs=2)
     Traceback (most recent call last):
         ...
-    risingbandits.RisingBanditsError: keep must be at least 3, for 2 pulls at a time and the arm to keep, got 2.
+    risingbandits.RisingBanditsError: keep must be at least 3, for 2 pulls at a time and the recommended arm, got 2.
     """
     if check_positive_int("keep", keep) < jobs + 1:
         raise RisingBanditsError(
-            f"keep must be at least {jobs + 1}, for {jobs} pulls at a time and the arm to keep, got {keep}."
+            f"keep must be at least {jobs + 1}, for {jobs} pulls at a time and the recommended arm, got {keep}."
         )
     return int(keep)
 
@@ -66,7 +66,7 @@ class Economy:
     arms : mapping of names to arms
         As the driver has them.
     keep : int
-        The number of arms that may have checkpoints. Arms in flight and the arm to keep always have theirs.
+        The number of arms that may have checkpoints. Arms in flight and the recommended arm always have theirs.
     jobs : int
         Pulls at a time.
     """

@@ -1,9 +1,9 @@
 """Option: pulls as rounds of equal cost, so that a policy that counts rounds compares arms at the same cost.
 
 A policy counts rounds, all of equal value. If pulls of one arm cost more than those of another, a round is what one
-pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. To earn, its reward
-is spread over them, so that arms are compared by reward per cost; to find the arm to keep, each round has the level
-that was reached, so that arms are compared at equal spending.
+pull of the cheapest arm costs: a pull that costs k times as much is told to the policy as k rounds. For cumulative
+reward, its reward is spread over them, so that arms are compared by reward per cost; for best-arm identification, each
+round has the level that was reached, so that arms are compared at equal spending.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NUMBERS = ("unit", "cheapest")
 def shrunk_means(pulls: Floats, sums: Floats, squares: Floats) -> Floats:
     """What a pull of each arm costs: its mean, shrunk to that of the others by as much as pulls of one arm differ.
 
-    An unopened arm has the mean of the others; if arms differ only by chance, so have all.
+    An arm without a pull has the mean of the others; if arms differ only by chance, so have all.
 
     >>> shrunk_means(np.array([40.0, 40.0, 0.0]), np.array([40.0, 400.0, 0.0]), np.array([40.0, 4000.0, 0.0])).round(1)
     array([ 1. , 10. ,  5.5])
@@ -128,7 +128,7 @@ class Costs(Option):
         policy.ask()
 
     def expected(self) -> Floats:
-        """The expected cost of a pull of each arm; last, that of an unopened arm."""
+        """The expected cost of a pull of each arm; last, that of an arm without a pull."""
         return self._means()
 
     def _means(self) -> Floats:

@@ -1,9 +1,9 @@
 """Option: what a further worker does while the policy's choice is in flight.
 
-An arm has at most one pull at a time. To earn, a worker that cannot have the policy's choice has a problem of its own:
-the arms that are not in flight, and its share of the remaining rounds. A policy that ``shares`` solves it, knowing all
-arms; otherwise the same policy does, told only about the free arms. So a worker explores while that pays, and does not
-just pull the second-best arm.
+An arm has at most one pull at a time. For cumulative reward, a worker that cannot have the policy's choice has a
+problem of its own: the arms that are not in flight, and its share of the remaining rounds. A policy that ``shares``
+solves it, knowing all arms; otherwise the same policy does, told only about the free arms. So a worker explores while
+that pays, and does not just pull the second-best arm.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Workers(Option):
 
     @classmethod
     def of(cls, settings: Settings, before: Workers | None) -> Workers | None:
-        """To find the arm to keep, policies name the next arm of a comparison themselves."""
+        """None for best-arm identification: there, policies name the next arm of a comparison themselves."""
         sums = Objective.get(settings.objective).sums_rewards
         return cls() if sums and settings.options["parallel"] == "joint" else None
 

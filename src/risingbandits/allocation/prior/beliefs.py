@@ -17,10 +17,10 @@ class Belief(NamedTuple):
 
     mean: float  #: the score that is expected
     deviation: float  #: its standard deviation
-    source: str  #: where that is from: "12 tasks", "settings", "score" or "stranger"
+    source: str  #: where that is from: "12 tasks", "settings", "score" or "unknown"
 
 
-STRANGER = Belief(0.0, 1.0, "stranger")
+STRANGER = Belief(0.0, 1.0, "unknown")
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def look_back(
     beliefs = {arm: by_name[arm] for arm in wanted if arm in by_name}
     if model is not None:
         found = zip(unnamed, model.beliefs([settings[arm] for arm in unnamed]), strict=True)
-        beliefs |= {arm: belief for arm, belief in found if belief.source != "stranger"}
+        beliefs |= {arm: belief for arm, belief in found if belief.source != "unknown"}
     agreements = _agreements(used, scores, named, model)
     measured = [agreement for agreement in agreements if agreement is not None]
     return Findings(
@@ -262,7 +262,7 @@ def _agreements(
         rest = [arm for arm in task.arms if arm not in said and task.settings.get(arm)]
         if model is not None:
             beliefs = model.beliefs([task.settings[arm] for arm in rest], without=number)
-            said |= {arm: b.mean for arm, b in zip(rest, beliefs, strict=True) if b.source != "stranger"}
+            said |= {arm: b.mean for arm, b in zip(rest, beliefs, strict=True) if b.source != "unknown"}
         pairs = np.array([(scores[number][arm], mean) for arm, mean in said.items()]).reshape(-1, 2)
         found.append(rank_correlation(pairs[:, 0], pairs[:, 1].round(9)))  # sums that should be equal are
     return found

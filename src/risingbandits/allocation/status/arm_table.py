@@ -39,7 +39,7 @@ class ArmRow(NamedTuple):
     status: str  #: waiting (for its first pull), in flight, paused (between two pulls), finished or retired
     why: str  #: why it is next, or why it cannot be
     prior: float = math.nan  #: what a prior believes about it, as a quantile: 0.93 is better than 93 % of the arms
-    source: str = ""  #: where that is from: "12 tasks", "settings" or "stranger"
+    source: str = ""  #: where that is from: "12 tasks", "settings" or "unknown"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
     bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
     settings: str = ""  #: what it is

@@ -425,7 +425,7 @@ def _which(ledger: Ledger, possible: Sequence[ArmState]) -> str:
     if len(possible) == 1:
         return "it"
     if prior is not None and not ledger.dropped:
-        known = [(belief.mean, arm.name) for arm in possible if (belief := prior.of(arm.name)).source != "stranger"]
+        known = [(belief.mean, arm.name) for arm in possible if (belief := prior.of(arm.name)).source != "unknown"]
         best = [name for _, name in sorted(known, reverse=True)[:_NEXT]]
         if len(best) == _NEXT:
             return f"the two most promising of them, {best[0]} and {best[1]},"

@@ -1,7 +1,7 @@
 """Real learning curves as tasks of a bandit: an arm is a training run, and a pull reveals its next value.
 
-After its end an arm keeps paying its final value, the mean of the last 5 % of its curve. To find the arm to keep, it
-cannot be pulled beyond its end, and only budgets that do not see every curve to its end count.
+After its end an arm keeps paying its final value, the mean of the last 5 % of its curve. For best-arm identification,
+it cannot be pulled beyond its end, and only budgets that do not see every curve to its end count.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def recommend(state: Any, t: int, known: Floats | None) -> int:
 
 
 class RecentPolicy(Policy):
-    """Base of the policies that look for the arm to keep by recent means."""
+    """Base of the policies that identify the best arm by recent means."""
 
     objective = "best-arm"
 

@@ -1,1 +1,1 @@
-"""Policies that look for the arm to keep in the end."""
+"""Policies for best-arm identification."""

@@ -50,7 +50,7 @@ def update(state: State, t: int, arm: int, reward: float, rng: Rng) -> None:
 class EpsilonGreedy(Policy):
     r"""Epsilon-greedy: with probability epsilon any arm, otherwise the one with the best mean so far.
 
-    Unopened arms count as best. It sees the raw reward. With ``decay`` epsilon is
+    Arms without a pull count as best. It sees the raw reward. With ``decay`` epsilon is
     :math:`\min(1, d K / t)` at round t (Auer, Cesa-Bianchi and Fischer, 2002, Figure 3, with
     their c / d^2 as one number).
 

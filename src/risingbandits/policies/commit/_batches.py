@@ -84,7 +84,7 @@ def most_sunk(state: Any, sigma: float) -> float:
 
 @kernel
 def first_unseen(state: Any, available: Mask) -> int:
-    """The first available unopened arm, or -1; unopened arms that are not available are left out of decisions."""
+    """The first available arm without a pull, or -1; such arms that are not available are left out of decisions."""
     pulls = state.arms["pulls"]
     for arm in range(pulls.shape[0]):
         if pulls[arm] == 0 and (available is None or available[arm]):

@@ -118,7 +118,7 @@ class CommitUCB(noise.NoisePolicy):
     Use it if arms improve with use, rewards have a known ceiling, and you want a guarantee. If the best arm shows after
     a few dozen pulls and never changes, KL-UCB is as good or better. With Gaussian widths the lines are proved to hold
     for means in [0, cap] that rise and are concave from the first pull on, and the regret of ``risk=None`` is bounded.
-    The other rules are a trade-off: they lose a quarter of all rounds to a straight late bloomer, which ``risk=None``
+    The other rules are a trade-off: they lose a quarter of all rounds to a straight slow starter, which ``risk=None``
     finds, and next to nothing if it stops half-way, which costs ``risk=None`` a sixteenth.
 
     Parameters
@@ -144,7 +144,7 @@ class CommitUCB(noise.NoisePolicy):
     max_odds : float
         Upper limit of the odds that a trend breaks.
     share : float
-        Weight of the shared cost in rule "shared"; smaller favours late bloomers, 1 is nearer to KL-UCB.
+        Weight of the shared cost in rule "shared"; smaller favours slow starters, 1 is nearer to KL-UCB.
     lookahead : float
         If the horizon is not known: plan for at least this many times the rounds so far.
     confidence : float or None

@@ -1,1 +1,1 @@
-"""Policies from the literature on rising bandits, to earn on the way."""
+"""Policies from the literature on rising bandits, for cumulative reward."""
