@@ -28,7 +28,7 @@ class Prior:
     """Beliefs about arms by name; nothing is known about others.
 
     >>> Prior({"adam": Belief(0.8, 0.6, "12 tasks")}, tasks=12, agreement=0.6).of("sgd")
-    Belief(mean=0.0, deviation=1.0, source='stranger')
+    Belief(mean=0.0, deviation=1.0, source='unknown')
     """
 
     beliefs: Mapping[str, Belief]

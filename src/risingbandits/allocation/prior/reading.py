@@ -46,7 +46,7 @@ class SettingsModel:
     >>> model = SettingsModel.fit(rows)
     >>> beliefs = model.beliefs([{"lr": 3.9}, {"lr": 0.1}, {}])
     >>> [round(belief.mean, 1) for belief in beliefs], beliefs[2].source, list(model.matter())
-    ([0.7, -0.7, 0.0], 'stranger', ['lr'])
+    ([0.7, -0.7, 0.0], 'unknown', ['lr'])
     """
 
     def __init__(self, rows: Sequence[Row], features: Features, hyper: Floats) -> None:
@@ -154,7 +154,7 @@ def read_prior(
     >>> june = {"adam": [0.5], "sgd": [0.1], "rmsprop": [0.2]}
     >>> prior = read_prior({"may": may, "june": june}, ["sgd", "adam", "lion"])
     >>> [(arm, round(prior.of(arm).mean, 2), prior.of(arm).source) for arm in ("adam", "sgd", "lion")]
-    [('adam', 0.74, '2 tasks'), ('sgd', -0.74, '2 tasks'), ('lion', 0.0, 'stranger')]
+    [('adam', 0.74, '2 tasks'), ('sgd', -0.74, '2 tasks'), ('lion', 0.0, 'unknown')]
     """
     known = {arm: known_settings(f"settings of {arm}", given) for arm, given in (settings or {}).items()}
     read = read_sources(sources, direction, present)
