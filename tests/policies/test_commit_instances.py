@@ -82,7 +82,7 @@ def test_extremes_cost_a_few_pulls_of_each_arm(n_arms: int) -> None:
             assert regret.max() <= worst + 1e-9, (name, best[-1], other[-1])
 
 
-def test_a_straight_late_bloomer_is_found_by_optimism_alone() -> None:
+def test_a_straight_slow_starter_is_found_by_optimism_alone() -> None:
     """Proposition 1: it costs the risk rules T/4. Where it stops at the incumbent's level, optimism pays T/16."""
     horizon = 4_000
     rise = 2.0 * np.arange(horizon) / horizon

@@ -111,7 +111,7 @@ def test_contract(policy: Policy) -> None:
 # -- the rules fire ---------------------------------------------------------------------------------------------------
 
 
-def test_cure_ucb_waits_for_a_late_bloomer_where_there_is_time_for_it() -> None:
+def test_cure_ucb_waits_for_a_slow_starter_where_there_is_time_for_it() -> None:
     """One arm gives 0.5, the other n / 400: over 500 rounds the first earns more, over 2,000 the second."""
     problem = RisingBandit([ConstantCurve(0.5), LinearCapped(0.0025, 1.0)], NoNoise(), 2_000)
     policy = CureUCB(sigma=0.0, ceiling=1.0)

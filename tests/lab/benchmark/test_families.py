@@ -15,11 +15,11 @@ from risingbandits.lab.benchmark.curve_tasks import CurveTask, with_final
 from risingbandits.lab.benchmark.entrants import Entrant
 from risingbandits.lab.benchmark.suite import (
     _OF_DATA,
-    blooms_late,
     flat_start,
     load_tasks,
     made_families,
     replayed_row,
+    starts_slowly,
     suite,
 )
 from risingbandits.lab.benchmark.synthetic import Sizes
@@ -117,14 +117,14 @@ def test_flat_starts() -> None:
         assert flat.source == task.source
 
 
-def test_late_bloomers() -> None:
+def test_slow_starters() -> None:
     """The winner is the sixth of six at first."""
     values = np.array([[0.5 - 0.01 * arm] * 10 for arm in range(6)])
     values[5, 3:] = 0.9
     task = CurveTask("t", "f", with_final(values), with_final(values))
-    assert blooms_late(task)
+    assert starts_slowly(task)
     values[5, 1] = 0.9  # in front at 20 %
-    assert not blooms_late(CurveTask("t", "f", with_final(values), with_final(values)))
+    assert not starts_slowly(CurveTask("t", "f", with_final(values), with_final(values)))
 
 
 def test_sorted_arms_keep_their_order() -> None:

@@ -26,7 +26,7 @@ FEW_ARMS = (3, 5, 8)
 _OF_DATA = (  # rows that need files; known also where these are missing
     *("metaqnn_cifar10", "deep_resnets_tinyimagenet", "lstm_ptb", "atari", "lcdb", "scikit-learn", "taskset"),
     *("algoperf-fastmri", "algoperf-librispeech", "algoperf-ogbg", "tdmpc2", "dmc-proprio", "dmc-vision"),
-    *("flat-starts", "late-bloomers", "sorted-worst-first"),
+    *("flat-starts", "slow-starters", "sorted-worst-first"),
     *("few-arms-real", "many-arms-real"),
 )
 
@@ -123,7 +123,7 @@ def made_families(families: Mapping[str, Sequence[CurveTask]], many: Sequence[Cu
             for tasks in families.values()
             for number, task in enumerate(tasks[:_FLAT_TASKS])
         ],
-        "late-bloomers": [replace(task, name=_named(task)) for task in every if blooms_late(task)],
+        "slow-starters": [replace(task, name=_named(task)) for task in every if starts_slowly(task)],
         "sorted-worst-first": [_sorted(task, np.argsort(task.finals, kind="stable")) for task in some],
         "few-arms-real": [few_arms(task, number) for task in some for number in FEW_ARMS if number < task.n_arms],
         "many-arms-real": list(many),
@@ -146,7 +146,7 @@ def few_arms(task: CurveTask, number: int, draw: int = 0) -> CurveTask:
     return task.listed(rng.choice(task.n_arms, number, replace=False), f"{_named(task)} | {number} arms, draw {draw}")
 
 
-def blooms_late(task: CurveTask) -> bool:
+def starts_slowly(task: CurveTask) -> bool:
     """Whether the arm that is best in the end is outside the top third at 10 and at 20 % of its curve."""
     best = int(np.argmax(task.finals))
     top = math.ceil(task.n_arms / 3)
