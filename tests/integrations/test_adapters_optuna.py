@@ -542,7 +542,7 @@ def test_pruned_failed_and_dead_trials_of_a_study() -> None:
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_samplers_compare_paused_trials_at_equal_age(direction: str) -> None:
+def test_samplers_compare_paused_trials_at_equal_resource(direction: str) -> None:
     """Beside plain comparisons of every pair: who is better at the age of the younger one is shown the better value."""
     rng = np.random.default_rng(3)
     study = make_study(None, direction)
