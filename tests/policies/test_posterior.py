@@ -127,7 +127,10 @@ def test_the_favourite_is_never_wholly_below_another_arm(seed: int, arms: int, n
         assert found.high[favourite] >= found.low.max()
     assert ((found.low <= found.predicted) & (found.predicted <= found.high)).all()
     assert found.p_best.sum() == pytest.approx(1.0)
-    assert model.best(known(curves), found.end) == found.predicted.argmax()
+    best, values = model.best(known(curves), found.end), model.shown(known(curves), found.end)
+    assert values[best] == values.max()
+    assert (values <= found.predicted).all()
+    assert found.high[best] >= found.low.max()
 
 
 def test_a_wide_favourite_among_many_narrow_arms_is_not_wholly_below_them() -> None:
@@ -226,7 +229,7 @@ def test_the_default_recommends_what_it_explains_in_runs_simulations_and_copies(
         arm = running.ask()
         running.tell(arm, float(problem.means(int(running.pulls[arm]) + 1)[arm]) + 0.05 * rng.standard_normal())
         said = running.explain()
-        assert said.kept == running.recommend() == int(np.nanargmax(said["predicted"]))
+        assert said.kept == running.recommend() == int(np.nanargmax(running.shown()))
         assert said.why_kept.startswith("highest predicted value")
         assert said.end == max(running.pulls) + 80 - running.rounds
     copy = Policy.load(running.save(tmp_path / "run.npz"))
@@ -243,3 +246,16 @@ def test_an_unknown_horizon_is_said() -> None:
     running.tell(0, 0.5)
     running.tell(1, 0.7)
     assert running.end() == (1.0, "what the oldest arm has had, as the horizon is unknown")
+
+
+def test_an_arm_that_was_trained_less_counts_with_what_it_has_shown() -> None:
+    policy = Auto("best-arm").reset(n_arms=4, horizon=60, seed=1)
+    for n in range(1, 21):  # all start flat; two of them jump, and nobody has seen whether the others would
+        for arm in (0, 1, 2, 3):
+            if arm < 2 or n <= 4:
+                policy.tell(arm, 0.1 + 0.001 * arm if n <= 4 else 0.7 - 0.001 * arm)
+    lcb, foreseen = policy.explain()["lcb"], policy.foresee()
+    assert policy.shown()[2:] == pytest.approx(np.minimum(foreseen.predicted, np.maximum(lcb, foreseen.low))[2:])
+    assert policy.recommend() == 0
+    policy.expect_lengths([20, 20, 4, 4])  # they could not come further
+    assert policy.shown() == pytest.approx(policy.foresee().predicted)

@@ -464,12 +464,12 @@ class Ledger:
         return self.policy
 
     def recommend(self) -> str | None:
-        """The policy's arm or, if that cannot be had, the one with the best predicted value; None before any reward."""
+        """The policy's arm or, if that cannot be had, the best that is predicted and shown; None before any reward."""
         policy = self.foreseen()
         best = self.opened[policy.recommend()]
         if best.recommendable:
             return best.name
-        values = policy.foresee().predicted
+        values = policy.shown()
         left = [arm for arm in self.opened if arm.recommendable]
         return max(left, key=lambda arm: values[arm.place]).name if left else None
 

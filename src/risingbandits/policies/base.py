@@ -401,11 +401,16 @@ class Policy:
         self._check_begun("foresee")
         return posterior.posterior(self._levels, self.end()[0], self._lengths, limits or self.reward_range)
 
+    def shown(self) -> Floats:
+        """What each arm counts in a recommendation of the highest predicted value: see `posterior.shown`."""
+        return posterior.shown(self._levels, self.end()[0], self._lengths)
+
     def recommend(self) -> int:
         """The arm that is best by what is known now: with the highest recent level less its standard error.
 
-        The default policy for best-arm identification recommends the highest value that is predicted at `end`; policies
-        whose definition has a recommendation of its own say so.
+        The default policy for best-arm identification recommends the highest value that is predicted at `end`, where
+        arms that were trained less count with what they have shown; policies whose definition has a recommendation of
+        its own say so.
         """
         self._check_begun("recommend")
         if self.predicts:

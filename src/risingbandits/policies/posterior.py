@@ -106,19 +106,55 @@ def predicted(levels: Floats, end: float, lengths: Floats | None = None) -> Floa
 
     ``levels`` are those that `_kernels.levels` keeps, ``lengths`` the most pulls of each arm, where they are known.
     """
-    means = np.full(len(levels) - 1, np.nan)
+    return _predicted(levels, end, lengths)[0]
+
+
+def shown(levels: Floats, end: float, lengths: Floats | None = None) -> Floats:
+    """What each arm counts when one is recommended: the predicted value, if it was trained as far as the others.
+
+    An arm that has not come to the last rung of the oldest one, although it could have, counts with at most what it has
+    shown, the lower bound of its recent level, or what it surely reaches, the lower end of its interval: nobody has
+    seen it rise where others did. So the recommended arm never lies wholly below another. Arguments are as above.
+    """
+    values, low = _predicted(levels, end, lengths)
+    pulls = levels[:-1, marks.PULLS]
+    if pulls.any():
+        rungs = _rungs(pulls.max())
+        could = np.minimum(pulls.max(), np.inf if lengths is None else lengths)
+        behind = np.searchsorted(rungs, pulls, side="right") < np.searchsorted(rungs, could, side="right")
+        sure = np.fmax(marks.columns(levels)["lcb"], low)
+        values[behind] = np.minimum(values, sure)[behind]
+    return values
+
+
+def _predicted(levels: Floats, end: float, lengths: Floats | None) -> tuple[Floats, Floats]:
+    """Predicted values and the lower ends of their intervals."""
+    means, low = np.full((2, len(levels) - 1), np.nan)
     if levels[:-1, marks.PULLS].any():
-        rungs = _rungs(max(end, levels[:-1, marks.PULLS].max()))
-        curves = _curves(levels, rungs)
-        finals = _finals(curves, _steps(curves.at_rungs), rungs, _ends(curves, end, lengths))
-        means[curves.arms] = _values(curves, finals)
-    return means
+        curves, finals = _curves_and_finals(levels, end, lengths)
+        means[curves.arms] = values = _values(curves, finals)
+        low[curves.arms] = np.maximum(values - _half_width(curves, finals), curves.least)
+    return means, low
+
+
+def _curves_and_finals(levels: Floats, end: float, lengths: Floats | None) -> tuple[_Curves, _Finals]:
+    rungs = _rungs(max(end, levels[:-1, marks.PULLS].max()))
+    curves = _curves(levels, rungs)
+    return curves, _finals(curves, _steps(curves.at_rungs), rungs, _ends(curves, end, lengths))
+
+
+def _half_width(curves: _Curves, finals: _Finals) -> Floats:
+    """Half the width of each interval, as rewards."""
+    return _QUANTILE * curves.spread * np.sqrt(finals.own + (finals.shared**2).sum(axis=1))
 
 
 def best(levels: Floats, end: float, lengths: Floats | None = None) -> int:
-    """The arm with the highest predicted value, the lowest number of equals; 0 before the first reward."""
-    means = predicted(levels, end, lengths)
-    return 0 if np.isnan(means).all() else int(np.nanargmax(means))
+    """The arm with the highest value that is `shown`, of equals the one with most pulls; 0 before the first reward."""
+    values = shown(levels, end, lengths)
+    if np.isnan(values).all():
+        return 0
+    equals = np.flatnonzero(values == np.nanmax(values))
+    return int(equals[levels[equals, marks.PULLS].argmax()])
 
 
 def posterior(
@@ -131,16 +167,14 @@ def posterior(
     found = Posterior(end, *np.full((4, len(levels) - 1), np.nan))
     if not levels[:-1, marks.PULLS].any():
         return found
-    rungs = _rungs(max(end, levels[:-1, marks.PULLS].max()))
-    curves = _curves(levels, rungs)
+    curves, finals = _curves_and_finals(levels, end, lengths)
     arms = curves.arms
-    finals = _finals(curves, _steps(curves.at_rungs), rungs, _ends(curves, end, lengths))
     means, least = _values(curves, finals), curves.least
     found.predicted[arms] = means
     if curves.spread == 0.0:
         found.p_best[arms] = 1.0 / arms.size
         return found
-    width = _QUANTILE * curves.spread * np.sqrt(finals.own + (finals.shared**2).sum(axis=1))
+    width = _half_width(curves, finals)
     found.p_best[arms] = chances = _chances(finals, (least - curves.centre) / curves.spread)
     low, high = np.maximum(means - width, least), means + width
     favourite = int(chances.argmax())

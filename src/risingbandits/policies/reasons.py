@@ -40,7 +40,8 @@ def explanation(
         return Explanation(policy.described(), t, columns, arm, why)
     at = at._replace(arm=policy.recommend(), parts={**known, **parts})
     if policy.predicts:
-        why_kept = f"highest predicted value, {at.level('predicted')}"
+        value = float(policy.shown()[at.arm])
+        why_kept = f"highest predicted value, {at.units.level(value)}, where arms trained less count as shown so far"
     elif not policy.keeps and policy.kernels_for(policy.n_arms, policy.horizon).recommend is levels.recommend:
         why_kept = f"best recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
     else:
