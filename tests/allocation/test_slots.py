@@ -59,7 +59,7 @@ def play(allocator: Allocator, pulls: int = 10**6) -> list[str]:
 
 
 def policies_in_order() -> list[Policy]:
-    names = ("open-by-value", "asha", "hyperband", "auto")
+    names = ("asha", "hyperband", "auto")
     policies = [policy_class(name)() for name in names]
     return [policy.replace(order="given") if "order" in policy.get_params() else policy for policy in policies]
 
@@ -308,12 +308,12 @@ def test_the_prior_is_read_once_and_a_store_goes_on_without_it(tmp_path: Path) -
 def test_named_policies_open_arms_in_the_order_of_the_prior(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     prior = prior_of([0.5, 1.0])
     assert Allocator(NAMES, 60, prior=prior).settings.policy.order == "given"  # type: ignore[attr-defined]
-    given = policy_class("open-by-value")().replace(order="random")
+    given = policy_class("auto")().replace(order="random")
     assert Allocator(NAMES, 60, prior=prior, policy=given).settings.policy.order == "random"  # type: ignore[attr-defined]
     store = tmp_path / "a.db"
-    with Allocator(NAMES, 60, prior=prior, policy="open-by-value", store=store) as allocator:
+    with Allocator(NAMES, 60, prior=prior, policy="auto", store=store) as allocator:
         assert allocator.settings.policy.order == "given"  # type: ignore[attr-defined]
-    Allocator(NAMES, 60, policy="open-by-value", store=store).close()  # the same settings, though no prior is given
+    Allocator(NAMES, 60, policy="auto", store=store).close()  # the same settings, though no prior is given
     with caplog.at_level(logging.WARNING, logger="risingbandits"):
         Allocator(NAMES, 60, store=tmp_path / "b.db").close()
         Allocator(NAMES, 60, prior=prior, store=tmp_path / "b.db").close()

@@ -47,7 +47,7 @@ def described(n_arms: int) -> dict[str, dict[str, float | str]]:
 COST, SECONDS = Budget(cost=400.0), Budget(seconds=500.0)
 EARN: dict[str, Any] = {"objective": "cumulative"}
 LEARNT = {"n_arms": 500, "arm_settings": described(500), "budget": 150, "max_pulls": 20}
-TO_EARN = ("red-ucb", "commit-ucb", "kl-ucb", "epsilon-greedy", "round-robin", "commit-ensemble", "beta-ts")
+TO_EARN = ("red-ucb", "commit-ucb", "kl-ucb", "epsilon-greedy", "round-robin", "beta-ts")
 TO_KEEP = ("successive-halving", "hyperband", "asha", "auto", "r-sr", "sequential-halving")
 
 # By default 6 arms ("n_arms") and 50 pulls; "prices" are what a pull of arms 0, 1, ... costs, about.
@@ -61,11 +61,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     **{f"{policy}, joint": {"policy": policy, "parallel": "joint"} for policy in TO_EARN},
     **{
         policy: {"policy": policy}
-        for policy in ("gaussian-ucb", "open-by-value", *TO_KEEP)
+        for policy in ("gaussian-ucb", *TO_KEEP)
         if policy != "auto"  # "keep"
     },
     "keep, many arms": {"n_arms": 40, "budget": 60},
-    "commit-ensemble, joint, many pulls": {"policy": "commit-ensemble", "parallel": "joint", "budget": 2_000},
     "3 of 12 arms": {"n_arms": 12, "max_arms": 3},
     "3 of 12 arms, given": {**EARN, "n_arms": 12, "max_arms": 3, "order": "given"},
     "auto of 15 arms": {"n_arms": 15, "max_arms": "auto"},
@@ -86,7 +85,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cost, earn": {**EARN, "budget": COST},
     "cost, ignored": {"budget": COST, "costs": "ignore"},
     "cost, earn, ignored": {**EARN, "budget": COST, "costs": "ignore"},
-    "cost, commit-ensemble": {"policy": "commit-ensemble", "budget": COST, "costs": "compare", "parallel": "joint"},
     "cost, gaussian-ucb": {"policy": "gaussian-ucb", "budget": COST, "costs": "compare", "parallel": "joint"},
     "cost, hyperband": {"policy": "hyperband", "budget": COST, "costs": "compare"},
     "cost, warm": {**EARN, "budget": COST, "warm_start": warm(2, 4)},

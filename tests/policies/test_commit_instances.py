@@ -7,14 +7,13 @@ import numpy.typing as npt
 import pytest
 
 from risingbandits import Policy, RisingBandit, get_problem, simulate
-from risingbandits.policies import Auto, CommitEnsemble, CommitUCB
+from risingbandits.policies import Auto, CommitUCB
 from risingbandits.problems import ConstantCurve, Gaussian, NoNoise, PowerLaw
 
 RECOMMENDED: dict[str, Policy] = {
     "default": CommitUCB(),
     "optimism": CommitUCB(risk=None),
     "sunk cost": CommitUCB(risk="sunk-cost"),
-    "ensemble": CommitEnsemble(),
 }
 AUTO: dict[str, Policy] = {"auto": Auto("cumulative")}  # parameter-free; the others know how noisy rewards are
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import reference_commit
 from risingbandits import Policy, RisingBanditsError, get_policy, get_problem
-from risingbandits.policies import CommitEnsemble, CommitUCB
+from risingbandits.policies import CommitUCB
 from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths, grid
 
 Floats = npt.NDArray[np.float64]
@@ -161,8 +161,6 @@ GRID_POLICIES: list[tuple[Policy, int | None]] = [
     (CommitUCB(sigma=0.1), None),
     (CommitUCB(sigma="auto"), None),
     (CommitUCB(sigma="auto", growth=1.2), 3_000),
-    (CommitEnsemble(sigma=0.1, recheck=0.03), 1_000),
-    (CommitEnsemble(sigma=0.1, recheck=0.03), None),
 ]
 
 
@@ -236,6 +234,5 @@ def test_lines_fail_as_seldom_as_told(horizon: int, runs: int) -> None:
     "params", [{"confidence": 0.0}, {"confidence": 1.0}, {"confidence": -0.1}, {"confidence": math.nan}]
 )
 def test_a_confidence_that_is_no_probability_is_refused(params: dict[str, Any]) -> None:
-    for policy in (CommitUCB, CommitEnsemble):
-        with pytest.raises(RisingBanditsError, match="confidence must be"):
-            policy(**params).reset(2)
+    with pytest.raises(RisingBanditsError, match="confidence must be"):
+        CommitUCB(**params).reset(2)

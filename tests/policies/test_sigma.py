@@ -20,7 +20,7 @@ from risingbandits.policies._kernels import noise
 from risingbandits.problems import Bernoulli, Polynomial, random_problem
 from risingbandits.testing import check_policy, check_same_in_all_modes
 
-OWN = {"commit-ensemble", "open-by-value", "auto"}  # parts of the default, which have estimates of their own
+OWN = {"auto"}  # parts of the default, which have estimates of their own
 WITH_SIGMA = [name for name in policy_names() if "sigma" in get_policy(name).get_params() and name not in OWN]
 State = namedtuple("State", ("noise", "heard"))
 add = interpreted(noise.add)

@@ -27,10 +27,10 @@ from bad_instances import (
 from concave_problems import random_concave
 from repaired_commit import RepairedCommit
 from risingbandits import Policy, get_policy, simulate
-from risingbandits.policies import Auto, CommitEnsemble, CommitUCB, REdUCB
+from risingbandits.policies import Auto, CommitUCB, REdUCB
 
 BAR = 0.25
-# The policy, and the same without odds. What CommitEnsemble and Auto may lose is another test.
+# The policy, and the same without odds. What Auto may lose is another test.
 RECOMMENDED: dict[str, tuple[Policy, Policy]] = {
     "commit-ucb": (CommitUCB(), CommitUCB(max_odds=0.0)),
     "sunk-cost": (CommitUCB(risk="sunk-cost"), CommitUCB(risk="sunk-cost", max_odds=0.0)),
@@ -83,11 +83,11 @@ def test_the_search_finds_proposition_1_and_the_odds_explain_it() -> None:
 
 
 def test_a_straight_late_arm_that_the_search_has_found() -> None:
-    """A straight line that goes on is none of CommitEnsemble's shapes; before second chances by line it lost 77 %."""
+    """A straight line that goes on is one of Auto's shapes."""
     n = np.arange(700)
     late = np.where(n == 0, 0.0, np.minimum(1.0, 0.192 + 0.0053 * (n - 1)))
     problem = problem_of(np.vstack([np.full(700, 0.21), late, np.zeros((2, 700))]))
-    policies: list[str | Policy] = [CommitUCB(), CommitEnsemble()]
+    policies: list[str | Policy] = [CommitUCB(), Auto("cumulative")]
     lost = [simulate([policy], problem, 700, 1).summary()[0]["percent"] for policy in policies]
     assert lost[0] < 4.0
     assert 4.0 < lost[1] < 15.0

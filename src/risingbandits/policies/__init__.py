@@ -36,7 +36,7 @@ A policy of your own is a class with two small functions. Both are compiled, so 
 
 Anything that NumPy can do, without a compiler and slower in simulations, is a `PlainPolicy`.
 
-Stability: stable; experimental are `CommitEnsemble`, `ConfigModel` and `OpenByValue`.
+Stability: stable; experimental is `ConfigModel`.
 """
 
 from typing import TYPE_CHECKING
@@ -63,9 +63,7 @@ if TYPE_CHECKING:
     from risingbandits.policies.classic.ser4 import Ser4
     from risingbandits.policies.classic.sw_ucb import SWUCB
     from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
-    from risingbandits.policies.commit.commit_ensemble import CommitEnsemble
     from risingbandits.policies.commit.commit_ucb import CommitUCB
-    from risingbandits.policies.commit.open_by_value import OpenByValue
     from risingbandits.policies.config_model import ConfigModel
     from risingbandits.policies.plain import PlainPolicy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
@@ -80,7 +78,6 @@ __all__ = [
     "UCB1",
     "Auto",
     "BetaThompson",
-    "CommitEnsemble",
     "CommitUCB",
     "ConfigModel",
     "Constant",
@@ -94,7 +91,6 @@ __all__ = [
     "ListedPolicy",
     "ListedProblem",
     "Objective",
-    "OpenByValue",
     "OracleConstant",
     "PlainPolicy",
     "Plugin",

@@ -16,10 +16,10 @@ from risingbandits import Allocator, Budget
 from risingbandits.allocation import Belief, NoArmFree, Prior, Pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack
-from risingbandits.policies import CommitEnsemble, GaussianUCB, Policy
+from risingbandits.policies import CommitUCB, GaussianUCB, Policy
 
 NAMES = [f"arm{number}" for number in range(7)]
-POLICIES: dict[str, Policy] = {"commit-ensemble": CommitEnsemble(), "gaussian-ucb": GaussianUCB()}
+POLICIES: dict[str, Policy] = {"commit-ucb": CommitUCB(sigma=0.1), "gaussian-ucb": GaussianUCB()}
 WORKERS = (1, 2, 4)
 BUDGETS = ((60, 0), (90, 3))  # pulls, and rewards that one arm begins with
 

@@ -15,7 +15,7 @@ from risingbandits.lab.benchmark.suite import replayed_row
 from risingbandits.lab.benchmark.synthetic import Sizes
 from risingbandits.lab.ray_simulations import RayBlocks
 from risingbandits.lab.related import RSR
-from risingbandits.policies import OpenByValue
+from risingbandits.policies import RoundRobin
 from risingbandits.simulation.backends import Threads
 from tasks_of_curves import curve_task
 
@@ -42,7 +42,7 @@ def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recorded_curves(tmp_path: Path) -> None:
     tasks = [curve_task(n_arms=6, length=12, seed=seed, name=f"task {seed}") for seed in range(3)]
     row = replayed_row("family", "real", "best-arm", tasks, 3, Sizes(orders=4))
-    entrants = [Entrant("r-sr", RSR()), Entrant("open-by-value", OpenByValue())]
+    entrants = [Entrant("r-sr", RSR()), Entrant("round-robin", RoundRobin())]
     near = Cells(tmp_path / "near", Threads(1)).of(row, entrants)
     far = Cells(tmp_path / "far", RayBlocks(2)).of(row, entrants)
     assert near == far

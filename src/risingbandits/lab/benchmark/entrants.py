@@ -31,7 +31,6 @@ DEFAULTS = {
     "cumulative": f"{RECOMMENDED}, {YARDSTICK}, commit-ucb, kl-ucb, successive-halving",
     "best-arm": f"{RECOMMENDED}, r-sr, successive-halving, asha, commit-ucb",
 }
-_LONG_RUNS = "commit-ensemble"  # on simulated rows: it thinks longer than short real runs take
 _QUICK_DEFAULTS = {  # few, because each must be compiled where it has never been played
     "cumulative": f"{RECOMMENDED}, {YARDSTICK}, kl-ucb",
     "best-arm": f"{RECOMMENDED}, r-sr, successive-halving",
@@ -120,8 +119,6 @@ def parse_tuned(text: str) -> Tuned:
 def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:
     """The default entrants for rows of a kind."""
     text = (_QUICK_DEFAULTS if quick else DEFAULTS)[objective]
-    if Objective.get(objective).sums_rewards and kind == "synthetic" and not quick:
-        text = f"{text}, {_LONG_RUNS}"
     return parse_entrants(text)
 
 

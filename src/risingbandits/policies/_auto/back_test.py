@@ -155,13 +155,12 @@ def _decide(state: Any, t: int) -> None:
 
 @kernel
 def _unmoved(state: Any) -> int:
-    """While all rewards are the same, nothing is lost by staying: the open arm with the fewest pulls, or a new one."""
-    chosen = state.order[0]
-    for place in range(1, state.plan["opened"][0]):
-        if state.counts[state.order[place]] < state.counts[chosen]:
-            chosen = state.order[place]
+    """While all rewards are the same, nothing is lost by staying: the first arm that was not played for long yet."""
     enough = max(2.0 * comparison.hold(state), _DEAD * state.horizon)
-    return seen.OPEN if state.counts[chosen] >= enough and state.plan["opened"][0] < state.order.shape[0] else chosen
+    for place in range(state.plan["opened"][0]):
+        if state.counts[state.order[place]] < enough:
+            return state.order[place]
+    return seen.OPEN if state.plan["opened"][0] < state.order.shape[0] else state.order[0]
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""Policies that are optimistic about committing to an arm: CommitUCB, CommitEnsemble, OpenByValue."""
+"""CommitUCB: optimism about committing to an arm, with a bound on the regret."""
