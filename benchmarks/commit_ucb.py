@@ -19,7 +19,7 @@ import numpy as np
 from risingbandits import Policy, Result, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.tables import TextTable
 from risingbandits.lab.paper.pairs import problem_pair
-from risingbandits.policies import KLUCB, CommitEnsemble, CommitUCB
+from risingbandits.policies import KLUCB, CommitUCB
 from risingbandits.problems import (
     Bernoulli,
     ConstantCurve,
@@ -149,7 +149,6 @@ def from_zero(size: Size) -> TextTable:
                 "default": CommitUCB(sigma=sigma),
                 "recheck=0": CommitUCB(sigma=sigma, recheck=0),
                 "risk=None": CommitUCB(sigma=sigma, risk=None),
-                "CommitEnsemble": CommitEnsemble(sigma=sigma),
                 "auto, parameter-free": get_policy("auto", objective="cumulative"),
                 "R-ed-UCB": get_policy("red-ucb", sigma=sigma),
                 "KL-UCB": get_policy("kl-ucb"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_the_explanation_names_the_policy_that_plays() -> None:
     ("settings", "words"),
     [({"objective": "most"}, "objective"), ({"order": "any"}, "order"), ({"sigma": "half"}, "sigma")],
 )
-def test_settings_that_are_not_allowed(settings: dict[str, str], words: str) -> None:
+def test_settings_that_are_not_allowed(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(RisingBanditsError, match=f"^{words} must be"):
         Auto(**settings).validate()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -22,9 +23,11 @@ def crossing(rounds: int) -> RisingBandit:
     return RisingBandit.from_array(np.array(means), Gaussian(0.01), rounds)
 
 
-def lost(rounds: int, **settings: float) -> float:
+def lost(rounds: int, patience: float = 25.0) -> float:
     """Per cent of what the best arm brings."""
-    return float(simulate([Auto("cumulative", **settings)], crossing(rounds), runs=20, seed=1).summary()[0]["percent"])
+    return float(
+        simulate([Auto("cumulative", patience=patience)], crossing(rounds), runs=20, seed=1).summary()[0]["percent"]
+    )
 
 
 def test_curves_that_cross_are_found_with_two_hundred_rounds_for_each_arm_and_with_fewer() -> None:
@@ -98,9 +101,7 @@ def test_the_posterior_is_that_of_weighted_least_squares_with_priors() -> None:
         grid.append(interpreted(extrapolation.next_point)(grid[-1]))
     start, origin = state.places[arm, 0], float(state.plan["origin"][0])
     sums = np.array([0.0, *(state.pool[start + k] + k * origin for k in range(1, pulls + 1))])
-    batches = [
-        (b - a, a + (b - a + 1) / 2, (sums[b] - sums[a]) / (b - a)) for a, b in zip(grid, grid[1:], strict=False)
-    ]
+    batches = [(b - a, a + (b - a + 1) / 2, (sums[b] - sums[a]) / (b - a)) for a, b in itertools.pairwise(grid)]
     m, x, y = map(np.array, zip(*batches, strict=True))
     w = m / (state.arms["variance"][arm] - 0.005**2 + 0.005**2 * x)
     rise = interpreted(extrapolation.rise)
