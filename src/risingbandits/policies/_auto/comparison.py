@@ -84,7 +84,7 @@ def noise_of(state: Any, plan: Records, n: int) -> float:
 
 @kernel
 def unit(state: Any, plan: Records) -> float:
-    """A normal score of 1, in rewards: the deviation of an unopened arm without beliefs."""
+    """A normal score of 1, in rewards: the deviation of an arm without pulls and beliefs."""
     return math.sqrt(1.0 - state.numbers["behind"][0] ** 2) * plan["spread"][0]
 
 

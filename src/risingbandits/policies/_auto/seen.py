@@ -21,7 +21,7 @@ OPEN = NOBODY = -1
 #: Each number has a row in the table of benchmarks/ablation.py, which plays the rule without it.
 NUMBERS: dict[str, float] = {
     # comparison
-    "behind": 0.6,  # spreads that an unopened arm is believed to end behind the incumbent
+    "behind": 0.6,  # spreads that an arm without pulls is believed to end behind the incumbent
     "drift": 0.5,  # spreads that an arm may still move after its first pull; after n pulls an n-th of it
     "chance": 1.0 / 3.0,  # with m open arms, what an unopened one may bring counts chance / m
     "on_the_way": 0.5,  # share of the distance at the end that an arm is behind during a trial
@@ -173,7 +173,7 @@ def look(state: Any) -> None:
 
 @kernel
 def first_closed(state: Any, available: Mask) -> int:
-    """The first available unopened arm, NOBODY if there is none."""
+    """The first available arm without pulls, NOBODY if there is none."""
     for place in range(state.plan["opened"][0], state.order.shape[0]):
         if available is None or available[state.order[place]]:
             return state.order[place]
