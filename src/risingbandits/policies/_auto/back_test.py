@@ -1,8 +1,8 @@
 """The default for sums of rewards: two forecasts of each arm are compared with what came, and one of them is believed.
 
 `comparison` expects that an arm keeps its distance to the incumbent at equal resource, `extrapolation` that its own
-shape goes on. At an arm's first pull, and whenever its pulls have doubled, both forecasts are compared with its level. The
-better one decides, with a prior that leans to comparison with few pulls per arm and to extrapolation with many.
+shape goes on. At an arm's first pull, and whenever its pulls have doubled, both forecasts are compared with its level.
+The better one decides, with a prior that leans to comparison with few pulls per arm and to extrapolation with many.
 """
 
 from __future__ import annotations
