@@ -92,7 +92,7 @@ def test_a_trial_is_explained_by_what_it_brings_and_costs_in_units_of_the_reward
         arm = policy.ask()
         policy.tell(arm, reward(arm, int(policy.pulls[arm]) + 1, rng))
     assert {"opened", "the incumbent", "tried"} <= {why.split(":")[0] for why, _, _ in reasons}
-    why, columns, tried = next(row for row in reasons if "worth" in row[0])
+    why, columns, tried = next(row for row in reasons if "a trial is worth" in row[0])
     assert why.split(": ")[1] == f"a trial is worth {100.0 * columns['gain'][tried]:.2g} more than it costs"
     assert any(why.endswith("no other arm is worth trying now") for why, _, _ in reasons)
 

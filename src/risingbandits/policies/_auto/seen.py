@@ -18,7 +18,7 @@ from risingbandits.policies._kernels import histories, noise, records
 
 OPEN = NOBODY = -1
 
-#: Each number has a row in the table of benchmarks/ablation.py, which plays the rule without it.
+#: They are fields of the state, so that a rule can be played without one of them.
 NUMBERS: dict[str, float] = {
     # comparison
     "behind": 0.6,  # spreads that an arm without pulls is believed to end behind the incumbent
