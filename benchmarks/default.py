@@ -16,6 +16,7 @@ import argparse
 import json
 import math
 import os
+import sys
 import time
 import warnings
 import zlib
@@ -391,7 +392,7 @@ def main() -> None:
         player = Player(get_policy(BEST_ARM if name == "best-arm" else options.policy), HALVES[options.half])
         PARTS[name](player)
         parts[name] = player.found
-        print(f"{name}: {time.process_time() - begin:.0f} CPU seconds", flush=True)
+        print(f"{name}: {time.process_time() - begin:.0f} CPU seconds", file=sys.stderr)
         options.out.write_text(json.dumps({"half": options.half, "policy": options.policy, "parts": parts}))
     own = {measure: runs for found in parts.values() for measure, runs in found.items()}
     other: dict[str, Runs] = {}
