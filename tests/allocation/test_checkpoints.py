@@ -218,7 +218,7 @@ def test_memory_that_an_arm_lacks_is_its_own_trouble(tmp_path: Path) -> None:
     arms = {"a": Large, "b": Counter}
     with Allocator(arms, 5, store=tmp_path / "run.db", policy="round-robin") as allocator:
         allocator.run(progress=False)
-        assert allocator.ledger.arm("a").retired == "failed 3 times in a row: MemoryError: "
+        assert allocator.ledger.arm("a").retired == "failed 3 times in a row: MemoryError"
         assert allocator.rewards("b") == OVERFITS[:5]
 
 

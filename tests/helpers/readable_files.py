@@ -109,9 +109,13 @@ def policy_file() -> bytes:
 
 
 @cache
+def is_header(name: str) -> bool:
+    return not name.startswith(("state.", "levels"))
+
+
 def policy_header() -> bytes:
     with np.load(io.BytesIO(policy_file()), allow_pickle=False) as file:
-        return bytes(file[next(name for name in file.files if not name.startswith("state."))])
+        return bytes(file[next(name for name in file.files if is_header(name))])
 
 
 def with_policy_header(header: bytes) -> bytes:
@@ -120,7 +124,7 @@ def with_policy_header(header: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(policy_file())) as old, zipfile.ZipFile(made, "w") as new:
         for name in old.namelist():
             content = io.BytesIO()
-            if name.startswith("state."):
+            if not is_header(name):
                 content.write(old.read(name))
             else:
                 np.save(content, np.frombuffer(header, dtype=np.uint8))

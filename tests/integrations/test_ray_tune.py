@@ -138,8 +138,6 @@ def test_the_example_of_the_page_runs_as_printed(tmp_path: Path, monkeypatch: py
 def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(RisingBanditsError, match="reward_range must be given with policy 'commit-ucb'"):
         RisingScheduler(5, tmp_path / "s.db", policy="commit-ucb")
-    with pytest.raises(RisingBanditsError, match="if reward_range is None"):
-        RisingScheduler(5, tmp_path / "s.db", objective="cumulative")
     assert not (tmp_path / "s.db").exists()
     with pytest.raises(RisingBanditsError, match="mode must be one of max, min; got 'maximum'"):
         RisingScheduler(5, tmp_path / "s.db", mode="maximum")

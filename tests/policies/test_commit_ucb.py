@@ -289,13 +289,14 @@ def test_explain_names_level_line_value_risk_and_cost() -> None:
         policy.tell(1, 0.1)
     explanation = policy.explain()
     assert list(explanation.columns) == [
-        *("pulls", "level", "lcb", "sure", "line", "slope", "commit value", "risk", "cost")
+        *("pulls", "estimate", "lcb", "predicted", "low", "high", "p_best"),
+        *("sure", "line", "slope", "commit value", "risk", "cost"),
     ]
-    assert explanation["level"][0] == pytest.approx(np.linspace(0.2, 0.8, 200)[128:].mean())
-    assert explanation["sure"][0] < explanation["level"][0]
+    assert explanation["estimate"][0] == pytest.approx(np.linspace(0.2, 0.8, 200)[128:].mean())
+    assert explanation["sure"][0] < explanation["estimate"][0]
     assert explanation["cost"][1] > 0
     assert explanation["commit value"][2] == np.inf
-    assert np.isnan(explanation["level"][2])
+    assert np.isnan(explanation["estimate"][2])
     assert "commit value" in str(explanation)
 
 

@@ -232,7 +232,14 @@ def test_explanation_reads_well() -> None:
         policy.tell(0, reward)
     text = str(policy.explain())
     assert text.splitlines()[0] == "REdUCB(sigma=0.1), round 5"
-    assert text.splitlines()[1].split() == ["arm", "pulls", "level", "lcb", "mean", "trend", "width", "value"]
-    assert text.splitlines()[3].split() == ["1", "0", "-", "-", "-", "-", "-", "inf"]
-    why = "best recent level less its standard error, 0.4 (level 0.4)"
-    assert text.splitlines()[4:] == ["next: 1, never pulled", f"recommended: 0, {why}"]
+    assert text.splitlines()[1].split() == [
+        *("arm", "pulls", "estimate", "lcb", "predicted", "interval", "p_best", "level", "trend", "width", "value")
+    ]
+    assert text.splitlines()[3].split() == ["1", "0", "-", "-", "-", "-", "to", "-", "-", "-", "-", "-", "inf"]
+    why = "best recent level less its standard error, 0.4 (estimate 0.4)"
+    end = "at 4 pulls of each arm, what the oldest arm has had, as the horizon is unknown"
+    assert text.splitlines()[4:] == [
+        "next: 1, never pulled",
+        f"recommended: 0, {why}",
+        f"predicted, interval and p_best: {end}",
+    ]

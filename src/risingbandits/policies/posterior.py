@@ -169,6 +169,8 @@ def posterior(
         return found
     curves, finals = _curves_and_finals(levels, end, lengths)
     arms = curves.arms
+    if not np.isfinite(finals.own).all():  # rewards near the largest number that there is
+        return found
     means, least = _values(curves, finals), curves.least
     found.predicted[arms] = means
     if curves.spread == 0.0:

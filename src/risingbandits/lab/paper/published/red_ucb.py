@@ -8,7 +8,7 @@ from typing import Any
 from risingbandits._core.jit import kernel
 from risingbandits._core.types import Mask
 from risingbandits.lab.paper.published.first_rounds import in_turn
-from risingbandits.policies._kernels import argmax
+from risingbandits.policies._kernels import argmax, noise
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.rising import red_ucb
 from risingbandits.policies.rising.red_ucb import REdUCB
@@ -97,6 +97,10 @@ class ProgramREdUCB(REdUCB):
     def __init__(self, sigma: float = 0.1, eps: float = 0.25, clip_bonus: bool = False) -> None:
         super().__init__(eps=eps, sigma=sigma, alpha=4.0, ties="random")
         self.clip_bonus = clip_bonus
+
+    @property
+    def guard(self) -> int:
+        return noise.UNCHECKED  # the program has this number whatever the noise is
 
     def kernels_for(self, n_arms: int, horizon: int | None = None) -> Kernels:
         return Kernels(select=select_clipped, update=update) if self.clip_bonus else self.kernels
