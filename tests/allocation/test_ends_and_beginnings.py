@@ -106,4 +106,4 @@ def test_a_policy_is_told_earlier_rewards_in_turns() -> None:
     allocator = Allocator(["a", "b"], 50, policy="ucb1", order="given", warm_start=past)
     policy = allocator.ledger.policy
     assert policy.pulls.tolist() == [3, 1]
-    assert policy.explain()["estimate"].tolist() == [0.5, 1.0]
+    assert policy.explain()["estimate"].tolist() == [0.75, 1.0]

@@ -169,7 +169,7 @@ def posterior(
         return found
     curves, finals = _curves_and_finals(levels, end, lengths)
     arms = curves.arms
-    if not np.isfinite(finals.own).all():  # rewards near the largest number that there is
+    if not np.isfinite(finals.mean + finals.own).all():  # rewards near the largest number that there is
         return found
     means, least = _values(curves, finals), curves.least
     found.predicted[arms] = means

@@ -24,6 +24,7 @@ from risingbandits.policies.settings import number, one_of
 _FIRST_ARMS = 2  # opened before anything is decided
 _PRIOR = 2.0  # log odds for each e-fold of pulls per arm
 _AHEAD = 4.0  # times the rounds so far: what is planned for if the horizon is not known
+_NOTHING = 0.04  # a first reward below this is looked at again: many scores start at 0, then jump
 _DEAD = 0.25  # share of the rounds that an arm gets, one after another, while all rewards are the same
 _LEAST_DEVIATION = 0.1  # of a belief: no two tasks are the same
 _NOBODY_FORCED = -2
@@ -137,6 +138,10 @@ def _decide(state: Any, t: int) -> None:
         return
     if plan["span"][0] <= 0.0:
         plan["next"][0] = _unmoved(state)
+        return
+    newest = state.order[opened - 1]
+    if state.bounded and state.counts[newest] == 1 and seen.level(state, newest, 1) < _NOTHING:
+        plan["next"][0], plan["until"][0] = newest, 2
         return
     plan["next"][0] = _shallow(state)
     if plan["next"][0] != _NOBODY_FORCED:
