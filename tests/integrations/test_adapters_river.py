@@ -266,5 +266,5 @@ def test_machine_code_is_no_part_of_a_models_memory() -> None:
     for x, y in SEGMENTS[:50]:
         model.predict_one(x)
         model.learn_one(x, y)
-    assert model._raw_memory_usage < 250_000  # 208,266 with River 0.21, the lowest version
+    assert model._raw_memory_usage < 350_000  # some 300,000, of which the policy has half
     assert model.predict_one(SEGMENTS[0][0]) is not None  # the policy goes on

@@ -355,7 +355,7 @@ def test_the_selector_looks_for_the_learner_to_keep() -> None:
     selector = RisingSelector(classifiers(), budget=40, random_state=1).fit(X, Y)
     assert selector._run.policy.described() == "Auto(), played by PilotHalving()"
     on_the_way = RisingSelector(classifiers(), budget=40, objective="cumulative", random_state=1).fit(X, Y)
-    assert on_the_way._run.policy.described() == "Auto(objective='cumulative'), played by BackTest()"
+    assert on_the_way._run.policy.described() == "Auto(objective='cumulative'), played by BackTest(sigma='auto')"
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ def test_a_straight_late_arm_that_the_search_has_found() -> None:
     policies: list[str | Policy] = [CommitUCB(), Auto("cumulative")]
     lost = [simulate([policy], problem, 700, 1).summary()[0]["percent"] for policy in policies]
     assert lost[0] < 4.0
-    assert 4.0 < lost[1] < 15.0
+    assert 4.0 < lost[1] < 20.0
 
 
 @pytest.mark.slow
