@@ -214,7 +214,7 @@ class RisingRegressor(_Rising, ModelSelectionRegressor):
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
     MAE: 3.62...
     >>> model["RisingRegressor"].pulls
-    [166, 813, 22]
+    [282, 474, 245]
     """
 
     default_metric = metrics.MAE
