@@ -23,9 +23,9 @@ import numpy as np
 from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
+from risingbandits.logs.advice import policy_for
+from risingbandits.logs.replay import Replay, replay
 from risingbandits.policies import Objective
-from risingbandits.simulation.advice import policy_for
-from risingbandits.simulation.replay import Replay, replay
 
 _NEAR = 0.1
 

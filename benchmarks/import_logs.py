@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from risingbandits.recorded.event_files import masked_checksum
+from risingbandits.logs.event_files import masked_checksum
 
 READER = """
 import resource, sys, time
 from pathlib import Path
-from risingbandits.recorded import curves_of, read_runs
-from risingbandits.recorded.curves import write_csv
+from risingbandits.logs import curves_of, read_runs
+from risingbandits.logs.curves import write_csv
 start, cpu = time.perf_counter(), time.process_time()
 curves = curves_of(read_runs(sys.argv[1]), sys.argv[3] or None, "maximize")
 if sys.argv[2]:

@@ -14,7 +14,7 @@ import risingbandits as rb
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "risingbandits"
-PACKAGES = ("allocation", "integrations", "policies", "problems", "recorded", "simulation", "testing", "theory")
+PACKAGES = ("allocation", "integrations", "logs", "policies", "problems", "simulation", "testing", "theory")
 LAB = ("lab.benchmark", "lab.related")
 THEORY = ("theory.complexity", "theory.estimators", "theory.lower_bounds", "theory.upper_bounds")
 

@@ -18,7 +18,7 @@ and an `Allocator` decides for real, one pull at a time:
 'large'
 
 Everything else is in sub-packages, loaded when first used: ``rb.policies``, ``rb.problems`` (curves, noise),
-``rb.theory``, ``rb.allocation``, ``rb.recorded``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.lab``.
+``rb.theory``, ``rb.allocation``, ``rb.logs``, ``rb.integrations``, ``rb.reports``, ``rb.testing``, ``rb.lab``.
 
 Stability: stable.
 """
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         allocation,
         integrations,
         lab,
+        logs,
         policies,
         problems,
-        recorded,
         reports,
         simulation,
         testing,
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from risingbandits._core.errors import RisingBanditsError
     from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
     from risingbandits.allocation.recordings import load_curves
+    from risingbandits.logs.replay import replay
     from risingbandits.policies import Objective, Policy, get_policy, policy_names
     from risingbandits.problems import RisingBandit, get_problem, problem_names
     from risingbandits.simulation import Result, simulate
-    from risingbandits.simulation.replay import replay
 
 __all__ = [
     "Allocator",
@@ -66,11 +66,11 @@ __all__ = [
     "integrations",
     "lab",
     "load_curves",
+    "logs",
     "policies",
     "policy_names",
     "problem_names",
     "problems",
-    "recorded",
     "replay",
     "reports",
     "simulate",
@@ -85,7 +85,7 @@ _ROOMS = (
     "lab",
     "policies",
     "problems",
-    "recorded",
+    "logs",
     "reports",
     "simulation",
     "testing",
@@ -98,7 +98,7 @@ _MODULES = {
     "policies": ("Objective", "Policy", "get_policy", "policy_names"),
     "problems": ("RisingBandit", "get_problem", "problem_names"),
     "simulation": ("Result", "simulate"),
-    "simulation.replay": ("replay",),
+    "logs.replay": ("replay",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 

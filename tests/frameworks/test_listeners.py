@@ -15,7 +15,7 @@ import pytest
 import risingbandits.integrations as adapters
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.integrations import MlflowListener, TensorBoardListener, WandbListener
-from risingbandits.recorded import read_runs
+from risingbandits.logs import read_runs
 
 ROOT = Path(__file__).parents[2]
 ARMS = {"a b": lambda pull: pull.n / (pull.n + 1), "c/d": lambda pull: 0.5}

@@ -12,7 +12,7 @@ import torch
 
 from frameworks.digits import IMAGES, LABELS, TRAIN, VALID, network, tensors
 from risingbandits import RisingBanditsError, load_curves
-from risingbandits.recorded import read_runs
+from risingbandits.logs import read_runs
 
 
 def test_hugging_face(tmp_path: Path) -> None:

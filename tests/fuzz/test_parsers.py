@@ -26,9 +26,9 @@ from risingbandits.allocation.snapshot import unpack
 from risingbandits.cli.shared_options import parse_noise
 from risingbandits.cli.worker import parse_duration
 from risingbandits.lab.benchmark.records import read_record
+from risingbandits.logs import curves_of, read_runs
 from risingbandits.policies.parsing import parse_policies
 from risingbandits.problems.csv_files import load_curves
-from risingbandits.recorded import curves_of, read_runs
 
 EXAMPLES = [60, pytest.param(1_000, marks=pytest.mark.slow)]
 LONGEST = 2_000  # characters of a sentence; names of files and values in it are cut

@@ -27,7 +27,7 @@ _IMPORTED = (
     "risingbandits.lab.benchmark.contest",
     "risingbandits.cli.app",
     "risingbandits.policies",
-    "risingbandits.recorded",
+    "risingbandits.logs",
     "risingbandits.reports",
     "risingbandits.simulation",
 )  # what most commands import when they need it

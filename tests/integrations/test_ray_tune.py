@@ -15,7 +15,7 @@ from chain_arm import expected
 from ray_cluster import nodes
 from risingbandits import Allocator, Budget
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.recorded import read_runs
+from risingbandits.logs import read_runs
 
 tune: Any = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'risingbandits[tune]'")
 

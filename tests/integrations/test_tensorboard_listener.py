@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from risingbandits import Allocator
-from risingbandits.recorded import read_runs
+from risingbandits.logs import read_runs
 
 
 def test_what_is_logged_is_what_counts(tmp_path: Path) -> None:

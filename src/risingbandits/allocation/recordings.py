@@ -9,9 +9,9 @@ from pathlib import Path
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits.allocation.prior.store_tasks import store_task
-from risingbandits.recorded.curves import Curves, curves_of
-from risingbandits.recorded.reading import is_store, read_runs
-from risingbandits.recorded.runs import Recording
+from risingbandits.logs.curves import Curves, curves_of
+from risingbandits.logs.reading import is_store, read_runs
+from risingbandits.logs.runs import Recording
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

@@ -15,7 +15,7 @@ from risingbandits.cli.recorded_commands import Direction, Metric, Range, Step, 
 from risingbandits.cli.shared_options import Objective, given_command
 
 if TYPE_CHECKING:
-    from risingbandits.recorded import Curves
+    from risingbandits.logs import Curves
 
 _REPLAY_EPILOG = """\
 The file has a column per arm, headed by its name, and a row per pull; [bold]risingbandits export[/] writes one from \
@@ -123,9 +123,9 @@ def replay(
 ) -> None:
     """Show what each policy would have spent, earned and kept on recorded learning curves, and which one to use."""
     from risingbandits import policies as known
+    from risingbandits.logs.replay import replay as play
     from risingbandits.policies.parsing import parse_policies
     from risingbandits.reports import replay_tables as tables
-    from risingbandits.simulation.replay import replay as play
 
     wanted = known.Objective.get(objective)
     found = curves_from([curves], metric, direction, step)

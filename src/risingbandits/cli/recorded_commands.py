@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from risingbandits._core.tables import TextTable
+    from risingbandits.logs import Curves, Recording
     from risingbandits.problems import RisingBandit
-    from risingbandits.recorded import Curves, Recording
 
 Metric = Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")]
 Direction = Annotated[
@@ -57,8 +57,8 @@ def import_curves(
 ) -> None:
     """Find the runs in logs, list them, and write their learning curves to a CSV file."""
     from risingbandits.allocation.recordings import read_recordings
-    from risingbandits.recorded import curves_of
-    from risingbandits.recorded.curves import write_csv
+    from risingbandits.logs import curves_of
+    from risingbandits.logs.curves import write_csv
 
     recording = read_recordings(paths)
     if metric is None and len(recording.metrics) > 1 and out is None:
@@ -114,7 +114,7 @@ def problem_from(
 
 def range_of(curves: Curves, given: str | None) -> tuple[float, float]:
     """The range that is given, 0 to 1, or the least and greatest value, which is said."""
-    from risingbandits.simulation.replay_inputs import range_of as own_range
+    from risingbandits.logs.replay_inputs import range_of as own_range
 
     if given is not None:
         low = min(float(values.min()) for values in curves.values.values())

@@ -15,8 +15,8 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Floats
 
 if TYPE_CHECKING:
+    from risingbandits.logs.replay import Replay
     from risingbandits.policies.base import Policy
-    from risingbandits.simulation.replay import Replay
     from risingbandits.simulation.result import Result
 
 

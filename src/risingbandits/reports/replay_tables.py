@@ -9,9 +9,9 @@ import numpy as np
 from risingbandits._core.stats import half_width
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats
+from risingbandits.logs.replay import Replay
 from risingbandits.policies.explanation import counted
 from risingbandits.policies.objectives import Objective
-from risingbandits.simulation.replay import Replay
 
 
 def outcome_table(outcome: Replay) -> TextTable:

@@ -24,7 +24,7 @@ from risingbandits.allocation.options import Check
 from risingbandits.allocation.prior.sources import LogSource
 from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
 from risingbandits.allocation.stores.base import is_server
-from risingbandits.recorded.curves import direction_by_name
+from risingbandits.logs.curves import direction_by_name
 
 _DEFAULT_LEASE = 60.0
 

@@ -60,7 +60,7 @@ def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") 
 def _suggested(tasks: Iterable[Mapping[str, Iterable[float]]]) -> tuple[str | None, str]:
     """Whether high or low is good by where the curves of a file go, up to where training diverged."""
     curves = [np.array(list(takewhile(isfinite, curve))) for arms in tasks for curve in arms.values()]
-    from risingbandits.recorded.curves import direction_of_values
+    from risingbandits.logs.curves import direction_of_values
 
     trained = [curve for curve in curves if len(curve)]
     return direction_of_values(trained) if trained else (None, "")

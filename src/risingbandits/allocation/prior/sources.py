@@ -19,7 +19,7 @@ from risingbandits.allocation.prior.tasks import EarlierTask
 from risingbandits.allocation.stores.base import Store, is_server
 
 if TYPE_CHECKING:
-    from risingbandits.recorded.curves import Curves
+    from risingbandits.logs.curves import Curves
 
 _ALLOWED = "a store, a file, a folder, an Optuna study, {task: {arm: values}}, {arm: score} or a list of these"
 
@@ -52,7 +52,7 @@ def read_sources(
     ----------
     sources : path, pattern, "postgresql://...", Store, EarlierTask, Optuna study, mapping, or a list of these
         A path is a store, a CSV file (see `csv_tasks`), a folder of the project memory or an entry of it, or the logs
-        of other programs (see `recorded.read_runs`); a pattern such as "runs/*.db" all that match. A mapping has curves
+        of other programs (see `logs.read_runs`); a pattern such as "runs/*.db" all that match. A mapping has curves
         by task and arm, studies by task, or a score by arm.
     direction : {"maximize", "minimize"} or None
         For CSV files, mappings of curves and scores; stores, studies and memories know their own. None: low is good in
@@ -139,7 +139,7 @@ class _Ways(NamedTuple):
 
 def _tasks(source: Any, ways: _Ways, metric: str | None, what: str) -> tuple[bool, list[EarlierTask]]:
     """Whether the source may hold several runs, and its tasks."""
-    from risingbandits.recorded.curves import Curves  # here and below: with all readers of logs, which few runs need
+    from risingbandits.logs.curves import Curves  # here and below: with all readers of logs, which few runs need
 
     if isinstance(source, LogSource):
         source, metric = source
@@ -181,7 +181,7 @@ def _tasks_of_path(path: Path, ways: _Ways, metric: str | None, what: str) -> tu
     if not path.exists():
         raise RisingBanditsError(f"{path} does not exist.")
     from risingbandits.allocation.prior.csv_tasks import csv_tasks
-    from risingbandits.recorded.reading import is_log, is_store
+    from risingbandits.logs.reading import is_log, is_store
 
     if path.suffix.lower() == ".csv" and not is_log(path):
         return False, csv_tasks(path, ways.given)
@@ -190,7 +190,7 @@ def _tasks_of_path(path: Path, ways: _Ways, metric: str | None, what: str) -> tu
 
 def _recorded(path: Path, direction: str | None, metric: str | None) -> EarlierTask:
     """The runs in logs as one task. The logs say whether high or low is good, unless a direction is given."""
-    from risingbandits.recorded import curves_of, read_runs
+    from risingbandits.logs import curves_of, read_runs
 
     return recorded_task(path.stem, curves_of(read_runs(path), metric, direction))
 

@@ -17,10 +17,10 @@ from risingbandits.allocation.deciding.costs import Costs, cost_sentence
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.pull import Saved, place_of
 from risingbandits.allocation.status.arm_table import KNOWN, NOT_OPENED, OPENED, AllocationTable, ArmRow
+from risingbandits.logs.curves import direction_of_values
 from risingbandits.policies.explanation import Explanation, Units, counted
 from risingbandits.policies.reasons import NEVER_PULLED, against
 from risingbandits.policies.reasons import explanation as policy_explanation
-from risingbandits.recorded.curves import direction_of_values
 
 _NAMED = 3  # arms that a sentence names
 _FEWEST, _LOOKED_AT = 4, 60  # rewards of a curve that says something about its direction; at most so many of it

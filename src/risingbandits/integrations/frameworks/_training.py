@@ -17,7 +17,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits.allocation.arms.base import Outcome
 from risingbandits.allocation.pull import Pull
 from risingbandits.integrations.frameworks._randomness import Randomness
-from risingbandits.recorded.curves import direction_by_name
+from risingbandits.logs.curves import direction_by_name
 
 _MODES = {"max": "maximize", "min": "minimize"}  # Lightning's and Keras's word for it, and the allocator's
 log = logging.getLogger("risingbandits")

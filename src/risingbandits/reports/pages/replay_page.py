@@ -10,13 +10,13 @@ import numpy as np
 from risingbandits._core.files import write_whole
 from risingbandits._core.tables import TextTable
 from risingbandits._core.types import Floats, Ints
+from risingbandits.logs.advice import Advice
+from risingbandits.logs.replay import Course, Replay
 from risingbandits.reports import replay_tables
 from risingbandits.reports.figure_data import MUTED, Line
 from risingbandits.reports.pages import plotly_figures as draw
 from risingbandits.reports.pages.layout import Block, Code, Facts, Figure, Page, Section, Table, Text
 from risingbandits.reports.pages.store_figures import block_size
-from risingbandits.simulation.advice import Advice
-from risingbandits.simulation.replay import Course, Replay
 
 _MOST_ARMS = 12  # shown one by one; the others together, or grey
 _LEAD = 6  # the place of the arm that would be kept in the palette: black, or white where it is dark

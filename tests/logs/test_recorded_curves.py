@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import Recording, curves_of
+from risingbandits.logs import Recording, curves_of
 
 
 def recording(metric: str = "value", direction: str | None = None, **runs: list[tuple[float, float]]) -> Recording:

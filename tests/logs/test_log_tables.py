@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import Recording, read_runs
+from risingbandits.logs import Recording, read_runs
 
 
 def values(found: Recording, metric: str) -> dict[str, list[float]]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.recorded.columns import number_in
-from risingbandits.recorded.event_files import fields
-from risingbandits.recorded.runs import Recording, Value
-from risingbandits.recorded.tables import add_rows, flat
+from risingbandits.logs.columns import number_in
+from risingbandits.logs.event_files import fields
+from risingbandits.logs.runs import Recording, Value
+from risingbandits.logs.tables import add_rows, flat
 
 _IDENT = b":W&B" + struct.pack("<HB", 0xBEE1, 0)
 _BLOCK, _HEAD = 32768, 7

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, missing, shown
-from risingbandits.recorded.columns import (
+from risingbandits.logs.columns import (
     Cells,
     Columns,
     CsvFile,
@@ -27,7 +27,7 @@ from risingbandits.recorded.columns import (
     gather,
     number_in,
 )
-from risingbandits.recorded.runs import Recording, Series, Value
+from risingbandits.logs.runs import Recording, Series, Value
 
 Row = Mapping[str, Any]
 

@@ -10,11 +10,11 @@ import pytest
 
 import risingbandits as rb
 from risingbandits import RisingBanditsError
+from risingbandits.logs import columns, curves_of, read_runs
+from risingbandits.logs.columns import number_in, numbers_in
+from risingbandits.logs.curves import write_csv
+from risingbandits.logs.runs import Point, series_of, without_rewritten
 from risingbandits.problems.csv_files import load_curves
-from risingbandits.recorded import columns, curves_of, read_runs
-from risingbandits.recorded.columns import number_in, numbers_in
-from risingbandits.recorded.curves import write_csv
-from risingbandits.recorded.runs import Point, series_of, without_rewritten
 
 CELLS = [
     "",

@@ -16,7 +16,7 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_finite, shown
 from risingbandits._core.files import flush, whole
 from risingbandits._core.types import Floats
-from risingbandits.recorded.runs import RecordedRun, Recording, Series, Value
+from risingbandits.logs.runs import RecordedRun, Recording, Series, Value
 
 # Words in the name of a metric that say which way is good; the last one in the name counts ("loss_improvement").
 LOW = {

@@ -14,7 +14,7 @@ import pytest
 from tensorboardX import SummaryWriter
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import curves_of, read_runs
+from risingbandits.logs import curves_of, read_runs
 
 
 def comma_separated(path: Path) -> None:

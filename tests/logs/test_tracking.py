@@ -13,7 +13,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import read_runs
+from risingbandits.logs import read_runs
 
 
 @pytest.mark.parametrize("form", ["database", "journal"])

@@ -3,8 +3,8 @@
 Stability: experimental.
 """
 
-from risingbandits.recorded.curves import Curves, curves_of
-from risingbandits.recorded.reading import read_runs
-from risingbandits.recorded.runs import RecordedRun, Recording, Series
+from risingbandits.logs.curves import Curves, curves_of
+from risingbandits.logs.reading import read_runs
+from risingbandits.logs.runs import RecordedRun, Recording, Series
 
 __all__ = ["Curves", "RecordedRun", "Recording", "Series", "curves_of", "read_runs"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.recorded.columns import number_in
-from risingbandits.recorded.runs import Point, Recording, Value
+from risingbandits.logs.columns import number_in
+from risingbandits.logs.runs import Point, Recording, Value
 
 # -- SQLite ------------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Ints
-from risingbandits.recorded.runs import Series
+from risingbandits.logs.runs import Series
 
 _HEAD = struct.Struct("<QI")  # before a message: its length and the checksum of the length
 _BLOCK = 1 << 20  # bytes that are read at a time

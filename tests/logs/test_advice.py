@@ -11,8 +11,8 @@ import pytest
 
 from risingbandits import get_policy
 from risingbandits.cli import run
-from risingbandits.simulation.advice import NEAR, _chosen, advise
-from risingbandits.simulation.replay import Replay, replay
+from risingbandits.logs.advice import NEAR, _chosen, advise
+from risingbandits.logs.replay import Replay, replay
 
 NETS = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
 HOURS = {name: 0.5 * np.arange(1.0, 41.0) for name in NETS}

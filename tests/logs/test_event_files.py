@@ -11,8 +11,8 @@ import pytest
 from tensorboardX import SummaryWriter
 
 from risingbandits import RisingBanditsError
-from risingbandits.recorded import event_files, read_runs
-from risingbandits.recorded.event_files import (
+from risingbandits.logs import event_files, read_runs
+from risingbandits.logs.event_files import (
     is_event_file,
     masked_checksum,
     masked_checksums,

@@ -21,16 +21,16 @@ from risingbandits._core.errors import (
 )
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Ints, Rng
+from risingbandits.logs.replay_inputs import LoadedCurves, given_curves
 from risingbandits.policies import Policy
 from risingbandits.policies.base import Kernels
 from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.problems import Gaussian, NoNoise, RisingBandit
 from risingbandits.simulation.engine import Run, Runner, loop
-from risingbandits.simulation.replay_inputs import LoadedCurves, given_curves
 from risingbandits.simulation.run import Policies, labelled_policies
 
 if TYPE_CHECKING:
-    from risingbandits.simulation.advice import Advice
+    from risingbandits.logs.advice import Advice
 
 _FINAL_SHARE = 0.05  # of a curve, whose mean is what the arm is worth in the end
 _LEAST_SIGMA = 0.001
@@ -149,7 +149,7 @@ class Replay:
     @property
     def advice(self) -> Advice:
         """Which policy to use, and why, in words."""
-        from risingbandits.simulation.advice import advise
+        from risingbandits.logs.advice import advise
 
         return advise(self)
 

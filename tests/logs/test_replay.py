@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from risingbandits import RisingBandit, RisingBanditsError, get_policy, simulate
 from risingbandits.cli import run
+from risingbandits.logs.replay import Replay, noise_of_curves, replay
 from risingbandits.policies import Policy
 from risingbandits.problems import NoNoise
 from risingbandits.reports.replay_tables import outcome_table, replay_csv, spending_table
-from risingbandits.simulation.replay import Replay, noise_of_curves, replay
 
 CURVES = {
     "fast": [0.3, 0.4, 0.45, 0.47, 0.48, 0.49, 0.5, 0.5],
@@ -103,7 +103,7 @@ def test_arms_that_end_are_pulled_no_more() -> None:
 @pytest.mark.parametrize("name", ["hyperband", "epsilon-greedy"])
 def test_machine_code_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = replay(CURVES, [name], 15, orders=3)
-    monkeypatch.setattr("risingbandits.simulation.replay._SECONDS_PER_ROUND", 1e3)  # so that compiling pays at once
+    monkeypatch.setattr("risingbandits.logs.replay._SECONDS_PER_ROUND", 1e3)  # so that compiling pays at once
     second = replay(CURVES, [name], 15, orders=3)
     assert first.pulls[name].tolist() == second.pulls[name].tolist()
     assert first.reward[name].tolist() == second.reward[name].tolist()

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.stats import half_width
 from risingbandits._core.types import Floats, Ints
+from risingbandits.logs.replay import Replay
 from risingbandits.policies.explanation import counted
 from risingbandits.policies.objectives import Objective
-from risingbandits.simulation.replay import Replay
 
 NEAR = 0.01  # of the reward range: an arm this close to the best one is as good
 _LEAST_ARMS, _LEAST_VALUES, _LEAST_ORDERS = 3, 5, 5
@@ -89,7 +89,7 @@ class Advice:
 def advise(outcome: Replay, objective: str | Objective | None = None) -> Advice:
     """Advice from a replay; ``objective`` is another than the replay's to compare policies by.
 
-    >>> from risingbandits.simulation.replay import replay
+    >>> from risingbandits.logs.replay import replay
     >>> curves = {f"net {k}": [0.1 * k * (1 - 0.9**n) for n in range(1, 41)] for k in range(1, 9)}
     >>> print(advise(replay(curves, ["successive-halving", "constant"], 80, orders=10)))
     Use successive-halving: in each of 10 orders of the arms it keeps the best one, net 8 with 0.7875.
@@ -139,7 +139,7 @@ def policy_for(outcomes: Sequence[Replay], objective: str | Objective | None = N
     A task counts with the mean of its orders, as a share of what a random arm loses, so that all tasks have the same
     weight.
 
-    >>> from risingbandits.simulation.replay import replay
+    >>> from risingbandits.logs.replay import replay
     >>> tasks = [{f"net {k}": [0.1 * k * (1 - r**n) for n in range(1, 41)] for k in range(1, 9)} for r in (0.9, 0.8)]
     >>> policy_for([replay(task, ["successive-halving", "constant"], 80, orders=10) for task in tasks])
     ('successive-halving', ())
