@@ -81,7 +81,7 @@ def with_allocator(store: str | None, seconds: float, durability: str = "process
 
 
 def _worker(store: str, seconds: float, barrier: object, counts: object) -> None:
-    from risingbandits import NoArmFree
+    from risingbandits import NoArmAvailable
 
     with Allocator.open(store) as allocator:
         step = pair(allocator)
@@ -92,7 +92,7 @@ def _worker(store: str, seconds: float, barrier: object, counts: object) -> None
         while time.perf_counter() < end:
             try:
                 step()
-            except NoArmFree:
+            except NoArmAvailable:
                 continue
             done += 1
         counts.put(done)  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from risingbandits import Allocator, NoArmFree
+from risingbandits import Allocator, NoArmAvailable
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.snapshot import pack
 
@@ -133,7 +133,7 @@ def _worker(maker: str, place: str, arms: int, seconds: float, barrier: Any, cou
     while time.perf_counter() < end:
         try:
             step()
-        except NoArmFree:
+        except NoArmAvailable:
             continue
         done += 1
     counts.put(done)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits.allocation import Allocator, NoArmFree, Pull
+from risingbandits.allocation import Allocator, NoArmAvailable, Pull
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.policies import objective_names
@@ -65,7 +65,7 @@ def simulated(allocator: Allocator, workers: int, durations: str, rng: np.random
         while len(running) < workers:
             try:
                 pull = allocator.ask()
-            except NoArmFree:
+            except NoArmAvailable:
                 break
             if pull is None:
                 break

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         theory,
     )
     from risingbandits._core.errors import RisingBanditsError
-    from risingbandits.allocation import Allocator, Budget, NoArmFree, Pull
+    from risingbandits.allocation import Allocator, Budget, NoArmAvailable, Pull
     from risingbandits.allocation.recordings import load_curves
     from risingbandits.logs.replay import replay
     from risingbandits.policies import Objective, Policy, get_policy, policy_names
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allocator",
     "Budget",
-    "NoArmFree",
+    "NoArmAvailable",
     "Objective",
     "Policy",
     "Pull",
@@ -93,7 +93,7 @@ _ROOMS = (
 )
 _MODULES = {
     "_core.errors": ("RisingBanditsError",),
-    "allocation": ("Allocator", "Budget", "NoArmFree", "Pull"),
+    "allocation": ("Allocator", "Budget", "NoArmAvailable", "Pull"),
     "allocation.recordings": ("load_curves",),
     "policies": ("Objective", "Policy", "get_policy", "policy_names"),
     "problems": ("RisingBandit", "get_problem", "problem_names"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from programs import PATIENCE
-from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError, get_policy, policy_names
+from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError, get_policy, policy_names
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import UCB1, CommitUCB, EpsilonGreedy
 
@@ -128,7 +128,7 @@ def test_every_policy_serves_with_arms_in_flight(name: str) -> None:
         if len(flying) < 3 and rng.random() < 0.7:
             try:
                 pull = allocator.ask()
-            except NoArmFree:
+            except NoArmAvailable:
                 pull = None
             if pull is not None:
                 flying.append(pull)
@@ -221,7 +221,7 @@ def test_renewed_leases_last() -> None:
     pull = asked(allocator)
     for now[0] in (9.0, 18.0, 27.0):
         assert allocator.renew(pull)
-        with pytest.raises(NoArmFree, match="in flight"):
+        with pytest.raises(NoArmAvailable, match="in flight"):
             allocator.ask()
     now[0] = 37.0
     assert asked(allocator).attempt == 2
@@ -231,13 +231,13 @@ def test_renewed_leases_last() -> None:
 def test_no_arm_free() -> None:
     allocator = Allocator(["a", "b"], 3)
     one, _two = asked(allocator), asked(allocator)
-    with pytest.raises(NoArmFree, match="all arms that may be pulled are in flight"):
+    with pytest.raises(NoArmAvailable, match="all arms that may be pulled are in flight"):
         allocator.ask()
-    with pytest.raises(NoArmFree):
+    with pytest.raises(NoArmAvailable):
         allocator.ask(wait=0.01)
     allocator.tell(one, 0.5)
     asked(allocator)
-    with pytest.raises(NoArmFree, match="the last 2 pulls of the budget are in flight"):
+    with pytest.raises(NoArmAvailable, match="the last 2 pulls of the budget are in flight"):
         allocator.ask()
 
 
@@ -314,7 +314,7 @@ def test_arms_come_and_go() -> None:
     assert asked(allocator).arm == "late", "a new arm is tried"
     allocator.mask("a")
     allocator.retire("b", "no more money")
-    with pytest.raises(NoArmFree):
+    with pytest.raises(NoArmAvailable):
         allocator.ask()
     assert not allocator.finished
     allocator.unmask("a")
@@ -449,7 +449,7 @@ def test_asyncio() -> None:
         await busy.aask()
         await busy.aask()
 
-    with pytest.raises(NoArmFree):
+    with pytest.raises(NoArmAvailable):
         asyncio.run(impatient())
 
 

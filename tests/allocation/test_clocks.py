@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program
-from risingbandits import Allocator, Budget, NoArmFree
+from risingbandits import Allocator, Budget, NoArmAvailable
 from risingbandits._core import platform
 from risingbandits.allocation.stores import sqlite
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -86,7 +86,7 @@ def test_a_clock_that_is_ahead_does_not_take_a_pull_from_a_live_worker(
         assert pull is not None
         set_clock(monkeypatch, 86_400.0)
         with Allocator.open(place) as here:
-            with pytest.raises(NoArmFree):
+            with pytest.raises(NoArmAvailable):
                 here.ask()
             assert there.tell(pull, 0.5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingbandits import Allocator, NoArmFree, RisingBanditsError
+from risingbandits import Allocator, NoArmAvailable, RisingBanditsError
 from risingbandits.allocation.pull import Pull
 
 
@@ -17,7 +17,7 @@ def asked(allocator: Allocator) -> Pull:
 def test_pulls_in_flight_are_spent() -> None:
     allocator = Allocator(["a", "b", "c"], 2)
     given = [asked(allocator), asked(allocator)]
-    with pytest.raises(NoArmFree, match="the last 2 pulls of the budget are in flight"):
+    with pytest.raises(NoArmAvailable, match="the last 2 pulls of the budget are in flight"):
         allocator.ask()
     for pull in given:
         assert allocator.tell(pull, 0.5)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError
+from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.growth import declared_by, said
 from risingbandits.allocation.prior.store_tasks import store_task
@@ -118,7 +118,7 @@ def test_the_first_48_decisions_stay_as_they_were(place: str) -> None:
 def test_a_process_that_is_at_work_follows(place: str) -> None:
     with Allocator(["a", "b"], 2, store=place, policy="round-robin") as one, Allocator.open(place) as other:
         pulls = [one.ask(), one.ask()]
-        with pytest.raises(NoArmFree, match="the last 2 pulls of the budget are in flight"):
+        with pytest.raises(NoArmAvailable, match="the last 2 pulls of the budget are in flight"):
             one.ask()
         assert other.extend(budget=5, arms=["c"], retries=7) == "budget 2 -> 5 pulls, 1 new arm: c, retries 3 -> 7"
         third = one.ask()
@@ -466,7 +466,7 @@ def test_decisions_in_between_are_replayed(tmp_path: Path) -> None:
             else:
                 try:
                     asked = allocator.ask()
-                except NoArmFree:
+                except NoArmAvailable:
                     continue
                 flying += [asked] if asked is not None else []
         mine = allocator.ledger

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risingbandits import Allocator, Budget, NoArmFree, Pull
+from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation import Belief, Prior
 from risingbandits.policies.config_model import ConfigModel
 
@@ -124,7 +124,7 @@ def test_a_failed_pull_goes_first_and_workers_get_different_arms() -> None:
         if len(flying) < 5:
             try:
                 pull = run.ask()
-            except NoArmFree:
+            except NoArmAvailable:
                 pull = None
             if pull is not None:
                 assert pull.arm not in [other.arm for other in flying]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reference_allocator import ModelPull, ReferenceAllocator
-from risingbandits import Allocator, Budget, NoArmFree, Pull
+from risingbandits import Allocator, Budget, NoArmAvailable, Pull
 from risingbandits.allocation.stores.base import Store
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.allocation.stores.sqlite import SqliteStore
@@ -103,7 +103,7 @@ class Machine:
         answer: Pull | str | None
         try:
             answer = self.real.ask()
-        except NoArmFree:
+        except NoArmAvailable:
             answer = "not now"
         expected = self.model.ask(self.clock.time)
         if isinstance(expected, ModelPull):

@@ -12,7 +12,7 @@ from test_properties import Clock, random_steps
 from test_snapshot import state
 
 import reference_slots
-from risingbandits import Allocator, Budget, NoArmFree, RisingBanditsError
+from risingbandits import Allocator, Budget, NoArmAvailable, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
@@ -235,7 +235,7 @@ def act(real: Allocator, store: Any, clock: Clock, given: list[Any], action: str
     if action == "ask":
         try:
             pull = real.ask()
-        except NoArmFree:
+        except NoArmAvailable:
             pull = None
         given.extend([pull] if pull is not None else [])
     elif action in ("tell", "fail", "release", "renew") and given:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from programs import PATIENCE, program, until
-from risingbandits import Allocator, NoArmFree, RisingBanditsError
+from risingbandits import Allocator, NoArmAvailable, RisingBanditsError
 from risingbandits._core.platform import worker_name
 from risingbandits.allocation import StoreBusy, session
 from risingbandits.allocation.stores.base import open_store
@@ -162,7 +162,7 @@ def test_a_live_worker_keeps_its_pull_though_another_machine_has_its_name(
     monkeypatch.undo()
     with Allocator.open(place) as here:
         if "://" in place:
-            with pytest.raises(NoArmFree):
+            with pytest.raises(NoArmAvailable):
                 here.ask(wait=1.5)
         else:  # a file is on one machine, which was started anew
             pull = here.ask(wait=1.5)

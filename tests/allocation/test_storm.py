@@ -198,7 +198,7 @@ def has_reason(call: Call, events: Events, last: int, after: int) -> bool:
     moments = events.moments[last:after]
     error = call.result["error"] if isinstance(call.result, dict) else ""
     if call.method == "ask" and error:
-        return error == "StoreBusy" or (error == "NoArmFree" and any(moment.blocked for moment in moments))
+        return error == "StoreBusy" or (error == "NoArmAvailable" and any(moment.blocked for moment in moments))
     if call.method == "ask":
         return any(moment.finished for moment in moments)
     if call.method == "extend" and error:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from frozen import LETTERS, mix, reward
 
-from risingbandits import Allocator, Budget, NoArmFree, Pull, RisingBanditsError
+from risingbandits import Allocator, Budget, NoArmAvailable, Pull, RisingBanditsError
 from risingbandits.allocation import Belief, Prior
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.allocation.stores.sqlite import SqliteStore
@@ -259,7 +259,7 @@ class Player:
     def ask(self) -> bool:
         try:
             pull = self.allocator.ask()
-        except NoArmFree as error:
+        except NoArmAvailable as error:
             self.text += {"arms": ".", "last": ":"}[str(error).split()[1]]
             return False
         self.text += "|" if pull is None else self.letter(pull.arm) + "'" * (pull.attempt - 1)

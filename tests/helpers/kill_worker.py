@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from risingbandits import Allocator, NoArmFree
+from risingbandits import Allocator, NoArmAvailable
 
 
 def reward(arm: str, n: int) -> float:
@@ -46,7 +46,7 @@ def ask_and_tell(store: str, file: int) -> None:
     while os.getppid() == parent:  # not for ever where the tests are killed themselves
         try:
             pull = allocator.ask(wait=1.0)
-        except NoArmFree:
+        except NoArmAvailable:
             continue
         if pull is None:
             os.write(file, b"end\n")

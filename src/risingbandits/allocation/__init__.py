@@ -16,7 +16,7 @@ from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
 from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
-from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.pull import NoArmAvailable, Pull
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ __all__ = [
     "Budget",
     "EarlierTask",
     "Event",
-    "NoArmFree",
+    "NoArmAvailable",
     "Outcome",
     "Prior",
     "ProcessArms",

@@ -31,7 +31,7 @@ from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Listener, Listeners, Told
 from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.prior.starting import bare_settings, with_prior
-from risingbandits.allocation.pull import NoArmFree, Pull, check_proof, place_of
+from risingbandits.allocation.pull import NoArmAvailable, Pull, check_proof, place_of
 from risingbandits.allocation.remembering import remember_quietly, remember_run
 from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Session, ask_patiently, make_or_join
 from risingbandits.allocation.settings import (
@@ -216,16 +216,16 @@ class Allocator:
     def ask(self, wait: float | None = None, slot: str = "") -> Pull | None:
         """The next pull to make; None when the budget is spent or every arm is finished or retired.
 
-        When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises `NoArmFree`.
-        It also waits while a server restarts or another process blocks writes to the store, for at least a second, or a
-        minute if ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`. ``slot`` says where the pull
-        will be made, for the log and the arm (``pull.slot``).
+        When no arm is free, waits up to ``wait`` seconds (`math.inf`: as long as it takes), then raises
+        `NoArmAvailable`. It also waits while a server restarts or another process blocks writes to the store, for at
+        least a second, or a minute if ``wait`` is not given, then raises `StoreUnreachable` or `StoreBusy`. ``slot``
+        says where the pull will be made, for the log and the arm (``pull.slot``).
         """
         if slot:
             check_slot("slot", slot)
         answer = self._session.ask(slot=slot) if wait is None else ask_patiently(self._session, wait, slot)
         if isinstance(answer, NotNow):
-            raise NoArmFree(answer.reason)
+            raise NoArmAvailable(answer.reason)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("ask: %s", answer)
         return answer
@@ -544,7 +544,7 @@ async def _ask_in_thread(allocator: Allocator, wait: float | None) -> Pull | Non
         asking = _Asking(allocator)
         try:
             return await asyncio.to_thread(asking.ask)
-        except NoArmFree:
+        except NoArmAvailable:
             if time.monotonic() >= end:
                 raise
         except asyncio.CancelledError:

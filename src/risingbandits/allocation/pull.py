@@ -104,7 +104,7 @@ def better(best: Saved | None, new: Saved, direction: str) -> Saved:
     return best if worse else new
 
 
-class NoArmFree(RisingBanditsError):
+class NoArmAvailable(RisingBanditsError):
     """There is budget left, but no arm can be pulled now: all are in flight or masked, or the rest is in flight."""
 
 

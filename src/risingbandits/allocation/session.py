@@ -23,7 +23,7 @@ from risingbandits.allocation.growth import Given, as_given
 from risingbandits.allocation.ledger import Ledger
 from risingbandits.allocation.listeners import Told, new_told
 from risingbandits.allocation.prior.starting import with_prior
-from risingbandits.allocation.pull import NoArmFree, Pull, new_pull
+from risingbandits.allocation.pull import NoArmAvailable, Pull, new_pull
 from risingbandits.allocation.settings import Settings, stored_settings
 from risingbandits.allocation.snapshot import fold, load_ledger, pack
 from risingbandits.allocation.stores.base import PATIENCE, Store, StoreBusy, StoreUnreachable
@@ -527,7 +527,7 @@ def ask_patiently(session: Session, wait: Any, slot: str = "") -> Pull | None:
             answer = session.ask(max(_LEAST_PATIENCE, min(left, PATIENCE)), slot)
             if not isinstance(answer, NotNow):
                 return answer
-            trouble: RisingBanditsError = NoArmFree(answer.reason)
+            trouble: RisingBanditsError = NoArmAvailable(answer.reason)
             seen = answer.last_id
         except (StoreBusy, StoreUnreachable) as error:
             trouble = error

@@ -15,7 +15,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice, check_p
 from risingbandits._core.ray_connection import import_ray
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.allocation.budget import Budget, as_budget
-from risingbandits.allocation.pull import NoArmFree, Pull
+from risingbandits.allocation.pull import NoArmAvailable, Pull
 from risingbandits.allocation.stores.base import open_store
 from risingbandits.policies.objectives import DEFAULT
 
@@ -213,7 +213,7 @@ class RisingScheduler(TrialScheduler):  # type: ignore[misc, unused-ignore]
         while len(self._held) < self.jobs:
             try:
                 pull = allocator.ask()
-            except NoArmFree:
+            except NoArmAvailable:
                 return
             if pull is None:
                 self._over = not self._held

@@ -13,7 +13,7 @@ import pytest
 
 import reference_workers
 from risingbandits import Allocator, Budget
-from risingbandits.allocation import Belief, NoArmFree, Prior, Pull
+from risingbandits.allocation import Belief, NoArmAvailable, Prior, Pull
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.policies import CommitUCB, GaussianUCB, Policy
@@ -37,7 +37,7 @@ def drive(allocators: list[Allocator], workers: int, steps: int, seed: int = 0, 
     while len(asked) < steps:
         try:
             pull = None if len(running) == workers else allocators[len(asked) % len(allocators)].ask()
-        except NoArmFree:
+        except NoArmAvailable:
             pull = None
         if pull is not None:
             asked.append(pull.arm)

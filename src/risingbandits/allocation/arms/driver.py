@@ -27,7 +27,7 @@ from risingbandits.allocation.arms.display import progress_bar
 from risingbandits.allocation.arms.economy import Economy
 from risingbandits.allocation.arms.pace import Pace
 from risingbandits.allocation.arms.slots import Places, Slots
-from risingbandits.allocation.pull import CannotGoOn, NoArmFree, OutOfRange, Pull
+from risingbandits.allocation.pull import CannotGoOn, NoArmAvailable, OutOfRange, Pull
 from risingbandits.allocation.remembering import remember_quietly
 from risingbandits.allocation.stores.base import PATIENCE, StoreBusy, StoreUnreachable
 from risingbandits.allocation.stores.memory import MemoryStore
@@ -156,7 +156,7 @@ class Driver:
             try:
                 slot = self.places.free(self.running.values()) if self.places.room else ""
                 pull = self.allocator.ask(0.0 if self.running else _LOOK, slot)
-            except (NoArmFree, StoreBusy, StoreUnreachable) as reason:
+            except (NoArmAvailable, StoreBusy, StoreUnreachable) as reason:
                 self._complain(reason)
                 return True  # an arm will be free when a pull ends, here or in another process
             self._trouble_since = math.inf

@@ -10,13 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, hide_password, shown
 from risingbandits.allocation.events import Event
-from risingbandits.allocation.pull import NoArmFree
+from risingbandits.allocation.pull import NoArmAvailable
 
 PATIENCE = 60.0  #: seconds for which a writer waits for its turn, or for the server to come back
 _LONGEST_NAME = 200  # bytes of a file's name: systems allow 255, and what lies beside a store has longer names
 
 
-class StoreBusy(NoArmFree):
+class StoreBusy(NoArmAvailable):
     """Another process has held the turn to write for too long. Nothing was written; you can retry."""
 
 
