@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from risingbandits._core.stats import rank_correlation
 from risingbandits.allocation import Allocator, EarlierTask, Prior, read_prior
-from risingbandits.allocation.prior.beliefs import Belief
+from risingbandits.allocation.starting.prior import Belief
 from risingbandits.lab.benchmark.curve_sets import curve_sets
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
 from risingbandits.lab.benchmark.scores import interval, resampled_means

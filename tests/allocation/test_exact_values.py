@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator
 from risingbandits._core.files import json_text
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.memory import remember, tasks_in
 from risingbandits.allocation.prior.store_tasks import store_task
 from risingbandits.allocation.snapshot import pack, unpack
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.status.status import status_dict
 from risingbandits.allocation.stores import reader as exports
 from risingbandits.allocation.stores.memory import MemoryStore

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from risingbandits import Allocator, Budget
 from risingbandits.allocation.deciding.costs import Costs
-from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.status.arm_table import AllocationTable
 from risingbandits.allocation.status.status import standing, untried_sentence
 from risingbandits.policies import policy_names

@@ -19,7 +19,7 @@ from programs import until
 from risingbandits import Allocator
 from risingbandits.allocation import Event, open_reader
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.starting.prior import Belief, Prior
 
 WORKER = kill_worker.__file__
 ARMS = [f"arm{i}" for i in range(6)]

@@ -13,11 +13,11 @@ import pytest
 
 from programs import program, until
 from risingbandits import Allocator, RisingBanditsError
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.memory import entries_of, forget, remember, run_called, tasks_in
 from risingbandits.allocation.prior.shelves import ENDING
 from risingbandits.allocation.prior.sources import read_sources
 from risingbandits.allocation.prior.store_tasks import store_identity, store_task
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.stores.base import StoreUnreachable
 from servers import PostgresServer
 

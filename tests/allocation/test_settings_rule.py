@@ -12,11 +12,11 @@ import reference_slots
 from risingbandits import Allocator
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.settings_rule import MANY, SettingsRule, pays
 from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.policies import Hyperband
 from risingbandits.policies.auto import Auto
 

@@ -16,10 +16,10 @@ from risingbandits import Allocator, Budget, NoArmAvailable, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.ledger import Ledger
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.scores import normal_scores
 from risingbandits.allocation.slots import SlotRule, new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.stores.memory import MemoryStore
 from risingbandits.policies import Policy, policy_class
 from risingbandits.reports.allocation_log import AllocationLog

@@ -10,7 +10,7 @@ import pytest
 from risingbandits import Allocator, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.prior import reading
-from risingbandits.allocation.prior.beliefs import Belief, Prior
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.cli import run
 
 ARMS = '\n[[arms]]\nname = "a"\ncommand = ["echo", "1"]\n[[arms]]\nname = "b"\ncommand = ["echo", "1"]\n'

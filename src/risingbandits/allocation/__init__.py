@@ -14,9 +14,9 @@ from risingbandits.allocation.arms.base import Arm, Outcome, as_arm
 from risingbandits.allocation.budget import Budget
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.listeners import Told, retell
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.history import read_history
 from risingbandits.allocation.pull import NoArmAvailable, Pull
+from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.allocation.stores.base import StoreBusy, StoreUnreachable
 
 if TYPE_CHECKING:

@@ -32,11 +32,11 @@ from risingbandits.allocation.budget import Budget, as_budget
 from risingbandits.allocation.defaults import check_sigma, choose_policy, takes_any_range
 from risingbandits.allocation.events import WrittenByNewer
 from risingbandits.allocation.options import Check, Setting, option_classes
-from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.memory import check_memory
 from risingbandits.allocation.pull import OutOfRange
 from risingbandits.allocation.settings_rule import SettingsRule, pays
 from risingbandits.allocation.slots import SlotRule
+from risingbandits.allocation.starting.prior import Prior
 from risingbandits.policies import Policy, policy_class
 from risingbandits.policies.base import DIRECTIONS
 from risingbandits.policies.objectives import DEFAULT, Objective

@@ -15,8 +15,8 @@ import numpy as np
 
 from risingbandits._core.types import Floats
 from risingbandits.allocation.arm_state import ArmState
-from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.scores import normal_scores
+from risingbandits.allocation.starting.prior import Prior
 
 RANDOM_EVERY = 5  # every n-th opened arm is drawn at random, to detect a wrong prior
 _YARDSTICK = 3  # the second arm is a third down the order: it costs little, and detects a wrong prior
@@ -42,7 +42,7 @@ class SlotRule:
 
     Examples
     --------
-    >>> from risingbandits.allocation.prior.beliefs import Belief
+    >>> from risingbandits.allocation.starting.prior import Belief
     >>> rule = SlotRule(Prior({"good": Belief(0.9, 0.5, "3 tasks")}), seed=0)
     >>> arms = [ArmState("stranger", 0, None, ()), ArmState("good", 1, None, ())]
     >>> rule.choose(arms, opened=[])[0].name

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reference_process import slow_prediction, slow_surprise
-from risingbandits.allocation.prior.beliefs import STRANGER
 from risingbandits.allocation.prior.gaussian_process import (
     GaussianProcess,
     most_probable,
@@ -15,6 +14,7 @@ from risingbandits.allocation.prior.gaussian_process import (
     surprise,
 )
 from risingbandits.allocation.prior.reading import Row, SettingsModel
+from risingbandits.allocation.starting.prior import UNKNOWN
 from risingbandits.policies.config_points import WORD, Features, Value
 
 RNG = np.random.default_rng(3)
@@ -100,7 +100,7 @@ def test_learns_from_tasks_and_can_leave_one_out() -> None:
     low, high, odd = model.beliefs([{"lr": 0.05, "junk": 0.5}, {"lr": 0.95, "junk": 0.5}, {"other": 1.0}])
     assert low.mean < -0.6
     assert high.mean > 0.6
-    assert (low.source, odd) == ("settings", STRANGER)
+    assert (low.source, odd) == ("settings", UNKNOWN)
     assert next(iter(model.matter())) == "lr"
     [without] = model.beliefs([{"lr": 0.95, "junk": 0.5}], without=0)
     assert without.mean > 0.5
@@ -124,4 +124,4 @@ def test_nothing_to_learn_from() -> None:
     assert SettingsModel.fit([Row(0, {"lr": 1.0}, float(n)) for n in range(5)]) is None
     model = SettingsModel.fit([Row(0, {"lr": float(n)}, float(n)) for n in range(5)])
     assert model is not None
-    assert model.beliefs([{"lr": 1.0}], without=0) == [STRANGER]
+    assert model.beliefs([{"lr": 1.0}], without=0) == [UNKNOWN]

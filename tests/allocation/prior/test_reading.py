@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from risingbandits import Allocator, load_curves
-from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.reading import look_back, read_prior
 from risingbandits.allocation.prior.sources import Sources, read_sources
 from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.allocation.starting.prior import Prior
 from risingbandits.policies.config_points import Value
 
 Z3 = 0.967421566101701  # the normal score of the best of three

@@ -15,11 +15,11 @@ import numpy as np
 
 from risingbandits._core.stats import rank_correlation
 from risingbandits._core.types import Floats, Ints
-from risingbandits.allocation.prior.beliefs import STRANGER, Belief, Prior
 from risingbandits.allocation.prior.gaussian_process import GaussianProcess, most_probable
 from risingbandits.allocation.prior.scores import LEAST_ARMS, normal_scores, scores_of_ranks
 from risingbandits.allocation.prior.sources import Sources, read_sources
 from risingbandits.allocation.prior.tasks import ArmSettings, EarlierTask, known_settings
+from risingbandits.allocation.starting.prior import UNKNOWN, Belief, Prior
 from risingbandits.allocation.stores.base import Store
 from risingbandits.policies.config_points import Features
 
@@ -79,13 +79,13 @@ class SettingsModel:
         if without is not None:
             others = self._tasks != without
             if others.sum() < LEAST_ARMS:
-                return [STRANGER] * len(arms)
+                return [UNKNOWN] * len(arms)
             process = GaussianProcess(self._points[others], self._scores[others], self._groups, self._hyper)
         if not arms:
             return []
         means, deviations = process.predict(self._features.points(arms))
         return [
-            Belief(float(mean), float(deviation), "settings") if self._knows(arm) else STRANGER
+            Belief(float(mean), float(deviation), "settings") if self._knows(arm) else UNKNOWN
             for arm, mean, deviation in zip(arms, means, deviations, strict=True)
         ]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits.allocation.prior.beliefs import Prior
 from risingbandits.allocation.prior.history import is_history, read_history
 from risingbandits.allocation.prior.memory import shelf_at
 from risingbandits.allocation.prior.shelves import Shelf
 from risingbandits.allocation.prior.sources import listed
 from risingbandits.allocation.settings import Settings
+from risingbandits.allocation.starting.prior import Prior
 from risingbandits.allocation.stores.base import Store, is_server
 
 log = logging.getLogger("risingbandits")

@@ -7,10 +7,10 @@ from typing import Any
 
 from risingbandits._core.stats import normal_share
 from risingbandits._core.tables import TextTable
-from risingbandits.allocation.prior.beliefs import Belief, Prior
 from risingbandits.allocation.prior.reading import Findings
 from risingbandits.allocation.prior.scores import normal_scores
 from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.allocation.starting.prior import Belief, Prior
 
 _ARM = ("arm", "score", "pulls", "last value")
 _LEAST_WEIGHT = 0.1  # of the strongest setting; what matters less is not shown

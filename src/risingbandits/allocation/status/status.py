@@ -80,7 +80,7 @@ def prior_sentence(ledger: Ledger) -> str:
     """Where the prior is from and how far it is confirmed, or that settings decide; empty if neither applies.
 
     >>> from risingbandits.allocation import Allocator
-    >>> from risingbandits.allocation.prior.beliefs import Belief, Prior
+    >>> from risingbandits.allocation.starting.prior import Belief, Prior
     >>> prior = Prior({"a": Belief(1.0, 0.5, "12 tasks")}, tasks=12, agreement=0.61)
     >>> prior_sentence(Allocator(["a", "b"], budget=10, prior=prior).ledger)
     'prior from 12 tasks, agreement among them 0.61'

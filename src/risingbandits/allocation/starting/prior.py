@@ -20,7 +20,7 @@ class Belief(NamedTuple):
     source: str  #: where that is from: "12 tasks", "settings", "score" or "unknown"
 
 
-STRANGER = Belief(0.0, 1.0, "unknown")
+UNKNOWN = Belief(0.0, 1.0, "unknown")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Prior:
 
     def of(self, arm: str) -> Belief:
         """The belief about an arm."""
-        return self.beliefs.get(arm, STRANGER)
+        return self.beliefs.get(arm, UNKNOWN)
 
     def about(self, arms: Iterable[str]) -> Prior:
         """The same, for these arms only."""

@@ -1,0 +1,1 @@
+"""What is known before the first pull."""
