@@ -12,9 +12,9 @@ from textwrap import dedent
 
 import pytest
 
+from arm_curves import load_columns
 from code_blocks import Block, all_blocks
 from risingbandits.allocation.prior.sources import read_sources
-from risingbandits.problems.csv_files import load_curves
 
 # What a page leaves to its reader, by a line of the block: code that comes before it.
 GIVEN = {
@@ -85,4 +85,4 @@ def test_file_that_is_shown(block: Block, tmp_path: Path) -> None:
         [task] = read_sources([path]).tasks
         assert len(task.arms) == 2
     else:
-        assert [len(values) for values in load_curves(path).values()] == [4, 3]
+        assert [len(values) for values in load_columns(path).values()] == [4, 3]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from arm_curves import load_columns
 from risingbandits.allocation import Allocator, open_reader
 from risingbandits.allocation.events import Event
 from risingbandits.cli import run
-from risingbandits.problems.csv_files import load_curves
 
 REWARDS = {"a, b": [0.1, 0.2, 0.30000000000000004], 'c"d': [0.5, 0.4], "never": []}
 
@@ -66,7 +66,7 @@ def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Pat
     path = tmp_path / "curves.csv"
     code, out, err = outcome(capsys, "export", store, "-o", path)
     assert (code, out, err) == (0, f"Written: {path}\n", "")
-    assert load_curves(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
+    assert load_columns(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
     assert outcome(capsys, "export", store)[1] == path.read_text()
     assert outcome(capsys, "replay", path, "--budget", "4", "--policies", "round-robin")[0] == 0
     arguments = ("simulate", "--curves", path, "--runs", "2", "--policies", "round-robin", "--noise", "none")
@@ -100,7 +100,7 @@ def test_names_that_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         for pull in allocator:
             allocator.tell(pull, 0.5)
     assert outcome(capsys, "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
-    assert load_curves(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
+    assert load_columns(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
 
 
 @pytest.mark.parametrize("command", [["log"], ["show"], ["export"]])

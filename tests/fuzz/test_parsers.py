@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import readable_files as files
+from arm_curves import load_columns
 from risingbandits import Allocator, Policy, Result, RisingBanditsError
 from risingbandits.allocation import open_reader
 from risingbandits.allocation.prior.csv_tasks import csv_tasks
@@ -28,7 +29,6 @@ from risingbandits.cli.worker import parse_duration
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.logs import curves_of, read_runs
 from risingbandits.policies.parsing import parse_policies
-from risingbandits.problems.csv_files import load_curves
 
 EXAMPLES = [60, pytest.param(1_000, marks=pytest.mark.slow)]
 LONGEST = 2_000  # characters of a sentence; names of files and values in it are cut
@@ -137,7 +137,7 @@ def read_entry(path: Path) -> None:
 
 
 READERS = {
-    "curves": Reader("x.csv", load_curves, files.curves_csv),
+    "curves": Reader("x.csv", load_columns, files.curves_csv),
     "long form": Reader("x.csv", csv_tasks, files.long_csv),
     "table of a log": Reader("x.csv", read_log, files.log_csv),
     "columns as a log": Reader("x.csv", read_log, files.curves_csv),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import risingbandits as rb
+from arm_curves import load_columns
 from risingbandits import RisingBanditsError
 from risingbandits.logs import columns, curves_of, read_runs
 from risingbandits.logs.columns import number_in, numbers_in
 from risingbandits.logs.curves import write_csv
 from risingbandits.logs.runs import Point, series_of, without_rewritten
-from risingbandits.problems.csv_files import load_curves
 
 CELLS = [
     "",
@@ -116,22 +116,22 @@ def test_curves_that_are_written_are_read_again(tmp_path: Path) -> None:
     (tmp_path / "history.csv").write_text("\n".join(lines))
     curves = curves_of(read_runs(tmp_path / "history.csv"))
     write_csv(curves, tmp_path / "curves.csv")
-    assert load_curves(tmp_path / "curves.csv") == {name: own.tolist() for name, own in curves.values.items()}
+    assert load_columns(tmp_path / "curves.csv") == {name: own.tolist() for name, own in curves.values.items()}
 
 
 def test_a_wide_file_with_gaps_is_refused_by_row_and_column(tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
     path.write_text("a,b,c\n1,2,3\n4,,6\n7,,9\n10,11,12\n")
-    with pytest.raises(RisingBanditsError, match=r"row 5, column 'b' has the value '11' below an empty cell"):
-        load_curves(path)
+    with pytest.raises(RisingBanditsError, match=r"line 5, column 'b' has the value '11' below an empty cell"):
+        load_columns(path)
     path.write_text("a,b,c\n1,2,3\n4,,1_0\n")
-    with pytest.raises(RisingBanditsError, match=r"row 3, column 'c' must be a finite number or empty, got '1_0'"):
-        load_curves(path)
+    with pytest.raises(RisingBanditsError, match=r"line 3, column 'c' must be a finite number or empty, got '1_0'"):
+        load_columns(path)
     path.write_text("a,b,c\n1,2,3\n4,,inf\n")
     with pytest.raises(RisingBanditsError, match="must be a finite number or empty, got 'inf'"):
-        load_curves(path)
+        load_columns(path)
     path.write_text("a,b\n1,2\n,3\n,4\n")
-    assert load_curves(path) == {"a": [1.0], "b": [2.0, 3.0, 4.0]}
+    assert load_columns(path) == {"a": [1.0], "b": [2.0, 3.0, 4.0]}
 
 
 def test_plain_curves_that_do_not_tell_a_direction_are_maximized(tmp_path: Path) -> None:

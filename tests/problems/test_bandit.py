@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,13 +161,10 @@ def test_arrays_have_one_row_for_each_arm(values: Any) -> None:
         RisingBandit.from_array(values)
 
 
-def test_csv_gives_the_same_instance_as_an_array(tmp_path: Path) -> None:
-    path = tmp_path / "curves.csv"
-    path.write_text("slow,fast one\n0.1,0.5\n0.2,0.6\n0.3,\n")
-    bandit = RisingBandit.from_csv(path, noise=Bernoulli())
-    assert bandit == RisingBandit.from_array(
-        [[0.1, 0.2, 0.3], [0.5, 0.6]], Bernoulli(), name="curves", arm_names=["slow", "fast one"]
-    )
+def test_a_dict_of_curves_has_the_names_of_the_arms() -> None:
+    rows = {"slow": [0.1, 0.2, 0.3], "fast one": [0.5, 0.6]}
+    bandit = RisingBandit.from_array(rows, Bernoulli())
+    assert bandit == RisingBandit.from_array(list(rows.values()), Bernoulli(), arm_names=list(rows))
     assert bandit.horizon == 3
 
 

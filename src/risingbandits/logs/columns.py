@@ -1,7 +1,8 @@
-"""Tables by their columns: read a block of rows at a time, so that a million rows take little more than their numbers.
+"""The reader of CSV files, and tables of any kind by their columns.
 
-A log needs the numbers of its metrics, steps and clock, the run of each row, and the settings in each run's last row.
-Everything else is dropped as soon as its block has been read.
+Rows come in blocks, so that a million of them take little more than their numbers. A log needs the numbers of its
+metrics, steps and clock, the run of each row, and the settings in each run's last row; everything else is dropped as
+soon as its block has been read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risingbandits._core.errors import RisingBanditsError
+from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.types import Floats, Ints
 
 _CELLS, _ROWS = 1_000, 20  # cells of a block, and its least number of rows: small blocks are read fastest
@@ -125,6 +127,16 @@ def number_in(cell: Any) -> float | None:
         return None
 
 
+def setting_in(cell: Any) -> float | str | None:
+    """A number, text, or None for an empty cell.
+
+    >>> setting_in("1e-3"), setting_in(" adam "), setting_in("")
+    (0.001, 'adam', None)
+    """
+    number = number_in(cell)
+    return number if number is not None else None if cell is None else str(cell).strip() or None
+
+
 def blocks_of(rows: Iterable[Cells], width: int) -> Iterator[list[Cells]]:
     """Rows in blocks of some thousand cells each."""
     several = iter(rows)
@@ -132,43 +144,98 @@ def blocks_of(rows: Iterable[Cells], width: int) -> Iterator[list[Cells]]:
         yield block
 
 
-class CsvFile(NamedTuple):
-    """A CSV file that is open."""
+class NotCsv(RisingBanditsError):
+    """A file that is no CSV file at all, or cannot be opened."""
 
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file that is open; lines without a cell are skipped."""
+
+    path: Path
     header: list[str]
-    rows: Iterator[list[str]]  #: those that are not empty
-    empty: bool  #: whether there are none
+    empty: bool  #: whether nothing comes after the header
+    _rows: Iterator[tuple[int, list[str]]]
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows with their lines in the file, as long as the header: a short one ends in empty cells."""
+        width = len(self.header)
+        for line, row in self._rows:
+            if len(row) != width:
+                if any(map(str.strip, row[width:])):
+                    raise RisingBanditsError(
+                        f"{self.path}, line {line} has {len(row)} cells, but the header has {width} names."
+                    )
+                row = [*row[:width], *[""] * (width - len(row))]
+            yield line, row
+
+    def blocks(self) -> Iterator[list[Cells]]:
+        """The rows in blocks of some thousand cells each."""
+        return blocks_of((row for _, row in self.rows()), len(self.header))
 
 
 @contextmanager
 def csv_file(path: Path) -> Iterator[CsvFile]:
-    """The header and the rows of a CSV file; cells may also be separated by semicolons or tabs."""
+    """A CSV file in UTF-8; its cells may also be separated by semicolons or tabs."""
     try:
         # utf-8-sig: spreadsheets put a mark at the start of the file that would become part of the first name.
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            while first and not first.strip():
-                first = file.readline()
+            skipped, first = 0, file.readline()
+            while first and not first.strip(" \t,;\r\n"):
+                skipped, first = skipped + 1, file.readline()
             separator = max(",;\t", key=first.count)
             lines = csv.reader(chain([first], file), delimiter=separator, strict=True)
-            rows = (row for row in lines if row and (row[0].strip() or any(map(str.strip, row))))
-            header = [cell.strip() for cell in next(rows, [])]
+            header = [cell.strip() for cell in next(lines, [])]
+            rows = (
+                (skipped + lines.line_num, row) for row in lines if row and (row[0].strip() or any(map(str.strip, row)))
+            )
             second = next(rows, None)
-            yield CsvFile(header, rows if second is None else chain([second], rows), second is None)
-    except csv.Error as error:
-        raise RisingBanditsError(f"{path} is not a CSV file: {error}.") from error
+            yield CsvFile(path, header, second is None, rows if second is None else chain([second], rows))
+    except OSError as error:
+        raise NotCsv(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise NotCsv(f"{path} is not a CSV file in UTF-8: {error}.") from error
 
 
-def csv_blocks(path: Path, file: CsvFile) -> Iterator[list[Cells]]:
-    """The rows of a CSV file in blocks; short rows end in empty cells, long ones are an error."""
-    width, line = len(file.header), 2
-    for block in blocks_of(file.rows, width):
-        if set(map(len, block)) != {width}:
-            for number, row in enumerate(block, start=line):
-                if any(map(str.strip, row[width:])):
+def arm_columns(file: CsvFile) -> dict[str, Floats]:
+    """The curves of a file with a column for each arm, below its name; shorter columns end in empty cells.
+
+    Errors name the file, the line, the column and the value.
+    """
+    names = _arm_names(file)
+    table: list[Floats] = []
+    lengths = np.zeros(len(names), np.int64)
+    for line, row in file.rows():
+        values, there = numbers_in(row)
+        if not (there.all() and np.isfinite(values).all() and (lengths == len(table)).all()):
+            for column in np.flatnonzero([bool(cell.strip()) for cell in row]).tolist():
+                where = f"{file.path}, line {line}, column {shown(names[column], 100)}"
+                if not np.isfinite(values[column]):
+                    raise RisingBanditsError(f"{where} must be a finite number or empty, got {shown(row[column])}.")
+                if lengths[column] != len(table):
                     raise RisingBanditsError(
-                        f"{path}, line {number} has {len(row)} cells, but the header has {width} names."
+                        f"{where} has the value {shown(row[column])} below an empty cell: cells may be empty only at "
+                        "the end."
                     )
-            block = [[*row[:width], *[""] * (width - len(row))] for row in block]
-        yield block
-        line += len(block)
+        lengths += there
+        table.append(values)
+    for name, length in zip(names, lengths.tolist(), strict=True):
+        if not length:
+            raise RisingBanditsError(f"{file.path}, column {shown(name, 100)} has no values below its name.")
+    by_arm = np.ascontiguousarray(np.array(table).T)
+    return {name: by_arm[k, :length] for k, (name, length) in enumerate(zip(names, lengths.tolist(), strict=True))}
+
+
+def _arm_names(file: CsvFile) -> list[str]:
+    if not file.header:
+        raise RisingBanditsError(f"{file.path} is empty: it must hold a row of arm names and one row per pull.")
+    for position, name in enumerate(file.header, start=1):
+        where = f"{file.path}, line 1, column {position}"
+        if not name:
+            raise RisingBanditsError(f"{where} must be the name of an arm, is empty.")
+        if name in file.header[: position - 1]:
+            raise RisingBanditsError(f"{where} repeats the arm name {name!r}.")
+    # Names such as "0", "1" are fine, but "0.31" is a file without a header, whose first pull would be lost.
+    if all("." in name and number_in(name) is not None for name in file.header):
+        raise RisingBanditsError(f"{file.path}, line 1 must hold arm names, got the numbers {shown(file.header)}.")
+    return file.header

@@ -13,11 +13,10 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.logs import tables, tracking
-from risingbandits.logs.columns import csv_file
+from risingbandits.logs.columns import NotCsv, arm_columns, csv_file
 from risingbandits.logs.event_files import is_event_file, read_event_file
 from risingbandits.logs.runs import Recording, Series
 from risingbandits.logs.wandb_files import add_wandb_run, is_wandb_file
-from risingbandits.problems.csv_files import curve_columns
 
 _SQLITE, _PARQUET = b"SQLite format 3\0", b"PAR1"
 _STORE = {"settings", "events"}  # the tables of a store of ours
@@ -79,7 +78,7 @@ def is_log(path: Path) -> bool:
     try:
         with csv_file(path) as file:
             header = file.header
-    except (OSError, UnicodeDecodeError, RisingBanditsError):
+    except NotCsv:
         return False
     ours = {"task", "arm", "step", "value"}
     return tables.is_log_table(header) and len(ours & set(header)) < 2
@@ -156,25 +155,30 @@ def _read_file(path: Path, name: str, into: Recording) -> bool:
     try:
         if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
             return _read_json(path, name, path.read_text(encoding="utf-8-sig"), into)
-        return _read_csv(path, name, into)
     except (OSError, UnicodeDecodeError):
         return False
+    return _read_csv(path, name, into)
 
 
 def _read_csv(path: Path, name: str, into: Recording) -> bool:
     named = path.suffix.lower() == ".csv"
-    with csv_file(path) as file:
-        if not named and (len(file.header) < 2 or file.empty):
-            return False
-        if {"task", "arm", "step", "value"} <= set(file.header):
-            tables.add_long(path, file, into)
-            return True
-        if tables.is_log_table(file.header) and not file.empty:
-            tables.add_csv(path, name, file, into)
-            return True
     try:
-        columns = curve_columns(path)
-    except RisingBanditsError:
+        with csv_file(path) as file:
+            if not named and (len(file.header) < 2 or file.empty):
+                return False
+            if {"task", "arm", "step", "value"} <= set(file.header):
+                tables.add_long(file, into)
+                return True
+            if tables.is_log_table(file.header) and not file.empty:
+                tables.add_csv(name, file, into)
+                return True
+            try:
+                columns = arm_columns(file)
+            except RisingBanditsError:
+                if named:
+                    raise
+                return False
+    except NotCsv:
         if named:
             raise
         return False

@@ -12,6 +12,8 @@ import numpy as np
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.types import Floats
 
+_LONGEST = 200  # characters of a name in a note that an error may repeat
+
 Value = float | str | None
 Point = tuple[float, float, float | None]  # step, value and the seconds of a clock, if there is one
 
@@ -49,7 +51,8 @@ class Recording:
     def add(self, run: RecordedRun) -> None:
         """Add a run; a name that already exists gets a number."""
         if not run.metrics:
-            self.notes.append(f"{run.name} ({run.source}) has no numbers over steps and is left out.")
+            name = run.name if len(run.name) <= _LONGEST else f"{run.name[:_LONGEST]}..."
+            self.notes.append(f"{name} ({run.source}) has no numbers over steps and is left out.")
             return
         names = self._names
         name, number = run.name, 2

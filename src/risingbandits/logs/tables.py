@@ -23,11 +23,10 @@ from risingbandits.logs.columns import (
     Numbers,
     Roles,
     blocks_of,
-    csv_blocks,
     gather,
-    number_in,
+    setting_in,
 )
-from risingbandits.logs.runs import Recording, Series, Value
+from risingbandits.logs.runs import Recording, Series
 
 Row = Mapping[str, Any]
 
@@ -51,20 +50,20 @@ def is_log_table(header: Sequence[str]) -> bool:
     return _step_column(header) is not None and len(header) > 1
 
 
-def add_csv(path: Path, name: str, file: CsvFile, into: Recording) -> None:
+def add_csv(name: str, file: CsvFile, into: Recording) -> None:
     """The runs of a CSV file of a log."""
     header = file.header
     step = _step_column(header)
     assert step is not None
     pairs = {column: match for column in header if (match := _PAIR.fullmatch(column))}
     if pairs and step not in pairs:
-        _add_export(path, step, pairs, file, into)
+        _add_export(step, pairs, file, into)
         return
     kind = ""
     if sorted(column.lower() for column in header) == ["step", "value", "wall time"]:
-        name, metric = _tensorboard_name(path, name)  # TensorBoard's export of one tag of one run
+        name, metric = _tensorboard_name(file.path, name)  # TensorBoard's export of one tag of one run
         header, kind = [metric if column.lower() == "value" else column for column in header], "TensorBoard"
-    add_table(path, name, kind, header, csv_blocks(path, file), into)
+    add_table(file.path, name, kind, header, file.blocks(), into)
 
 
 def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
@@ -73,37 +72,37 @@ def _tensorboard_name(path: Path, name: str) -> tuple[str, str]:
     return (match["run"], match["tag"]) if match else (name, "value")
 
 
-def _add_export(path: Path, step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, into: Recording) -> None:
+def _add_export(step: str, pairs: Mapping[str, re.Match[str]], file: CsvFile, into: Recording) -> None:
     """A Weights & Biases chart as a table: a column for each run, and the least and the greatest of each bin."""
     wanted = [c for c, pair in pairs.items() if not pair["bound"] and pair["metric"].strip().lower() not in STEPS]
     roles = Roles(step, None, None, (), wanted)
-    columns = gather(csv_blocks(path, file), file.header, roles, "")
-    _check_steps(path, roles, columns)
+    columns = gather(file.blocks(), file.header, roles, "")
+    _check_steps(file.path, roles, columns)
     found: dict[str, dict[str, Series]] = {}
     for column in wanted:
         own = found.setdefault(pairs[column]["run"].strip(), {})
         own[pairs[column]["metric"].strip()] = _written(columns, roles, column, slice(None))
     for run, metrics in found.items():
-        into.add_series(run, metrics, source=path, kind="Weights & Biases")
+        into.add_series(run, metrics, source=file.path, kind="Weights & Biases")
 
 
-def add_long(path: Path, file: CsvFile, into: Recording) -> None:
+def add_long(file: CsvFile, into: Recording) -> None:
     """The long form of this package: task, arm, step, value; other columns are settings."""
     header = file.header
     task, arm = header.index("task"), header.index("arm")
     named: dict[str, tuple[str, str]] = {}
 
     def blocks() -> Iterator[list[Sequence[Any]]]:
-        for block in csv_blocks(path, file):
+        for block in file.blocks():
             for row in block:
                 named.setdefault(f"{row[task]}, {row[arm]}", (row[task], row[arm]))
             yield [(f"{row[task]}, {row[arm]}", *row) for row in block]
 
     roles = Roles("step", "run", None, [c for c in header if c not in ("task", "arm", "step", "value")], ["value"])
-    columns = gather(blocks(), ["run", *header], roles, path.stem)
+    columns = gather(blocks(), ["run", *header], roles, file.path.stem)
     if len({own for own, _ in named.values()}) == 1:
         columns = columns._replace(runs=[named[run][1] for run in columns.runs])
-    _add_runs(path, "long form", roles, columns, into)
+    _add_runs(file.path, "long form", roles, columns, into)
 
 
 def add_rows(path: Path, name: str, kind: str, rows: Sequence[Row], into: Recording, *, run: str | None = None) -> None:
@@ -154,7 +153,7 @@ def _add_runs(path: Path, kind: str, roles: Roles, columns: Columns, into: Recor
         rows = slice(int(bounds[number]), int(bounds[number + 1]))
         written = {metric: _written(columns, roles, metric, rows) for metric in roles.metrics}
         given = {
-            column.removeprefix("config/"): _setting(cells.get(number)) for column, cells in columns.settings.items()
+            column.removeprefix("config/"): setting_in(cells.get(number)) for column, cells in columns.settings.items()
         }
         into.add_series(run, written, given, source=path, kind=kind)
 
@@ -226,8 +225,3 @@ def add_parquet(path: Path, name: str, into: Recording) -> None:
 
 def _step_column(header: Sequence[str]) -> str | None:
     return next((column for wanted in STEPS for column in header if column.lower() == wanted), None)
-
-
-def _setting(cell: Any) -> Value:
-    number = number_in(cell)
-    return number if number is not None else None if cell in (None, "") else str(cell)

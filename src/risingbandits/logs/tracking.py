@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.logs.columns import number_in
+from risingbandits.logs.columns import number_in, setting_in
 from risingbandits.logs.runs import Point, Recording, Value
 
 # -- SQLite ------------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def add_mlflow_database(path: Path, into: Recording) -> None:
                     (float(step), float("nan") if is_nan else float(value), time / 1000.0)
                 )
             given = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,))
-            settings = {key: setting(value) for key, value in given}
+            settings = {key: setting_in(value) for key, value in given}
             into.add_points(name or run, points, settings, source=path, kind="MLflow")
 
 
@@ -171,7 +171,8 @@ def add_mlflow_run(folder: Path, into: Recording) -> None:
                 ) from None
             own.append((step, value, time / 1000.0))
     given = {
-        file.name: setting(file.read_text(encoding="utf-8", errors="replace")) for file in (folder / "params").iterdir()
+        file.name: setting_in(file.read_text(encoding="utf-8", errors="replace"))
+        for file in (folder / "params").iterdir()
     }
     name = folder / "tags" / "mlflow.runName"
     shown_name = name.read_text(encoding="utf-8", errors="replace").strip() if name.is_file() else ""
@@ -193,11 +194,3 @@ def add_trainer_state(path: Path, name: str, content: dict[str, Any], into: Reco
             if known is not None and key not in ("step", "epoch", "total_flos"):
                 points.setdefault(key, []).append((step, known, None))
     into.add_points(name, points, source=path, kind="Hugging Face")
-
-
-def setting(text: str) -> Value:
-    """A number, if the string is one."""
-    try:
-        return float(text) if "_" not in text else text
-    except ValueError:
-        return text.strip() or None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.logs.columns import number_in
+from risingbandits.logs.columns import setting_in
 from risingbandits.logs.event_files import fields
 from risingbandits.logs.runs import Recording, Value
 from risingbandits.logs.tables import add_rows, flat
@@ -63,12 +63,7 @@ def add_wandb_run(path: Path, name: str, into: Recording) -> None:
 
 
 def _settings(items: dict[str, Any]) -> dict[str, Value]:
-    found = {}
-    for key, value in flat(items).items():
-        if not key.startswith("_wandb"):
-            number = number_in(value)
-            found[key] = number if number is not None else None if value is None else str(value)
-    return found
+    return {key: setting_in(value) for key, value in flat(items).items() if not key.startswith("_wandb")}
 
 
 def _items(message: bytes, wanted: int) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,7 +15,6 @@ from risingbandits._core.types import Floats, Ints
 from risingbandits.problems import _encoding, _oracle
 from risingbandits.problems._curve import CONCAVE, NON_DECREASING, Curve, Pull, Pulls, ShapeCheck
 from risingbandits.problems._kernels import Environment
-from risingbandits.problems.csv_files import load_curves
 from risingbandits.problems.curves import FunctionCurve, Tabulated
 from risingbandits.problems.noise import Gaussian, Noise
 
@@ -107,7 +105,7 @@ class RisingBandit:
     @classmethod
     def from_array(
         cls,
-        values: npt.ArrayLike | Sequence[npt.ArrayLike],
+        values: npt.ArrayLike | Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike],
         noise: Noise = _DEFAULT_NOISE,
         horizon: int | None = None,
         name: str | None = None,
@@ -117,14 +115,18 @@ class RisingBandit:
     ) -> RisingBandit:
         """Problem of tabulated curves, one row for each arm; rows may differ in length.
 
-        Pulls beyond the end of a row repeat its last value. The horizon is by default the length of the longest row.
+        A dict, as in `load_curves(path).values`, also has the names of the arms. Pulls beyond the end of a row repeat
+        its last value. The horizon is by default the length of the longest row.
 
         Examples
         --------
-        >>> RisingBandit.from_array([[0.1, 0.2, 0.3], [0.2, 0.25]]).means([1, 2, 3])
+        >>> RisingBandit.from_array({"small": [0.1, 0.2, 0.3], "large": [0.2, 0.25]}).means([1, 2, 3])
         array([[0.1 , 0.2 , 0.3 ],
                [0.2 , 0.25, 0.25]])
         """
+        if isinstance(values, Mapping):
+            arm_names = list(values) if arm_names is None else arm_names
+            values = list(values.values())
         if isinstance(values, np.ndarray) and values.ndim != 2:
             raise RisingBanditsError(f"values must have one row for each arm, got shape {values.shape}.")
         if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, (str, bytes)):
@@ -133,25 +135,6 @@ class RisingBandit:
         if horizon is None and curves:
             horizon = max(curve.values.size for curve in curves)
         return cls(curves, noise, horizon, name, restless, arm_names, max_pulls)
-
-    @classmethod
-    def from_csv(
-        cls,
-        path: str | os.PathLike[str],
-        noise: Noise = _DEFAULT_NOISE,
-        horizon: int | None = None,
-        name: str | None = None,
-        restless: bool = False,
-    ) -> RisingBandit:
-        """Problem of the learning curves in a CSV file.
-
-        The first row holds the names of the arms, every further row one pull; shorter columns end in empty cells.
-        The horizon is as in `from_array`; the name is that of the file by default.
-        """
-        columns = load_curves(path)
-        if name is None:
-            name = os.path.splitext(os.path.basename(path))[0]
-        return cls.from_array(list(columns.values()), noise, horizon, name, restless, list(columns))
 
     @property
     def n_arms(self) -> int:

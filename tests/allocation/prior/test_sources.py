@@ -114,7 +114,7 @@ def test_long_form(tmp_path: Path) -> None:
         ("task,arm,step,value\nt,a,one,0.5\n", "line 2, step must be a number, got 'one'."),
         ("task,arm,step,value\nt,a,1,0.5\nt,a,1,0.6\n", "line 3, step must be a new number for a in t, got 1."),
         ("task,arm,step,value\n,a,1,0.5\n", "line 2, task and arm must be given, got '' and 'a'."),
-        ("task,arm,step,value\nt,a,1\n", "line 2 must have 4 cells as the header has, got 3."),
+        ("task,arm,step,value\nt,a,1\n", "line 2, value must be a number, got ''."),
         ("task,arm,step,value,lr,lr\n", "line 1 must have different names of columns"),
         (
             "task,arm,step,value,lr\nt,a,1,1,0.1\nt,a,2,1,0.2\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from math import isfinite
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.prior.tasks import EarlierTask
+from risingbandits.logs.columns import arm_columns, csv_file, setting_in
 from risingbandits.policies.config_points import Value
 
 COLUMNS = ("task", "arm", "step", "value")
@@ -37,14 +37,13 @@ def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") 
     ({'a': [0.3, 0.5], 'b': [0.2]}, {'a': {'lr': 0.1}, 'b': {'lr': None}})
     """
     path = Path(path)
-    lines = _lines(path)
-    header = [cell.strip() for cell in lines[0][1]] if lines else []
-    present = [name for name in COLUMNS if name in header]
+    with csv_file(path) as file:
+        header = file.header
+        present = [name for name in COLUMNS if name in header]
+        curves = arm_columns(file) if len(present) < _LONG else {}
+        lines = list(file.rows())
     if len(present) < _LONG:
-        from risingbandits.problems.csv_files import load_curves  # with all kinds of curves, which few need here
-
-        curves = load_curves(path)
-        suggests = _suggested([curves])
+        suggests = _suggested([curves.values()])
         return [EarlierTask(path.stem, curves, direction=direction or suggests[0] or "maximize", suggests=suggests)]
     absent = [name for name in COLUMNS if name not in present]
     if absent:
@@ -54,28 +53,16 @@ def csv_tasks(path: str | os.PathLike[str], direction: str | None = "maximize") 
     for name in header:
         if not name or header.count(name) > 1:
             raise RisingBanditsError(f"{path}, line 1 must have different names of columns, got {shown(header)}.")
-    return _long_form(path, header, lines[1:], direction)
+    return _long_form(path, header, lines, direction)
 
 
-def _suggested(tasks: Iterable[Mapping[str, Iterable[float]]]) -> tuple[str | None, str]:
+def _suggested(tasks: Iterable[Iterable[Iterable[float]]]) -> tuple[str | None, str]:
     """Whether high or low is good by where the curves of a file go, up to where training diverged."""
-    curves = [np.array(list(takewhile(isfinite, curve))) for arms in tasks for curve in arms.values()]
+    curves = [np.array(list(takewhile(isfinite, curve))) for arms in tasks for curve in arms]
     from risingbandits.logs.curves import direction_of_values
 
     trained = [curve for curve in curves if len(curve)]
     return direction_of_values(trained) if trained else (None, "")
-
-
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """The lines that are not empty, with their numbers."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise RisingBanditsError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise RisingBanditsError(f"{path} is not a CSV file in UTF-8: {error}.") from error
 
 
 def _long_form(
@@ -86,8 +73,6 @@ def _long_form(
     others = [name for name in header if name not in COLUMNS]
     for number, row in lines:
         where = f"{path}, line {number}"
-        if len(row) != len(header):
-            raise RisingBanditsError(f"{where} must have {len(header)} cells as the header has, got {len(row)}.")
         cells = dict(zip(header, map(str.strip, row), strict=True))
         task, arm = cells["task"], cells["arm"]
         if not task or not arm:
@@ -98,7 +83,7 @@ def _long_form(
             raise RisingBanditsError(f"{where}, step must be a new number for {arm} in {task}, got {cells['step']}.")
         curve[step] = _number(f"{where}, value", cells["value"])
         if others:
-            said = {name: _setting(cells[name]) for name in others}
+            said = {name: setting_in(cells[name]) for name in others}
             known = settings.setdefault(task, {}).setdefault(arm, said)
             if said != known:
                 name = next(name for name in others if said[name] != known[name])
@@ -110,7 +95,7 @@ def _long_form(
         task: {arm: [value for _, value in sorted(curve.items())] for arm, curve in arms.items()}
         for task, arms in curves.items()
     }
-    suggests = _suggested(ordered.values())
+    suggests = _suggested(arms.values() for arms in ordered.values())
     way = direction or suggests[0] or "maximize"
     return [EarlierTask(task, arms, settings.get(task, {}), way, suggests=suggests) for task, arms in ordered.items()]
 
@@ -123,12 +108,3 @@ def _number(where: str, cell: str) -> float:
     except ValueError:
         pass
     raise RisingBanditsError(f"{where} must be a number, got {shown(cell)}.")
-
-
-def _setting(cell: str) -> Value:
-    if not cell:
-        return None
-    try:
-        return cell if "_" in cell else float(cell)
-    except ValueError:
-        return cell

@@ -39,13 +39,17 @@ def theory(
     as_json: Json = False,
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether the promise is of any use."""
+    from risingbandits.allocation.recordings import load_curves
     from risingbandits.cli.shared_options import parse_noise
     from risingbandits.lab.paper import theory_tables as tables
     from risingbandits.problems import RisingBandit, get_problem
     from risingbandits.theory.complexity._problems import horizon_of
 
     path = Path(problem)
-    chosen = RisingBandit.from_csv(path) if path.suffix == ".csv" else get_problem(problem)
+    if path.suffix == ".csv":
+        chosen = RisingBandit.from_array(load_curves(path).values, name=path.stem)
+    else:
+        chosen = get_problem(problem)
     if noise is not None:
         chosen = chosen.with_noise(parse_noise(noise))
     last = horizon_of(chosen, horizon)
