@@ -386,3 +386,18 @@ def test_a_command_that_cannot_be_noted_is_ended(tmp_path: Path, monkeypatch: py
     with pytest.raises(RisingBanditsError, match=r"cannot be started: .*No space left on device"):
         begin(sh("sleep 1000", tmp_path), tmp_path).result()
     assert not any(map(alive, children))
+
+
+def test_a_full_disk_is_not_the_fault_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command says only that it has failed; whether the disk is full, a write finds out."""
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    command = Checkpointed("a", Command(sh("exit 3", tmp_path), tmp_path, tmp_path, tmp_path), holds=lambda pull: True)
+    with pytest.raises(RisingBanditsError, match="exit code 3") as failed:
+        command.pull(Pull(1, "a", 1))
+    assert not isinstance(failed.value, CannotGoOn)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CannotGoOn, match="pull 1 of arm 'a' could not be made: No space left on device"):
+        command.pull(Pull(2, "a", 1, attempt=2))
