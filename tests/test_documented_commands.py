@@ -40,7 +40,7 @@ GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
 # in test_arena or in test_reproduce; `demo` is run as `make demo` does.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|--rows|.*--tune)"
+    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|--rows)"
     r"|risingbandits paper (reproduce|imdb (curves|run .*--seed))"
 )
 
@@ -128,8 +128,8 @@ def test_command_of_the_documentation(command: str, workplace: Path, forked: For
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         check(short(command), tmp_path, forked)
         return
-    if ("--tune" in command or "optuna_peers" in command) and not os.environ.get("RISINGBANDITS_DATA"):
-        pytest.skip("RISINGBANDITS_DATA is not set: no real curves to choose by or to play on")
+    if "optuna_peers" in command and not os.environ.get("RISINGBANDITS_DATA"):
+        pytest.skip("RISINGBANDITS_DATA is not set: no real curves to play on")
     own = shutil.copytree(workplace, tmp_path / "own", symlinks=True)  # commands write, some over what others read
     check(short(command), own, forked)
 

@@ -48,7 +48,7 @@ def test_decides_like_its_policy(name: str) -> None:
     assert allocator.recommend() == "abc"[policy.recommend()]
 
 
-@pytest.mark.parametrize("name", ["commit-ucb", "beta-ts", "exp3", "tsallis-inf", "r-sr"])
+@pytest.mark.parametrize("name", ["commit-ucb", "beta-ts", "exp3", "corral", "r-sr"])
 def test_a_resumed_run_decides_like_an_uninterrupted_one(name: str, place: str) -> None:
     """Killed between ask and tell, after fails, and reopened: the same pulls in the same order."""
     rng = np.random.default_rng(3)

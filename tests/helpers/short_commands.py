@@ -12,7 +12,6 @@ from code_blocks import ROOT
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
     "risingbandits arena records": "",
-    "risingbandits arena --rows real,made --tune": "--quick --rows metaqnn_cifar10,lstm_ptb --jobs 1",
     "risingbandits arena": "--quick --rows stationary --policies kl-ucb,ucb1 --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
     "risingbandits paper reproduce": "--quick",

@@ -15,7 +15,7 @@ import reference_index as reference
 from decisions import check_decisions, check_late_arm
 from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
 from risingbandits._core.jit import compiled, interpreted
-from risingbandits.lab.related import DUCB, ETTS, WindowGreedy
+from risingbandits.lab.related import DUCB, ETTS
 from risingbandits.policies import (
     KLUCB,
     SWKLUCB,
@@ -51,8 +51,6 @@ PAIRS: list[tuple[Policy, type[reference.Reference], dict[str, Any]]] = [
     (GaussianThompson(sigma=0.1), reference.GaussianThompson, {}),
     (EpsilonGreedy(), reference.EpsilonGreedy, {}),
     (EpsilonGreedy(decay=2.0), reference.EpsilonGreedy, {"decay": 2.0}),
-    (WindowGreedy(), reference.WindowGreedy, {}),
-    (WindowGreedy(window=None, share=0.25), reference.WindowGreedy, {"window": None, "share": 0.25}),
     (RLessUCB(sigma=0.1), reference.RLessUCB, {}),
 ]
 INSTANCES = ["paper-15arms", "paper-2arms", "random-3"]
@@ -67,8 +65,6 @@ OPTIONS = [  # the defaults go through test_contract.py
     DUCB(discount=0.001),
     UCB1(ties="random"),
     EpsilonGreedy(decay=2.0, ties="random"),
-    WindowGreedy(window=3),
-    WindowGreedy(window=None, share=0.25),
     RLessUCB(sigma=0.0),
 ]
 SETTINGS = [*(pair[0] for pair in PAIRS), *OPTIONS]
@@ -181,8 +177,6 @@ def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> Non
         GaussianThompson(sigma=math.nan),
         EpsilonGreedy(epsilon=1.1),
         EpsilonGreedy(decay=0.0),
-        WindowGreedy(window=0),
-        WindowGreedy(share=0.0),
         RLessUCB(alpha=2.0),
     ],
     ids=repr,
@@ -272,17 +266,6 @@ def test_window_sums_do_not_drift() -> None:
         assert held[arm, 0] == len(last)
         assert held[arm, 1] / units == pytest.approx(math.fsum(last), rel=1e-14)
     assert 1_000_000 * _windows.units_per_reward(1_000_000) < 2.0**63
-
-
-def test_window_greedy_does_not_drift() -> None:
-    policy = WindowGreedy(window=7).reset(2)
-    rewards = np.random.default_rng(3).normal(size=5_000) * 1e6
-    rewards[-7:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-    for reward in rewards:
-        policy.tell(0, float(reward))
-    for reward in range(7):  # one more lap
-        policy.tell(0, float(reward))
-    assert policy.explain().columns["level"][0] == 3.0
 
 
 # -- KL bounds ------------------------------------------------------------------------------------------------------

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
-import reference_phases as slow
-from risingbandits.lab.related import RSR, RUCBE, ImprovingElimination, SuccessiveRejects, TsallisINF
+from risingbandits.lab.related import RSR, RUCBE, SuccessiveRejects
 from risingbandits.policies import ASHA, CommitUCB, Hyperband, SequentialHalving
 from risingbandits.policies.best_arm._phases import PhasePolicy
 
@@ -52,21 +50,6 @@ def test_rungs_of_asha_are_judged_by_the_mean_of_the_last_rewards() -> None:
     assert running._state.value[0, :4].tolist() == pytest.approx([0.2, 0.6, 0.25, 0.2])
 
 
-def test_chances_of_tsallis_inf_among_available_arms() -> None:
-    """Under a mask an arm is asked for with its share of the available chances, by which its loss is then divided."""
-    running = TsallisINF().reset(3, seed=1)
-    for arm, reward in ((0, 0.2), (1, 0.9), (2, 0.4)):
-        running.tell(arm, reward)
-    losses = running._state.losses.copy()
-    chances = slow.tsallis_chances(losses, 2 / math.sqrt(4))
-    arm = running.ask([True, True, False])
-    assert arm in (0, 1)
-    running.tell(arm, 0.0)
-    gained = running._state.losses - losses
-    assert gained[arm] == pytest.approx(chances[:2].sum() / chances[arm], rel=1e-12)
-    assert np.count_nonzero(gained) == 1
-
-
 def test_past_exploration_counts_for_no_more_than_exploring_has_to_cost() -> None:
     """Arm 1 has cost 50 at the level of arm 0, of which 3 log 200 = 15.9 count; waiting for arm 2 may gain 21."""
     running = CommitUCB(sigma=0.0, risk="sunk-cost").reset(3, horizon=200)
@@ -76,13 +59,3 @@ def test_past_exploration_counts_for_no_more_than_exploring_has_to_cost() -> Non
     left, gain = 60, running.explain()["commit value"][2] - 0.5
     assert 3 * math.log(200) < gain * left < 50
     assert running.ask() == 2
-
-
-def test_an_improving_arm_that_cannot_earn_more_than_another_is_dropped() -> None:
-    """Two arms that do not rise: what the second may earn at most is what the first earns at least."""
-    running = ImprovingElimination().reset(2, horizon=20)
-    asked = []
-    for _ in range(8):
-        asked.append(running.ask())
-        running.tell(asked[-1], 0.5)
-    assert asked == [0, 1, 0, 1, 0, 0, 0, 0]

@@ -170,19 +170,6 @@ class EpsilonGreedy(Reference):
         return int(np.argmax(np.where(counts == 0, np.inf, means)))
 
 
-class WindowGreedy(Reference):
-    window: int | None = 100
-    share = 1.0
-
-    def index(self) -> Floats:
-        index = np.full(self.n_arms, np.inf)
-        for arm in set(self.arms.tolist()):
-            own = self.own(arm)
-            h = max(1, math.floor(self.share * len(own) + 1e-12))
-            index[arm] = own[-min(h, self.window or h) :].mean()
-        return index
-
-
 class RLessUCB(Reference):
     eps, sigma, alpha = 0.25, 0.1, 3.0
 

@@ -92,14 +92,6 @@ def rexp3_default(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
     return exp3(min(1.0, gamma), batch=batch)(n_arms, horizon, rng)
 
 
-def tsallis_chances(losses: Floats, eta: float) -> Floats:
-    """4 / (eta (L - x))^2 with x found by halving an interval."""
-    low, high = losses.min() - 2 * math.sqrt(len(losses)) / eta, losses.min() - 2 / eta
-    while low < (x := (low + high) / 2) < high:
-        low, high = (low, x) if np.sum(4 / (eta * (losses - x)) ** 2) > 1.0 else (x, high)
-    return np.asarray(4 / (eta * (losses - low)) ** 2)
-
-
 # -- sweeps --------------------------------------------------------------------------------------------------------
 
 
@@ -142,27 +134,6 @@ def explore_then_commit(m: int | None = None) -> Reference:
             yield best_of(sums)
 
     return run
-
-
-def improving_elimination(n_arms: int, horizon: int, rng: np.random.Generator) -> Play:
-    active = list(range(n_arms))
-    rewards: list[list[float]] = [[] for _ in range(n_arms)]
-    while True:
-        for arm in active:
-            rewards[arm].append((yield arm))
-        lower, upper = {}, {}
-        for arm in active:
-            seen = rewards[arm]
-            n = len(seen)
-            if n < 2:
-                lower[arm], upper[arm] = -math.inf, math.inf
-                continue
-            slope = max(0.0, seen[-1] - seen[-2])
-            lower[arm] = math.fsum(seen) + (horizon - n) * seen[-1]
-            future = np.minimum(1.0, seen[-1] + slope * np.arange(1, horizon - n + 1))
-            upper[arm] = math.fsum(seen) + float(future.sum())
-        best = max(active, key=lambda arm: (lower[arm], -arm))
-        active = [arm for arm in active if arm == best or lower[best] < upper[arm]]
 
 
 def cash_elimination(window: int = 7, costs: list[float] | None = None) -> Reference:

@@ -156,9 +156,6 @@ def test_a_failure_is_reported_and_stops_nobody(tmp_path: Path, played: list[tup
         (["--rows", "pars"], "rows must be one of 31 names; got 'pars', did you mean 'pairs'?"),
         (["--policies", "kl-uc"], "did you mean 'kl-ucb'?"),
         (["--runs", "0"], "runs must be an integer >= 1, got 0."),
-        (["--tune", "mine"], "tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got 'mine'."),
-        (["--tune", "mine = kl-ucb"], "tune must give at least two policies for 'mine', got 'kl-ucb'."),
-        (["--tune", "mine = kl-ucb, ucb1", "--rows", "pairs"], "tune needs at least two families of real curves"),
     ],
 )
 def test_arguments_that_cannot_be_used(
@@ -205,26 +202,16 @@ def two_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_families")
-def test_real_rows_and_a_tuned_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two candidates, both objectives: each family is reported with what is best on the other one."""
-    arguments = ["--rows", "real,made", "--policies", "recommended,red-ucb", "--orders", "3"]
+def test_real_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both objectives, and a record of them that is not overwritten."""
     record = tmp_path / "records" / "one.json"
-    tune = ["--tune", "mine = round-robin, successive-halving", "--record", str(record)]
-    assert arena(tmp_path / "out", *arguments, *tune) == 0
+    arguments = ["--rows", "real,made", "--policies", "recommended,red-ucb", "--orders", "3", "--record", str(record)]
+    assert arena(tmp_path / "out", *arguments) == 0
     summary = json.loads((tmp_path / "out" / "arena.json").read_text())
     for objective in ("cumulative", "best-arm"):
         found = summary["objectives"][objective]
-        rows = {row["row"]: row for row in found["rows"]}
-        assert {"atari", "scikit-learn", "flat-starts", "sorted-worst-first"} <= set(rows)
-        for family, other in (("atari", "scikit-learn"), ("scikit-learn", "atari")):
-            label = summary["chosen"]["mine"][objective][family]
-            rivals = rows[other]["policies"]
-            assert rivals[label]["mean"] == min(rivals[name]["mean"] for name in ("round-robin", "successive-halving"))
-            assert rows[family]["policies"]["mine"]["mean"] == rows[family]["policies"][label]["mean"]
-        lines = {line["policy"]: line for line in found["lines"]}
-        assert set(lines) == {"recommended", "red-ucb", "mine"}
-        assert set(lines["mine"]["families"]) == {"atari", "scikit-learn"}
-    assert json.loads(record.read_text())["chosen"] == summary["chosen"]
-    assert "--tune 'mine = round-robin, successive-halving' --rows real,made" in summary["command"]
-    assert arena(tmp_path / "out", *arguments, "--record", str(record)) == 2
+        assert {"atari", "scikit-learn", "flat-starts", "sorted-worst-first"} <= {row["row"] for row in found["rows"]}
+        assert [set(line["families"]) for line in found["lines"]] == [{"atari", "scikit-learn"}] * 2
+    assert json.loads(record.read_text())["objectives"].keys() == summary["objectives"].keys()
+    assert arena(tmp_path / "out", *arguments) == 2
     assert "already exists" in capsys.readouterr().err

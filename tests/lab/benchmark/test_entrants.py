@@ -9,7 +9,7 @@ import pytest
 
 from risingbandits import get_problem
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants, parse_tuned
+from risingbandits.lab.benchmark.entrants import Entrant, parse_entrants
 from risingbandits.lab.benchmark.few_arms_ucb import FewArmsUCB
 from risingbandits.lab.benchmark.rows import ReplayedProblem, Row
 from risingbandits.lab.benchmark.stamps import files_below, stamp_of
@@ -98,12 +98,6 @@ def test_a_policy_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "bad.py").write_text("1 / 0")
     with pytest.raises(RisingBanditsError, match="cannot be loaded \\(ZeroDivisionError"):
         parse_entrants(f"{tmp_path}/bad.py:Mine")
-
-
-def test_candidates_of_a_label() -> None:
-    tuned = parse_tuned("mine = red-ucb(eps=0.1), red-ucb(eps=0.2), recommended")
-    assert tuned.label == "mine"
-    assert list(tuned.candidates) == ["recommended", "red-ucb(eps=0.1)", "red-ucb(eps=0.2)"]
 
 
 def test_stamps_cover_the_files_of_a_policy() -> None:

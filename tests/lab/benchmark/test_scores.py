@@ -1,4 +1,4 @@
-"""Figures of the arena against slow computations, intervals, ranks, ratios, and the choice that leaves a family out."""
+"""Figures of the arena against slow computations: intervals, ranks and ratios."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from risingbandits import simulate
-from risingbandits._core.errors import RisingBanditsError
 from risingbandits.lab.benchmark.cells import Cell, Cells
-from risingbandits.lab.benchmark.entrants import Entrant, Tuned
-from risingbandits.lab.benchmark.outcome import Outcome, best_without, mean_of, task_values, tune
+from risingbandits.lab.benchmark.entrants import Entrant
+from risingbandits.lab.benchmark.outcome import Outcome, mean_of, task_values
 from risingbandits.lab.benchmark.rows import Played, Row, SimulatedProblem
 from risingbandits.lab.benchmark.scores import Board, interval, resampled_means, row_stats
 from risingbandits.lab.benchmark.suite import suite
@@ -142,52 +141,3 @@ def test_ranks_ratios_and_means() -> None:
 def test_what_nobody_would_mind_is_no_ratio() -> None:
     board = board_of({row_of("x"): {"a": [ran(0.001)], "b": [ran(0.04)], "c": [ran(0.1)]}})
     assert [round(board.ratio("x", label), 6) for label in "abc"] == [1.0, 1.0, 2.0]
-
-
-# -- leave one family out ------------------------------------------------------------------------------------------
-
-
-def test_the_choice_never_looks_at_the_reported_family() -> None:
-    """Whatever the candidates lose there, the choice is the same; elsewhere it is not."""
-    rng = np.random.default_rng(0)
-    families = ["a", "b", "c", "d"]
-    for _ in range(50):
-        scores = {f"p{i}": dict(zip(families, rng.random(4).tolist(), strict=True)) for i in range(5)}
-        chosen = best_without(scores, "b")
-        for spoilt in scores:
-            worse = {name: dict(own) for name, own in scores.items()}
-            worse[spoilt]["b"] = -1e9
-            assert best_without(worse, "b") == chosen
-            worse[spoilt]["c"] = -1e9
-            assert best_without(worse, "b") == spoilt
-        means = {name: statistics.mean([own[f] for f in "acd"]) for name, own in scores.items()}
-        assert chosen == min(means, key=lambda name: means[name])
-
-
-def test_nothing_to_choose_by() -> None:
-    with pytest.raises(RisingBanditsError, match="at least two families"):
-        best_without({"p": {"a": 0.1}}, "a")
-
-
-def test_tuned_label_is_the_choice_of_the_other_families_also_where_tasks_are_made_from_them() -> None:
-    """p is best in a, q in b and c: a is reported by q; b and c by p or q as the others say."""
-    lost = {"p": {"a": 0.0, "b": 0.9, "c": 0.5}, "q": {"a": 1.0, "b": 0.1, "c": 0.4}}
-    table = {
-        row_of(family): {label: Cell((ran(own[family], family, source=family),)) for label, own in lost.items()}
-        for family in "abc"
-    }
-    made = row_of("flat", "made")
-    table[made] = {
-        label: Cell(tuple(ran(own[f] + 5, f"flat {f}", source=f) for f in "abc")) for label, own in lost.items()
-    }
-    simulated = row_of("simulated", "synthetic")
-    table[simulated] = {"p": Cell((ran(7.0),)), "q": Cell((ran(8.0),))}
-    cells, chosen = tune(Tuned("t", {"p": KLUCB(), "q": KLUCB()}), list(table), table)
-    assert chosen == {"cumulative": {"a": "q", "b": "p", "c": "p", "": "p"}}
-    assert {row.name: [run.regret for run in cell.runs] for row, cell in cells.items() if row.kind == "real"} == {
-        "a": [1.0],
-        "b": [0.9],
-        "c": [0.5],
-    }
-    assert {run.task: run.regret for run in cells[made].runs} == {"flat a": 6.0, "flat b": 5.9, "flat c": 5.5}
-    assert [run.regret for run in cells[simulated].runs] == [7.0]

@@ -7,9 +7,8 @@ Stability: experimental.
 
 from risingbandits.lab.benchmark.contest import Contest
 from risingbandits.lab.benchmark.curve_tasks import CurveTask
-from risingbandits.lab.benchmark.entrants import Tuned
-from risingbandits.lab.benchmark.outcome import Outcome, best_without
+from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes
 
-__all__ = ["Contest", "CurveTask", "Outcome", "Sizes", "Tuned", "best_without", "load_tasks"]
+__all__ = ["Contest", "CurveTask", "Outcome", "Sizes", "load_tasks"]

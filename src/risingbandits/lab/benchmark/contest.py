@@ -12,8 +12,8 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._version import __version__
 from risingbandits.lab.benchmark.cells import Cell, Cells
-from risingbandits.lab.benchmark.entrants import Entrant, Tuned, default_entrants, given_entrants
-from risingbandits.lab.benchmark.outcome import Outcome, tune
+from risingbandits.lab.benchmark.entrants import Entrant, default_entrants, given_entrants
+from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.rows import OBJECTIVES, Row
 from risingbandits.lab.benchmark.suite import suite
 from risingbandits.lab.benchmark.synthetic import Sizes
@@ -33,8 +33,6 @@ class Contest:
     policies : dict of label -> policy, sequence of str or str, optional
         The entrants, as objects or as strings with settings: "red-ucb(eps=0.1)"; None is the recommended policy. By
         default the arena's own selection for each objective.
-    tuned : sequence of Tuned
-        Labels whose policy is chosen by leaving one family out.
     rows : sequence of str, optional
         Regimes or kinds ("real", "made", "synthetic"); by default all.
     objectives : sequence of str
@@ -48,7 +46,6 @@ class Contest:
     """
 
     policies: str | Sequence[str] | Mapping[str, str | Policy | None] | None = None
-    tuned: Sequence[Tuned] = ()
     rows: Sequence[str] | None = None
     objectives: Sequence[str] = OBJECTIVES
     sizes: Sizes = field(default_factory=Sizes)
@@ -82,15 +79,7 @@ class Contest:
         return self._outcome(rows, found, left_out), cells.played
 
     def entrants(self, objective: str, kind: str) -> dict[str, Policy | None]:
-        """All entrants for rows of a kind and an objective, including candidates of tuned labels."""
-        own = self._asked(objective, kind)
-        for tuned in self.tuned:
-            if tuned.label in own or tuned.label in tuned.candidates:
-                raise RisingBanditsError(f"tune must give a label of its own, got {tuned.label!r}.")
-            own |= {label: policy for label, policy in tuned.candidates.items() if label not in own}
-        return own
-
-    def _asked(self, objective: str, kind: str) -> dict[str, Policy | None]:
+        """The entrants for rows of a kind and an objective."""
         if self.policies is None:
             return default_entrants(objective, kind, self.sizes.quick)
         return given_entrants(self.policies)
@@ -99,15 +88,9 @@ class Contest:
         shown = {
             label: Entrant(label, policy).settings
             for row in rows
-            for label, policy in self._asked(row.objective, row.kind).items()
+            for label, policy in self.entrants(row.objective, row.kind).items()
         }
-        chosen = {}
-        for tuned in self.tuned:
-            made, chosen[tuned.label] = tune(tuned, rows, found)
-            for row, cell in made.items():
-                found[row][tuned.label] = cell
-            shown[tuned.label] = f"chosen among {', '.join(tuned.candidates)}, one family left out"
-        return Outcome(rows, shown, found, chosen, left_out, self.parameters())
+        return Outcome(rows, shown, found, left_out, self.parameters())
 
     def parameters(self) -> dict[str, Any]:
         """What determines the figures besides the policies."""

@@ -9,7 +9,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -65,14 +65,6 @@ class Entrant:
         return "Objective.get(objective).policy()" if self.policy is None else repr(self.policy)
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """A label whose policy is chosen among candidates: for each family the one that is best on the others."""
-
-    label: str
-    candidates: Mapping[str, Policy | None] = field(default_factory=dict)
-
-
 def parse_entrants(text: str) -> dict[str, Policy | None]:
     """Policies from a string as on the command line, also ``FILE.py:CLASS(...)``, and the arena's own names.
 
@@ -102,18 +94,6 @@ def given_entrants(policies: str | Sequence[str] | Mapping[str, str | Policy | N
     if isinstance(policies, Mapping):
         return {label: get_policy(one) if isinstance(one, str) else one for label, one in policies.items()}
     return parse_entrants(policies if isinstance(policies, str) else ", ".join(policies))
-
-
-def parse_tuned(text: str) -> Tuned:
-    """A label and its candidates from ``LABEL = POLICY, POLICY, ...``."""
-    label, sign, candidates = text.partition("=")
-    label = label.strip()
-    if not sign or not label or "(" in label:
-        raise RisingBanditsError(f"tune must be like 'mine = red-ucb(eps=0.1), red-ucb(eps=0.2)', got {text!r}.")
-    parsed = parse_entrants(candidates.strip())
-    if len(parsed) < 2:
-        raise RisingBanditsError(f"tune must give at least two policies for {label!r}, got {candidates.strip()!r}.")
-    return Tuned(label, parsed)
 
 
 def default_entrants(objective: str, kind: str, quick: bool = False) -> dict[str, Policy | None]:

@@ -57,7 +57,6 @@ def markdown(outcome: Outcome, boards: Boards, command: str) -> str:
                 parts += [f"### {table.title}\n", table.markdown()]
         for regime in tables.regimes_in_detail(board):
             parts += [f"### Rows of {regime}\n", tables.rows_table(board, regime).markdown()]
-    parts += [part for label in outcome.chosen for part in _chosen(outcome, label)]
     settings = [f"- {label}: `{what}`" for label, what in outcome.settings.items()]
     return "\n".join([*parts, "## Policies\n", "\n".join(settings) + "\n"])
 
@@ -69,18 +68,12 @@ PARTS = (
 )
 
 
-def _chosen(outcome: Outcome, label: str) -> list[str]:
-    table = tables.chosen_table(outcome, label)
-    return [f"## {table.title}\n", table.markdown()]
-
-
 def summary(outcome: Outcome, boards: Boards) -> dict[str, Any]:
     """All figures as plain values."""
     return {
         **outcome.parameters,
         "policies": dict(outcome.settings),
         "left_out": list(outcome.left_out),
-        "chosen": outcome.chosen,
         "objectives": {objective: board_summary(board) for objective, board in boards.items()},
     }
 

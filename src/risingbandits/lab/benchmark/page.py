@@ -35,9 +35,6 @@ def write_page(outcome: Outcome, boards: Boards, path: Path, command: str) -> No
 def page_of(outcome: Outcome, boards: Boards, command: str) -> Page:
     """The page of all objectives."""
     sections = [_section(board) for board in boards.values()]
-    chosen = [Table(f"chosen-{n}", tables.chosen_table(outcome, label)) for n, label in enumerate(outcome.chosen, 1)]
-    if chosen:
-        sections.append(Section("chosen", "What was chosen on the other families", chosen))
     policies = TextTable(("name here", "policy and its settings"), list(outcome.settings.items()), title="Policies")
     facts = [(name.replace("_", " "), str(value)) for name, value in outcome.parameters.items()]
     about: list[Block] = [Text("how-to-read", " ".join(tables.HOW_TO_READ.split()))]

@@ -27,7 +27,7 @@ from risingbandits.lab.benchmark.tables import number
 from risingbandits.policies import Objective
 
 FORMAT = 2
-_KEYS = ("format", "command", "date", "versions", "parameters", "policies", "chosen", "measures", "objectives")
+_KEYS = ("format", "command", "date", "versions", "parameters", "policies", "measures", "objectives")
 _VERSIONS = ("risingbandits", "python", "numpy", "numba")
 
 
@@ -46,7 +46,6 @@ def record_of(outcome: Outcome, boards: Boards, command: str, date: str | None =
             },
             "parameters": {key: value for key, value in outcome.parameters.items() if key != "version"},
             "policies": dict(outcome.settings),
-            "chosen": outcome.chosen,
             "measures": {regime: board.measure(regime) for board in boards.values() for regime in board.regimes},
             "objectives": {objective: board_summary(board)["lines"] for objective, board in boards.items()},
         }

@@ -6,7 +6,6 @@ import math
 from collections.abc import Container, Sequence
 
 from risingbandits._core.tables import TextTable
-from risingbandits.lab.benchmark.outcome import Outcome
 from risingbandits.lab.benchmark.scores import LARGE, Board, Figure, Stats
 from risingbandits.policies import Objective
 
@@ -84,19 +83,6 @@ def _played(board: Board, found: Sequence[Container[str]]) -> list[str]:
 def regimes_in_detail(board: Board) -> list[str]:
     """Regimes of several rows, or whose regret in rewards is of interest."""
     return [regime for regime, rows in board.regimes.items() if len(rows) > 1 or rows[0].measure == "percent"]
-
-
-def chosen_table(outcome: Outcome, label: str) -> TextTable:
-    """Which candidate a tuned label is, by the family that is left out."""
-    objectives = outcome.chosen[label]
-    families = list(dict.fromkeys(family for choice in objectives.values() for family in choice))
-    rows = [
-        (family or "all others (no family left out)", *(objectives[one].get(family, "-") for one in objectives))
-        for family in families
-    ]
-    return TextTable(
-        ("reported on", *objectives), rows, frozenset(), f"{label}: the candidate chosen on the other families"
-    )
 
 
 def figure(value: Figure | None, digits: int = 2) -> str:

@@ -25,8 +25,6 @@ risingbandits arena --quick
 
 risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real
 
-risingbandits arena --tune "mine = commit-ucb(share=0.5), commit-ucb(share=0.9)" --rows real,made
-
 Real curves are read from curves/ in the folder RISINGBANDITS_DATA; without it, only the other rows are played.
 """
 _FULL, _QUICK = (50, 100, 10), (4, 6, 2)  # runs, instances, orders
@@ -43,10 +41,6 @@ def arena(
             help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb or all; default: a selection.",
             autocompletion=completion.policies,
         ),
-    ] = None,
-    tune: Annotated[
-        list[str] | None,
-        typer.Option(help='"LABEL = POLICY, POLICY": for each family, plays the policy that is best on the others.'),
     ] = None,
     rows: Annotated[
         str | None, typer.Option(help="Families, regimes or kinds: real, made, synthetic; default: all.")
@@ -70,7 +64,7 @@ def arena(
         return
     from risingbandits.lab.benchmark import files, records, tables
     from risingbandits.lab.benchmark.contest import Contest
-    from risingbandits.lab.benchmark.entrants import parse_entrants, parse_tuned
+    from risingbandits.lab.benchmark.entrants import parse_entrants
     from risingbandits.lab.benchmark.rows import OBJECTIVES
     from risingbandits.lab.benchmark.synthetic import Sizes
 
@@ -80,7 +74,6 @@ def arena(
     ]
     contest = Contest(
         policies=None if policies is None else parse_entrants(policies),
-        tuned=[parse_tuned(text) for text in tune or []],
         rows=None if rows is None else [part.strip() for part in rows.split(",")],
         objectives=OBJECTIVES if objective == "both" else (objective,),
         sizes=Sizes(runs=sizes[0], instances=sizes[1], orders=sizes[2], quick=quick),
@@ -101,7 +94,6 @@ def arena(
     for board in boards.values():
         parts = (tables.regimes_table(board, kinds, name, intervals=False) for kinds, name in files.PARTS)
         found += [tables.overall_table(board), *(table for table in parts if table.rows)]
-    found += [tables.chosen_table(outcome, label) for label in outcome.chosen]
     with Output(as_json) as output:
         output.tables(found, **files.summary(outcome, boards))
         for sentence in files.notes(outcome, boards):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.glr_kl_ucb import GLRKLUCB
     from risingbandits.lab.related.graph_red_ucb import GraphREdUCB
     from risingbandits.lab.related.hybrid_ptrr import HybridPTRR
-    from risingbandits.lab.related.improving_elimination import ImprovingElimination
     from risingbandits.lab.related.linear_ae import LinearAE
     from risingbandits.lab.related.linear_ee import LinearEE
     from risingbandits.lab.related.m_ucb import MUCB
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.stochastic_corral import StochasticCorral
     from risingbandits.lab.related.sw_gaussian_ts import SWGaussianThompson
     from risingbandits.lab.related.ti_ucb import TIUCB
-    from risingbandits.lab.related.tsallis_inf import TsallisINF
-    from risingbandits.lab.related.window_greedy import WindowGreedy
     from risingbandits.lab.related.wswa import WSWA
 
 CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
@@ -64,9 +61,6 @@ POLICIES: dict[str, ListedPolicy] = {
     "glr-kl-ucb": ListedPolicy("risingbandits.lab.related.glr_kl_ucb", "GLRKLUCB", CUMULATIVE),
     "graph-red-ucb": ListedPolicy("risingbandits.lab.related.graph_red_ucb", "GraphREdUCB", CUMULATIVE),
     "hybrid-ptrr": ListedPolicy("risingbandits.lab.related.hybrid_ptrr", "HybridPTRR", CUMULATIVE),
-    "improving-elimination": ListedPolicy(
-        "risingbandits.lab.related.improving_elimination", "ImprovingElimination", CUMULATIVE
-    ),
     "linear-ae": ListedPolicy("risingbandits.lab.related.linear_ae", "LinearAE", CUMULATIVE),
     "linear-ee": ListedPolicy("risingbandits.lab.related.linear_ee", "LinearEE", CUMULATIVE),
     "m-ucb": ListedPolicy("risingbandits.lab.related.m_ucb", "MUCB", CUMULATIVE),
@@ -82,9 +76,7 @@ POLICIES: dict[str, ListedPolicy] = {
     "stochastic-corral": ListedPolicy("risingbandits.lab.related.stochastic_corral", "StochasticCorral", CUMULATIVE),
     "sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.sw_gaussian_ts", "SWGaussianThompson", CUMULATIVE),
     "ti-ucb": ListedPolicy("risingbandits.lab.related.ti_ucb", "TIUCB", CUMULATIVE),
-    "tsallis-inf": ListedPolicy("risingbandits.lab.related.tsallis_inf", "TsallisINF", CUMULATIVE),
     "wswa": ListedPolicy("risingbandits.lab.related.wswa", "WSWA", CUMULATIVE),
-    "window-greedy": ListedPolicy("risingbandits.lab.related.window_greedy", "WindowGreedy", CUMULATIVE),
 }
 
 __all__ = [
@@ -113,7 +105,6 @@ __all__ = [
     "Exp3S",
     "GraphREdUCB",
     "HybridPTRR",
-    "ImprovingElimination",
     "LinearAE",
     "LinearEE",
     "ModelHalving",
@@ -122,8 +113,6 @@ __all__ = [
     "SWGaussianThompson",
     "StochasticCorral",
     "SuccessiveRejects",
-    "TsallisINF",
-    "WindowGreedy",
 ]
 
 _WHERE = {listed.class_name: listed.module for listed in POLICIES.values()}
