@@ -161,6 +161,7 @@ def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_p
         (f"budget = {{cost = -1}}\n{ARM}", "budget.cost must be a finite number > 0, got -1."),
         ("budget = 3", 'arms must be given, such as [[arms]] and name = "a".'),
         ("budget = 3\narms = 4", "arms must be one table or more, each headed [[arms]], got 4."),
+        ('budget = 3\narms = [{name = "a"}]\ndefaults = 4', "defaults must be a table, got 4."),
         ("budget = 3\narms = [4]", "arms[0] must be a table, got 4."),
         (f"budget = 3\nbudgt = 4\n{ARM}", "budgt is not a known key, did you mean 'budget'?"),
         (

@@ -164,7 +164,8 @@ def is_taken(name: str, value: Any) -> bool:
     return True
 
 
-KEYS = {**_PLAN, **{f"arms[0].{name}": check for name, check in _ARM.items() if name != "command"}}
+KEYS = {name: check for name, check in _PLAN.items() if check is not None}
+KEYS |= {f"arms[0].{name}": check for name, check in _ARM.items() if check is not None}
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -122,18 +122,17 @@ def compiled(function: Any, **names: Any) -> Callable[..., Any]:
     return compiled_inside(compile_errors_as_sentences, inside)  # type: ignore[no-any-return]
 
 
-def interpreted(function: Any, **names: Any) -> Callable[..., Any]:
-    """The same function in plain Python, with every kernel below it in plain Python too: slow and debuggable."""
-    return _interpreted(_rebind(plain(function), names), {})
+def interpreted(function: Any, made: dict[int, Any] | None = None, **names: Any) -> Callable[..., Any]:
+    """The same function in plain Python, with every kernel below it in plain Python too: slow and debuggable.
 
-
-def _interpreted(function: types.FunctionType, made: dict[int, Any]) -> types.FunctionType:
-    """``made``: what was made on the way, by the kernel, which two others may call."""
-    below: dict[str, Any] = {}
+    ``made`` has what was made on the way, by the kernel, which two others may call.
+    """
+    made = {} if made is None else made
+    function, below = _rebind(plain(function), names), dict[str, Any]()
     for name, value in _used_globals(function):
         if _is_kernel(value):
             if id(value) not in made:
-                made[id(value)] = _interpreted(_rebind(plain(value), {}), made)
+                made[id(value)] = interpreted(value, made)
             module, _, attribute = name.rpartition(".")
             if module:  # called as module.kernel(...)
                 below.setdefault(module, types.SimpleNamespace(**vars(function.__globals__[module])))

@@ -12,6 +12,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -269,10 +270,7 @@ class Policy:
 
     def _find_calls(self) -> None:
         kernels = self.kernels_for(self.n_arms, self.horizon)
-        self._calls = self._make_calls(kernels)
-
-    def _make_calls(self, kernels: Kernels) -> _Calls:
-        return _calls(kernels, self._state.__class__, self._rng is not None)
+        self._calls: Any = _calls(kernels, self._state.__class__, self._rng is not None)
 
     def state_fields(self, state: Any) -> dict[str, Any]:
         """What a run is made of, by name: numbers, and arrays that still belong to the run."""
@@ -420,7 +418,8 @@ class Policy:
     def explain(self) -> Explanation:
         """What is known about each arm, which is next and why, which one to keep and why; changes nothing."""
         self._check_begun("explain")
-        return reasons.explanation(self, self._state, self.clone().ask())
+        found = reasons.explanation(self, self._state, self.clone().ask())
+        return replace(found, against=reasons.against_by_columns(found))
 
     def described(self) -> str:
         """The policy with its settings and, in a run, what a reader should know about how it plays."""

@@ -146,10 +146,10 @@ class PlainPolicy(Policy):
             state.run.rng = self._rng
         state.run.begun(self._rng)
 
-    def _make_calls(self, kernels: Kernels) -> Any:
-        names = {**kernels._asdict(), "State": PlainState}
+    def _find_calls(self) -> None:
+        names = {**self.kernels_for(self.n_arms)._asdict(), "State": PlainState}
         calls: list[Any] = [_Call(template, **names) for template in (base._ask, base._tell, base._recommend)]
-        return base._Calls(calls[0], *calls)
+        self._calls = base._Calls(calls[0], *calls)
 
     def state_fields(self, state: PlainState) -> dict[str, Any]:
         """The attributes of the run."""

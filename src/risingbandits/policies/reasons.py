@@ -46,7 +46,7 @@ def explanation(
         why_kept = f"best recent level less its standard error, {at.level('lcb')} (estimate {at.level('estimate')})"
     else:
         why_kept = policy.why_kept(at)
-    return Explanation(policy.described(), t, columns, arm, why, at.arm, why_kept, against_by_columns(at), end, at_end)
+    return Explanation(policy.described(), t, columns, arm, why, at.arm, why_kept, end=end, at_end=at_end)
 
 
 def why_next(at: Moment) -> str:
@@ -109,11 +109,13 @@ def against(kept: int, names: Sequence[str], pulls: Ints, columns: Mapping[str, 
     return "; ".join(said)
 
 
-def against_by_columns(at: Moment) -> str:
+def against_by_columns(found: Explanation) -> str:
     """The same of what is known about all arms: the level now, the predicted value, and the probability to be best."""
+    if found.kept is None:
+        return ""
     columns: dict[str, Any] = {
-        name: (at.parts[name], [at.units.level(float(value)) for value in at.parts[name]])
-        for name in ("estimate", "predicted")
+        name: (found[name], [f"{value:{form}}" for value in found[name]])
+        for name, form in (("estimate", ".4g"), ("predicted", ".4g"), ("p_best", ".2f"))
     }
-    columns["p_best"] = at.parts["p_best"], [f"{chance:.2f}" for chance in at.parts["p_best"]]
-    return against(at.arm, [str(arm) for arm in range(at.pulls.size)], at.pulls, columns)
+    pulls = np.asarray(found["pulls"], dtype=np.int64)
+    return against(found.kept, [str(arm) for arm in range(pulls.size)], pulls, columns)

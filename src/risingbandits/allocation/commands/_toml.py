@@ -32,8 +32,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RisingBanditsError(f"{path} is not a TOML file: {str(error).rstrip('.')}.") from error
 
 
-def read_table(where: str, values: Any, keys: Mapping[str, Check] | None) -> dict[str, Any]:
-    """The values of a table as the checks of their keys return them; without ``keys`` any table as it is.
+def read_table(where: str, values: Any, keys: Mapping[str, Check | None] | None) -> dict[str, Any]:
+    """The values of a table as the checks of their keys return them; without ``keys`` or a check as they are.
 
     ``where`` is the path of the table with the separator at its end.
 
@@ -54,7 +54,8 @@ def read_table(where: str, values: Any, keys: Mapping[str, Check] | None) -> dic
             near = difflib.get_close_matches(key, keys, n=1)
             known = f", did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(keys))}."
             raise RisingBanditsError(f"{key_path(where, key)} is not a known key{known}")
-    return {key: keys[key](where + key, value) for key, value in values.items()}
+    checks = ((key, value, keys[key]) for key, value in values.items())
+    return {key: value if check is None else check(where + key, value) for key, value, check in checks}
 
 
 def check_text(where: str, value: Any) -> str:

@@ -14,7 +14,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits._core.files import whole
@@ -78,7 +78,7 @@ def read_reward(path: Path, code: int = 0, metric: str = "reward") -> Outcome:
         return Outcome(finished=True)
     try:
         finished = word == "finished"
-        return Outcome(_finite(float(line.removesuffix(word) if finished else line)), finished=finished)
+        return Outcome(_number(float(line.removesuffix(word) if finished else line)), finished=finished)
     except ValueError:
         pass
     try:
@@ -102,7 +102,12 @@ def last_line(path: Path) -> tuple[str, bool]:
     """The last line that is not blank, empty if there is none, and whether that is all of it."""
     try:
         with path.open("rb") as file:
-            end = _printed(file)
+            text, first = b"", file.seek(0, os.SEEK_END)
+            while first > 0 and not text:  # the blanks at its end may be many
+                end, first = first, max(0, first - LONGEST_LINE)
+                file.seek(first)
+                text = file.read(end - first).rstrip(_BLANKS)
+            end = first + len(text)
             # One byte more than a line may have: that before the line is the end of another.
             first = max(0, end - LONGEST_LINE - 1)
             file.seek(first)
@@ -113,26 +118,7 @@ def last_line(path: Path) -> tuple[str, bool]:
     return lines[number].strip() if lines else "", number > 0 or end <= LONGEST_LINE
 
 
-def _printed(file: BinaryIO) -> int:
-    """The length of a file without the blanks at its end, which may be many."""
-    end = file.seek(0, os.SEEK_END)
-    while end > 0:
-        first = max(0, end - LONGEST_LINE)
-        file.seek(first)
-        kept = len(file.read(end - first).rstrip(_BLANKS))
-        if kept:
-            return first + kept
-        end = first
-    return 0
-
-
 def _number(value: object, minimum: float = -math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < minimum or not math.isfinite(value):
         raise ValueError(value)
-    return _finite(float(value))
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(value)
-    return value
+    return float(value)

@@ -131,16 +131,16 @@ def _environment(where: str, value: Any) -> dict[str, str]:
     return found
 
 
-DEFAULTS: dict[str, Check] = {
-    "command": lambda where, value: value,  # see _command: what is allowed depends on shell
+_DEFAULTS: dict[str, Check | None] = {
+    "command": None,  # see _command: what is allowed depends on shell
     "directory": check_text,
     "environment": _environment,
     "max_output": partial(check_positive_int, minimum=output.LEAST),
     "shell": check_flag,
     "timeout": partial(check_finite, above=0),
 }
-_ARM: dict[str, Check] = {
-    **DEFAULTS,
+_ARM: dict[str, Check | None] = {
+    **_DEFAULTS,
     "name": _arm_name,
     "max_pulls": check_positive_int,
     "settings": check_arm_settings,
@@ -155,9 +155,13 @@ def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandA
     matrix: Matrix = values.get("matrix", Matrix())
     metric = values.get("metric", "reward")
     everyone = CommandArm("", (), folder, {}, strict=bool(matrix.keys), metric=metric)
-    common = _arm(f"{here}defaults.", values.get("defaults", {}), everyone, folder, matrix.keys)
+    where = f"{here}defaults."
+    common = _arm(where, read_table(where, values.get("defaults", {}), _DEFAULTS), everyone, folder, matrix.keys)
+    listed = values.get("arms", ())
+    if "arms" in values and not (isinstance(listed, list) and listed):
+        raise RisingBanditsError(f"{here}arms must be one table or more, each headed [[arms]], got {shown(listed)}.")
     arms: dict[str, tuple[CommandArm, str]] = {}  # by their names in lower case, and where they stand
-    for number, entry in enumerate(values.get("arms", ())):
+    for number, entry in enumerate(listed):
         place = f"arms[{number}]"
         where = f"{here}{place}."
         arm = _arm(where, {"name": None} | read_table(where, entry, _ARM), common, folder, matrix.keys)

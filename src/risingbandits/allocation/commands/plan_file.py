@@ -19,7 +19,7 @@ from risingbandits.allocation.budget import Budget, check_pulls
 from risingbandits.allocation.commands._toml import check_text, read_table, read_toml
 from risingbandits.allocation.commands.matrix import read_matrix
 from risingbandits.allocation.commands.placeholders import names_in, names_its_slot, visible_devices
-from risingbandits.allocation.commands.plan_arms import DEFAULTS, CommandArm, read_arms
+from risingbandits.allocation.commands.plan_arms import CommandArm, read_arms
 from risingbandits.allocation.options import Check
 from risingbandits.allocation.prior.sources import LogSource
 from risingbandits.allocation.settings import BY_ARM, check_arms_exist, declared_settings
@@ -152,18 +152,12 @@ def check_sources(where: str, value: Any) -> list[str]:
     return [check_text(where, text) for text in texts]
 
 
-def _arms_list(where: str, value: Any) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise RisingBanditsError(f"{where} must be one table or more, each headed [[arms]], got {shown(value)}.")
-    return value
-
-
 _positive: Check = partial(check_finite, above=0)
-_PLAN: dict[str, Check] = {
+_PLAN: dict[str, Check | None] = {
     **{name: setting.check for name, setting in declared_settings().items() if setting.in_plan},
-    "arms": _arms_list,
+    "arms": None,  # see read_arms
     "budget": _budget,
-    "defaults": lambda where, value: read_table(f"{where}.", value, DEFAULTS),
+    "defaults": None,
     "jobs": check_positive_int,
     "matrix": read_matrix,
     "memory": check_text,
