@@ -256,7 +256,7 @@ def ours(task: Task, budget: int, way: str, seed: int) -> str:
         return played(task, budget, "best-arm", prior, seed)[0].recommend()
     length = task.curves.shape[1] - 1
     settings = {arm: dict(own) for arm, own in task.settings.items()}
-    allocator = Allocator(task.arms, budget, objective="best-arm", arm_settings=settings, max_pulls=length, seed=seed)
+    allocator = Allocator(task.arms, budget, objective="best-arm", configs=settings, max_pulls=length, seed=seed)
     rows = dict(zip(task.arms, task.curves.clip(0.0, 1.0).tolist(), strict=True))
     while (pull := allocator.ask()) is not None:
         allocator.tell(pull, rows[pull.arm][pull.n - 1])

@@ -44,7 +44,7 @@ def cost(n_arms: int, policy: str | None) -> tuple[float, float, float]:
     known = {name: settings(rng) for name in names}
     before = time.process_time()
     chosen = None if policy is None else get_policy(policy)
-    allocator = Allocator(names, 2 * n_arms, policy=chosen, prior=tasks, arm_settings=known, seed=0)
+    allocator = Allocator(names, 2 * n_arms, policy=chosen, prior=tasks, configs=known, seed=0)
     reading = time.process_time() - before
     questions: list[float] = []
     for _ in range(min(400, 2 * n_arms)):

@@ -62,9 +62,7 @@ def lost(task: Task, pulls: int, row: str, seed: int) -> tuple[float, float]:
     order = range(len(curves)) if row != "shuffled" else np.random.default_rng([seed, 9]).permutation(len(curves))
     given = None if row == "none" else {name: settings[i] for name, i in zip(names, order, strict=True)}
     length = curves.shape[1] - 1
-    allocator = Allocator(
-        names, pulls * len(names), objective="best-arm", arm_settings=given, max_pulls=length, seed=seed
-    )
+    allocator = Allocator(names, pulls * len(names), objective="best-arm", configs=given, max_pulls=length, seed=seed)
     rows = dict(zip(names, curves.clip(0.0, 1.0).tolist(), strict=True))
     longest = 0.0
     while True:

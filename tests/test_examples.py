@@ -65,7 +65,7 @@ def test_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_grid(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     plan = shortened(EXAMPLES / "grid" / "plan.toml", tmp_path, 2)
-    assert [arm.settings for arm in read_plan(plan).arms][:2] == [
+    assert [arm.config for arm in read_plan(plan).arms][:2] == [
         {"rate": 0.0001, "width": 10},
         {"rate": 0.0001, "width": 40},
     ]

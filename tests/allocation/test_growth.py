@@ -311,20 +311,20 @@ def test_an_arm_that_failed_too_often_is_tried_again_even_after_a_late_reward() 
 
 def test_new_arms_bring_their_settings_limits_and_earlier_rewards(tmp_path: Path) -> None:
     store = tmp_path / "run.db"
-    with Allocator(["a"], 6, store=store, max_pulls={"a": 2}, arm_settings={"a": {"lr": 0.1}}) as allocator:
+    with Allocator(["a"], 6, store=store, max_pulls={"a": 2}, configs={"a": {"lr": 0.1}}) as allocator:
         spend_half(allocator)
     with Allocator(
         ["a", "b"],
         6,
         store=store,
         max_pulls={"a": 2, "b": 4},
-        arm_settings={"a": {"lr": 0.1}, "b": {"lr": 0.2}},
+        configs={"a": {"lr": 0.1}, "b": {"lr": 0.2}},
         warm_start={"b": [0.25, 0.5]},
     ) as allocator:
         assert allocator.taken_over == "1 new arm: b, rewards of earlier pulls: 2 of b"
         pulls = [pull for pull in allocator if allocator.tell(pull, 0.75)]
         assert [(pull.arm, pull.n) for pull in pulls] == [("b", 3), ("b", 4)]
-        assert allocator.ledger.arm("b").settings == {"lr": 0.2}
+        assert allocator.ledger.arm("b").config == {"lr": 0.2}
     task = store_task(store)
     assert [list(task.curves[arm]) for arm in "ab"] == [[0.5, 0.5], [0.25, 0.5, 0.75, 0.75]]
     assert task.settings["b"] == {"lr": 0.2}

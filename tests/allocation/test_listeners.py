@@ -22,7 +22,7 @@ def rewards_heard(heard: list[Told]) -> dict[str, list[float]]:
 
 def test_what_is_heard_is_what_counts() -> None:
     heard: list[Told] = []
-    with Allocator(["a", "b"], 5, policy="round-robin", arm_settings={"a": {"lr": 0.1}}, on_tell=heard.append) as one:
+    with Allocator(["a", "b"], 5, policy="round-robin", configs={"a": {"lr": 0.1}}, on_tell=heard.append) as one:
         first, second = one.ask(), one.ask()
         assert first is not None
         assert second is not None
@@ -111,7 +111,7 @@ def test_retell_hears_what_was_heard(tmp_path: Path) -> None:
     heard: list[Told] = []
     settings = {"a": {"lr": 0.1}, "b": {"lr": 0.2}}
     with Allocator(
-        ["a", "b"], Budget(cost=1.0), store=tmp_path / "run.db", arm_settings=settings, on_tell=heard.append
+        ["a", "b"], Budget(cost=1.0), store=tmp_path / "run.db", configs=settings, on_tell=heard.append
     ) as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5, cost=0.1)

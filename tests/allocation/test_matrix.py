@@ -44,12 +44,12 @@ def test_an_arm_for_each_combination(tmp_path: Path) -> None:
         "lr=0.01,width=128",
     ]
     assert arms[1].argv({"n": "7"}) == ["echo", "--lr=0.1", "128", "7"]
-    assert arms[1].settings == {"lr": 0.1, "width": 128}
+    assert arms[1].config == {"lr": 0.1, "width": 128}
 
 
 def test_settings_are_those_of_the_allocator(tmp_path: Path) -> None:
     plan = read(tmp_path, HEAD + MATRIX)
-    assert plan.settings["arm_settings"]["lr=0.01,width=64"] == {"lr": 0.01, "width": 64}
+    assert plan.settings["configs"]["lr=0.01,width=64"] == {"lr": 0.01, "width": 64}
 
 
 AXES = st.dictionaries(
@@ -99,7 +99,7 @@ def test_names_by_a_template(tmp_path: Path) -> None:
 
 
 def test_beside_arms_that_are_written_one_by_one(tmp_path: Path) -> None:
-    by_settings = '[[arms]]\nname = "wide"\nsettings = { lr = 0.5, width = 999, note = "x" }\n'
+    by_settings = '[[arms]]\nname = "wide"\nconfig = { lr = 0.5, width = 999, note = "x" }\n'
     own_command = '[[arms]]\nname = "other"\ncommand = ["echo", "1"]\n'
     arms = read(tmp_path, HEAD + by_settings + own_command + MATRIX).arms
     assert [arm.name for arm in arms][:3] == ["wide", "other", "lr=0.1,width=64"]
@@ -108,7 +108,7 @@ def test_beside_arms_that_are_written_one_by_one(tmp_path: Path) -> None:
 
 
 def test_settings_without_a_matrix_stand_for_nothing(tmp_path: Path) -> None:
-    text = 'budget = 3\n[[arms]]\nname = "a"\ncommand = ["echo", "{lr}"]\nsettings = { lr = 0.5 }\n'
+    text = 'budget = 3\n[[arms]]\nname = "a"\ncommand = ["echo", "{lr}"]\nconfig = { lr = 0.5 }\n'
     assert read(tmp_path, text).arms[0].argv({}) == ["echo", "{lr}"]
 
 
@@ -215,8 +215,8 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
             "matrix.name is 'lr=0.1,width=64', which is that of arms[0] but for upper and lower case.",
         ),
         (
-            MATRIX + '[[arms]]\nname = "a"\nsettings = { lr = 1 }',
-            "arms[0] has no {width}: give it settings = { width = ... }, or a command of its own.",
+            MATRIX + '[[arms]]\nname = "a"\nconfig = { lr = 1 }',
+            "arms[0] has no {width}: give it config = { width = ... }, or a command of its own.",
         ),
     ],
 )

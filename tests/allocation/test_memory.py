@@ -204,13 +204,13 @@ def test_beside_a_prior_and_each_run_counts_once(tmp_path: Path, memory: str) ->
 def test_losses_and_settings_are_remembered(tmp_path: Path) -> None:
     settings = {name: {"lr": 10.0**-i} for i, name in enumerate(NAMES)}
     losses = {name: lambda pull: 1.0 - reward(pull.arm, pull.n) for name in NAMES}
-    given = {"direction": "minimize", "arm_settings": settings, "memory": tmp_path, "objective": "best-arm"}
+    given = {"direction": "minimize", "configs": settings, "memory": tmp_path, "objective": "best-arm"}
     Allocator(losses, 80, **given).run(progress=False)  # type: ignore[arg-type]
     [task] = tasks_in(tmp_path)
     assert task.direction == "minimize"
     assert task.settings == {arm: settings[arm] for arm in task.arms}
     other = {f"other {i}": {"lr": 10.0**-i} for i in range(8)}
-    prior = Allocator(list(other), 80, arm_settings=other, memory=tmp_path).ledger.settings.prior
+    prior = Allocator(list(other), 80, configs=other, memory=tmp_path).ledger.settings.prior
     assert prior is not None
     assert {belief.source for belief in prior.beliefs.values()} == {"settings"}
 

@@ -23,7 +23,7 @@ def value(arm: str, n: int) -> float:
 
 
 def allocator(store: Any = None, **given: Any) -> Allocator:
-    known: dict[str, Any] = {"budget": 200, "policy": "config-model", "arm_settings": ARMS, "seed": 2}
+    known: dict[str, Any] = {"budget": 200, "policy": "config-model", "configs": ARMS, "seed": 2}
     return Allocator(list(ARMS), store=store, **{**known, **given})
 
 
@@ -141,17 +141,17 @@ def test_a_failed_pull_goes_first_and_workers_get_different_arms() -> None:
 
 
 def test_arms_and_configs_that_arrive_late() -> None:
-    run = allocator(arm_settings={arm: ARMS[arm] for arm in list(ARMS)[:30]})
+    run = allocator(configs={arm: ARMS[arm] for arm in list(ARMS)[:30]})
     play(run, 50)
     before = run.ledger.rebuilds
     for arm in list(ARMS)[30:]:
-        run.describe(arm, ARMS[arm])
+        run.set_config(arm, ARMS[arm])
     assert run.ledger.rebuilds == before, "nothing is told again"
     policy = run.ledger.policy
     assert isinstance(policy, ConfigModel)
     assert len(np.unique(policy._state.run.points[:, 0])) == 40
     run.add("late")
-    run.describe("late", {"lr": 0.001, "depth": 1})
+    run.set_config("late", {"lr": 0.001, "depth": 1})
     play(run, 50)
 
 

@@ -123,11 +123,11 @@ def test_what_only_python_could_say_once(tmp_path: Path) -> None:
 
 
 def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Path) -> None:
-    more = '[arms.settings]\nlr = 0.001\nopt = "adam"\n[[arms]]\nname = "b"\ncommand = ["true"]'
+    more = '[arms.config]\nlr = 0.001\nopt = "adam"\n[[arms]]\nname = "b"\ncommand = ["true"]'
     text = arm(more=more)
     plan = read(tmp_path, f'prior = ["../last.db", "postgresql://host/runs"]\n{text}')
     assert plan.settings["prior"] == [str(tmp_path / "../last.db"), "postgresql://host/runs"]
-    assert plan.settings["arm_settings"] == {"a": {"lr": 0.001, "opt": "adam"}}
+    assert plan.settings["configs"] == {"a": {"lr": 0.001, "opt": "adam"}}
     assert read(tmp_path, f'prior = "runs/*.db"\n{text}').settings["prior"] == [str(tmp_path / "runs/*.db")]
     home = Path("~").expanduser()
     assert read(tmp_path, f'prior = "~/a.db"\n{text}').settings["prior"] == [str(home / "a.db")]
@@ -135,8 +135,8 @@ def test_a_prior_is_relative_to_the_plan_and_arms_say_what_they_are(tmp_path: Pa
         assert read(tmp_path, f'memory = "{written}"\n{text}').settings["memory"] == str(meant)
     said = mistake(tmp_path, f"prior = 3\n{text}")
     assert said == 'prior must be files of earlier runs, such as ["last.db"], got 3.'
-    said = mistake(tmp_path, arm(more="[arms.settings]\nlr = [1]"))
-    assert said == "arms[0].settings, lr must be a finite number or a string, got [1]."
+    said = mistake(tmp_path, arm(more="[arms.config]\nlr = [1]"))
+    assert said == "arms[0].config, lr must be a finite number or a string, got [1]."
 
 
 def test_another_store_may_be_given_and_servers_keep_files_beside_the_plan(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ STORED = json.dumps(
         "seed": 0,
         "warm_start": {"a": [0.5]},
         "prior": None,
-        "arm_settings": {},
+        "configs": {},
         **{name: None for option in option_classes() for name in option.arguments},
         "costs": "ignore",
         "parallel": "fill",

@@ -47,7 +47,7 @@ def bound(allocator: Allocator) -> list[str]:
 
 
 def test_good_arms_are_opened_sooner_and_every_fifth_at_random() -> None:
-    allocator = Allocator(NAMES, 600, arm_settings=SETTINGS, **KEEP)
+    allocator = Allocator(NAMES, 600, configs=SETTINGS, **KEEP)
     play(allocator)
     reasons = bound(allocator)
     assert reasons[:5] == ["random"] * 5, "there is nothing to learn from yet"
@@ -61,7 +61,7 @@ def test_good_arms_are_opened_sooner_and_every_fifth_at_random() -> None:
 
 
 def test_losses_are_learnt_the_other_way_round() -> None:
-    allocator = Allocator(NAMES, 600, arm_settings=SETTINGS, direction="minimize", **KEEP)
+    allocator = Allocator(NAMES, 600, configs=SETTINGS, direction="minimize", **KEEP)
     play(allocator)
     learnt = [event.arm for event in allocator.store.events() if event.text == "settings"]
     assert np.mean([SETTINGS[arm]["lr"] for arm in learnt]) < 0.3
@@ -77,12 +77,12 @@ def test_used_only_where_it_pays() -> None:
         "most have none"
     )
     few = dict(list(SETTINGS.items())[: MANY - 1])
-    plain, with_few = (Allocator(NAMES, 600, arm_settings=given, **KEEP) for given in (None, few))
+    plain, with_few = (Allocator(NAMES, 600, configs=given, **KEEP) for given in (None, few))
     assert play(plain, 400) == play(with_few, 400)
     assert bound(with_few) == []
     assert not with_few.settings.learns
     known = Prior({"arm 7": Belief(1.0, 0.5, "1 task")}, 1, None)
-    believing = Allocator(NAMES, 600, arm_settings=SETTINGS, prior=known, **KEEP)
+    believing = Allocator(NAMES, 600, configs=SETTINGS, prior=known, **KEEP)
     assert play(believing, 1) == ["arm 7"]
     assert not believing.settings.learns
 
@@ -130,12 +130,12 @@ def test_the_order_is_as_defined(seed: int) -> None:
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
-    whole = Allocator(NAMES, 500, arm_settings=SETTINGS, **KEEP)
+    whole = Allocator(NAMES, 500, configs=SETTINGS, **KEEP)
     expected = play(whole)
     store = tmp_path / "a.db"
     parts: list[str] = []
     for pulls in (3, 150, 61, 40, 1000):  # in the middle of what one model says
-        with Allocator(NAMES, 500, arm_settings=SETTINGS, store=store, **KEEP) as allocator:
+        with Allocator(NAMES, 500, configs=SETTINGS, store=store, **KEEP) as allocator:
             parts += play(allocator, pulls)
     assert parts == expected
     replayed = Ledger(whole.settings)
@@ -150,19 +150,19 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
 def test_settings_of_arms_that_a_store_was_made_without_change_nothing(tmp_path: Path) -> None:
     for policy in (None, "auto"):
         store = tmp_path / f"{policy}.db"
-        old = Settings.make(learns=False, arms=NAMES, budget=500, policy=policy, arm_settings=SETTINGS, **KEEP)
+        old = Settings.make(learns=False, arms=NAMES, budget=500, policy=policy, configs=SETTINGS, **KEEP)
         assert (old.learns, old.lazy) == (False, False)
         with Allocator(NAMES, 500, policy=old.policy, store=store, **KEEP) as begun:
             expected = play(Allocator(NAMES, 500, policy=old.policy, **KEEP), 200)
             assert play(begun, 100) == expected[:100]
-        with Allocator(NAMES, 500, policy=policy, arm_settings=SETTINGS, store=store, **KEEP) as allocator:
+        with Allocator(NAMES, 500, policy=policy, configs=SETTINGS, store=store, **KEEP) as allocator:
             assert not allocator.settings.learns
             assert play(allocator, 100) == expected[100:]
 
 
 def test_arms_that_come_and_go() -> None:
     warm = {"arm 5": [0.1, 0.2], "arm 6": [0.3]}
-    allocator = Allocator(NAMES, 600, arm_settings=SETTINGS, warm_start=warm, **KEEP)
+    allocator = Allocator(NAMES, 600, configs=SETTINGS, warm_start=warm, **KEEP)
     assert [arm.name for arm in allocator.ledger.opened[:2]] == ["arm 5", "arm 6"]
     play(allocator, 150)
     allocator.add("new")
@@ -179,7 +179,7 @@ def test_arms_that_come_and_go() -> None:
 
 
 def test_explain_says_so() -> None:
-    allocator = Allocator(NAMES, 600, arm_settings=SETTINGS, **KEEP)
+    allocator = Allocator(NAMES, 600, configs=SETTINGS, **KEEP)
     play(allocator, 200)
     table = allocator.explain()
     seen = sum(bool(arm.rewards) for arm in allocator.ledger.arms)

@@ -213,7 +213,7 @@ def test_arms_that_share_data_in_threads(kind: Any) -> None:
     with Allocator(arms, Budget(cost=9), policy="round-robin", direction="minimize", reward_range=None) as allocator:
         allocator.run(jobs=3, progress=False)
         rewards = {name: allocator.rewards(name) for name in arms}
-        assert allocator.ledger.arms[0].settings[depth] == 2
+        assert allocator.ledger.arms[0].config[depth] == 2
     for name, own in params.items():
         alone = kind(own, data(kind, TRAIN), data(kind, VALID), rounds=1)
         assert rewards[name] == [alone.pull(Pull(n, name, n)).reward for n in range(1, len(rewards[name]) + 1)]

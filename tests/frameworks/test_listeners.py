@@ -27,7 +27,7 @@ def run_twice(make: Any, store: Path, close: Any = lambda listener: None) -> dic
     for budget in (6, 12):
         listener = make()
         with Allocator(
-            ARMS, budget, store=store, policy="round-robin", arm_settings=SETTINGS, on_tell=listener
+            ARMS, budget, store=store, policy="round-robin", configs=SETTINGS, on_tell=listener
         ) as allocator:
             allocator.run(progress=False)
             close(listener)

@@ -46,7 +46,7 @@ def described(n_arms: int) -> dict[str, dict[str, float | str]]:
 
 COST, SECONDS = Budget(cost=400.0), Budget(seconds=500.0)
 EARN: dict[str, Any] = {"objective": "cumulative"}
-LEARNT = {"n_arms": 500, "arm_settings": described(500), "budget": 150, "max_pulls": 20}
+LEARNT = {"n_arms": 500, "configs": described(500), "budget": 150, "max_pulls": 20}
 TO_EARN = ("red-ucb", "commit-ucb", "kl-ucb", "epsilon-greedy", "round-robin", "beta-ts")
 TO_KEEP = ("successive-halving", "hyperband", "asha", "auto", "r-sr", "sequential-halving")
 

@@ -241,7 +241,7 @@ def test_the_sampler_sees_the_trials_before(storage: Any, tmp_path: Path) -> Non
         allocator.run(progress=False)
         params = {f"trial {trial.number}": trial.params for trial in study.trials}
         assert len(params) == 30
-        kept = {arm.name: arm.settings for arm in allocator.ledger.arms if arm.settings}
+        kept = {arm.name: arm.config for arm in allocator.ledger.arms if arm.config}
         assert kept == {name: params[name] for name in list(arms)[20:]}, "what run has opened"
         again.finish("trial 4")
     assert [trial.number for trial in study.trials if trial.state == TrialState.COMPLETE] == [4]

@@ -140,7 +140,7 @@ def test_a_pipeline_learns_in_its_last_step() -> None:
     assert rewards(arm, range(1, 10)) == rewards(alone, range(1, 10))
     assert arm.learner.score(X[900:], Y[900:]) == alone.learner.score(held, Y[900:]), "it takes data as they were given"
     assert not hasattr(pipeline[0], "mean_"), "what was given is not fitted"
-    assert arm.settings == {"model": "StandardScaler | SGDClassifier"}
+    assert arm.config == {"model": "StandardScaler | SGDClassifier"}
     frames = PartialFitArm(pipeline, pd.DataFrame(X[:900]), Y[:900], pd.DataFrame(X[900:]), Y[900:], batch=50, seed=7)
     assert rewards(frames, range(1, 4)) == rewards(alone, range(1, 4))
 
@@ -158,7 +158,7 @@ def test_the_store_has_what_differs_from_the_defaults() -> None:
         "b": PartialFitArm(Perceptron(), X, Y),
     }
     settings = Allocator(arms, budget=4).settings
-    assert settings.arm_settings == {"a": {"model": "SGDClassifier", "alpha": 0.01}, "b": {"model": "Perceptron"}}
+    assert settings.configs == {"a": {"model": "SGDClassifier", "alpha": 0.01}, "b": {"model": "Perceptron"}}
 
 
 def test_costs() -> None:

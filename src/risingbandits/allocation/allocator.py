@@ -18,9 +18,9 @@ from risingbandits.allocation.arms.base import (
     Outcome,
     as_arm,
     check_direction,
+    configs_of,
     direction_of_arms,
-    own_settings,
-    settings_of_arms,
+    own_config,
 )
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
@@ -37,7 +37,7 @@ from risingbandits.allocation.session import LONGEST_TEXT, Joined, NotNow, Sessi
 from risingbandits.allocation.settings import (
     Settings,
     check_arm_name,
-    check_arm_settings,
+    check_config,
     declared_settings,
     stored_settings,
 )
@@ -110,8 +110,9 @@ class Allocator:
     prior : Prior, sources of earlier runs, or None
         Beliefs about the arms, which are then opened in that order. It is read once, when the allocation is created,
         and kept in the store; the sources are not needed later.
-    arm_settings : mapping of names to mappings, or None
-        What the arms are, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``settings`` of arms that have them.
+    configs : mapping of names to mappings, or None
+        Hyperparameters of the arms, ``{"a": {"lr": 0.001, "opt": "adam"}}``; by default the ``config`` of arms that
+        have one.
     memory : path, "postgresql://..." or None
         Folder or schema of what earlier runs taught. It is read like ``prior`` when the allocation is created,
         together with it if both are given. `run` and a loop over the allocator add this run; otherwise `remember` does.
@@ -150,7 +151,7 @@ class Allocator:
         seed: int = 0,
         warm_start: Any = None,
         prior: Any = None,
-        arm_settings: Mapping[str, Mapping[str, float | str]] | None = None,
+        configs: Mapping[str, Mapping[str, float | str]] | None = None,
         memory: str | Path | None = None,
         on_tell: Listener | Sequence[Listener] | None = None,
     ) -> None:
@@ -158,7 +159,7 @@ class Allocator:
         given = {name: given[name] for name in declared_settings()}
         if hasattr(arms, "supply"):
             arms.supply(as_budget("budget", budget).pulls)
-        given["arm_settings"] = settings_of_arms(arms, arm_settings)
+        given["configs"] = configs_of(arms, configs)
         given["direction"] = direction_of_arms(arms) if direction is None else direction
         settings = bare_settings(given, lazy=getattr(arms, "lazy", False))
         if isinstance(arms, Mapping) and not getattr(arms, "lazy", False):
@@ -372,7 +373,7 @@ class Allocator:
         """Change what the run may spend and on what; returns what has changed, "" if nothing has.
 
         ``arms`` are further ones. Other ``settings`` may be max_pulls, max_arms, retries, lease, parallel, reclaim,
-        policy, reward_range, and arm_settings and warm_start of arms that were never pulled. Past decisions stay; from
+        policy, reward_range, and configs and warm_start of arms that were never pulled. Past decisions stay; from
         here on the policy plans again, with all rewards so far. Every process on the store follows.
 
         >>> allocator = Allocator(["a", "b"], budget=48)
@@ -380,11 +381,11 @@ class Allocator:
         'budget 48 -> 96 pulls, 2 new arms: c, d'
         """
         wanted = {name: value for name, value in (("budget", budget), ("arms", arms)) if value is not None} | settings
-        if described := settings_of_arms(arms, settings.get("arm_settings")):
-            wanted["arm_settings"] = described
+        if known := configs_of(arms, settings.get("configs")):
+            wanted["configs"] = known
         if (sources := settings.get("warm_start")) is not None and is_history(sources):
             names, now = declared_settings()["arms"].check("arms", arms or self.arms), self.settings
-            wanted["warm_start"] = read_history(sources, names, described, direction=now.direction, present=self.store)
+            wanted["warm_start"] = read_history(sources, names, known, direction=now.direction, present=self.store)
         functions = arms if isinstance(arms, Mapping) else {}
         for arm in functions.values():
             as_arm(arm)  # raises an error for anything else
@@ -404,8 +405,8 @@ class Allocator:
         self._session.add(name)
         if arm is not None:
             self._arms[name] = arm
-            if settings := own_settings(arm):
-                self.describe(name, settings)
+            if config := own_config(arm):
+                self.set_config(name, config)
 
     def retire(self, name: str, reason: str = "") -> None:
         """Stop pulling an arm. A pull of it that is in flight still counts when it is told."""
@@ -419,12 +420,12 @@ class Allocator:
         """Allow an arm again."""
         self._session.change("unmask", name)
 
-    def describe(self, name: str, settings: Mapping[str, float | str]) -> None:
-        """Describe an arm that was created or added later: its settings, numbers and strings by name."""
-        text = json.dumps(check_arm_settings(f"settings of {name}", settings))
+    def set_config(self, name: str, config: Mapping[str, float | str]) -> None:
+        """Give the hyperparameters of an arm that was created or added later, numbers and strings by name."""
+        text = json.dumps(check_config(f"config of {name}", config))
         if len(text) > LONGEST_TEXT:
-            raise RisingBanditsError(f"settings of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
-        self._session.change("describe", name, text)
+            raise RisingBanditsError(f"config of {name} must be at most {LONGEST_TEXT} characters, got {len(text)}.")
+        self._session.change("config", name, text)
 
     # -- loops --------------------------------------------------------------------------------------------------
 

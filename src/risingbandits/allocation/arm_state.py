@@ -40,6 +40,7 @@ class ArmState:
         "attempts",
         "best",
         "bound",
+        "config",
         "cost",
         "ended",
         "failures",
@@ -54,7 +55,6 @@ class ArmState:
         "place",
         "retired",
         "rewards",
-        "settings",
         "warm",
     )
 
@@ -77,7 +77,7 @@ class ArmState:
         self.masked = False
         self.retired: str | None = None  # the reason
         self.gave_up = False  # whether that is its failures, which more retries undo
-        self.settings: dict[str, float | str] = {}  # what it is, for people and for priors
+        self.config: dict[str, float | str] = {}  # its hyperparameters
 
     @property
     def most_pulls(self) -> float:

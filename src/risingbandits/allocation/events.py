@@ -10,7 +10,7 @@ from risingbandits._core.errors import RisingBanditsError
 
 #: ask, tell and fail of a pull; expire: its lease ended or its process died; renew: its lease was extended; bind: an
 #: arm got slot ``n`` of the policy just before its first pull, with the mean that a prior believed of it as reward and
-#: the trust in the prior as cost; describe: the settings of an arm that was made in its first pull; checkpoint: what an
+#: the trust in the prior as cost; config: that of an arm that was made in its first pull; checkpoint: what an
 #: arm left later than with a tell, or, without a text, that it gave up its checkpoints; finish: an arm has had its last
 #: pull, which the pull that it names has found out, if any; add, retire (with the pull that failed once too often, if
 #: that is why), mask and unmask of an arm. Options have others (`Option.kinds`).
@@ -21,7 +21,7 @@ KINDS = (
     "expire",
     "renew",
     "bind",
-    "describe",
+    "config",
     "checkpoint",
     "finish",
     "add",
@@ -43,7 +43,7 @@ class Event(NamedTuple):
     reward: float | None = None  #: as it was told, before any mapping
     cost: float | None = None
     text: str = ""  #: the slot of an ask; size and digest of the checkpoint that a pull left, of a tell or checkpoint;
-    #: the reason of a fail, expire, bind or retire; changes of a describe or extend as JSON
+    #: the reason of a fail, expire, bind or retire; a config or the changes of an extend as JSON
     worker: str = ""  #: host, process, start of the process and process namespace of who caused it
 
 

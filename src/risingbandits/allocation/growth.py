@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Changes = dict[str, Any]  # as in the event
 
 _PLANNED = {"budget", "direction", "policy", "reward_range", "max_arms", "max_pulls"}  # what a policy plans with
-_ADDED = ("warm_start", "arm_settings")  # of which an event has those of some arms, in addition to what is known
+_ADDED = ("warm_start", "configs")  # of which an event has those of some arms, in addition to what is known
 _NO_ARMS: dict[str, list[str]] = {"in": [], "out": []}
 _NAMES_SHOWN = 6
 
@@ -92,7 +92,7 @@ class Growth(Option):
         if arm.name in changes.get("warm_start", {}):
             arm.rewards = array("d", self.present.warm_start[arm.name])
             arm.warm = len(arm.rewards)
-        arm.settings = changes.get("arm_settings", {}).get(arm.name, arm.settings)
+        arm.config = changes.get("configs", {}).get(arm.name, arm.config)
 
     def to_dict(self) -> dict[str, Any]:
         """Both settings as JSON; nothing where they are those that the store was made with."""
@@ -185,7 +185,7 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     if after.plays_as(before, given.policy):
         found.pop("policy", None)
     arms = found.get("arms", _NO_ARMS)
-    described = {arm: x for arm, x in found.get("arm_settings", {}).items() if arm in arms["in"]}
+    described = {arm: x for arm, x in found.get("configs", {}).items() if arm in arms["in"]}
     changes = {name: value for name, value in found.items() if not settings[name].may_change}
     wrong_way = {"direction"} if not ledger.told else set()  # it can be corrected until a pull counts
     _check_fixed(before, given, [name for name in changes if not settings[name].extends and name not in wrong_way])
@@ -195,7 +195,7 @@ def declared_changes(ledger: Ledger, given: Given) -> Changes:
     if given.history is not None:  # what was read when the store was made stays
         new = _missing(arms["in"], ledger.by_name)
         changes["warm_start"] = given.history(arms=new) if new else {}
-    changes["arm_settings"] = described
+    changes["configs"] = described
     changes = {name: value for name, value in changes.items() if value or name not in _ADDED}
     return _complete(ledger, {**changes, "declared": True}) if changes else {}
 
@@ -343,7 +343,7 @@ def _sentence(ledger: Ledger, after: Settings, changes: Changes) -> str:
     parts += [f"no longer pulled: {named([_with_pulls(ledger.by_name[arm]) for arm in out])}"] if out else []
     old = now.to_dict()
     for name, value in differences(now, after).items():
-        if name in ("arms", "budget", "arm_settings"):
+        if name in ("arms", "budget", "configs"):
             continue
         if name == "warm_start":
             earlier = [f"{len(rewards)} of {arm}" for arm, rewards in value.items()]

@@ -290,8 +290,8 @@ class Ledger:
             if not self.policy.informed:
                 self.surprises += self.decide() is not self.opened[event.n]
             self.bind(event, arm)
-        elif event.kind == "describe":
-            arm.settings = json.loads(event.text)
+        elif event.kind == "config":
+            arm.config = json.loads(event.text)
             self._believe(self.policy)
         elif event.kind == "checkpoint":
             if not event.text:
@@ -338,7 +338,7 @@ class Ledger:
     def add_arm(self, name: str) -> ArmState:
         """A new arm, not opened yet."""
         arm = ArmState(name, len(self.arms), self.settings.limit(name), self.settings.warm_start.get(name, ()))
-        arm.settings = self.settings.arm_settings.get(name, {})
+        arm.config = self.settings.configs.get(name, {})
         self.arms.append(arm)
         self.by_name[name] = arm
         return arm
@@ -398,7 +398,7 @@ class Ledger:
         if (beliefs := self.beliefs(policy)) is not None:
             policy.believe(*beliefs)
         if policy.informed:
-            policy.inform([arm.settings for arm in self.opened])
+            policy.inform([arm.config for arm in self.opened])
 
     def _refresh(self, arm: ArmState) -> None:
         """Bring the masks up to date with one arm."""

@@ -37,7 +37,7 @@ class Told(NamedTuple):
     cost: float
     told: int  #: pulls of all arms that count, including this one
     spent: float  #: of the budget, including this one: pulls, cost or seconds
-    settings: Mapping[str, Any] = {}  #: what the arm is, where that is known
+    config: Mapping[str, Any] = {}  #: of the arm, where that is known
 
 
 Listener = Callable[[Told], object]
@@ -137,7 +137,7 @@ def retell(store: str | Path, on_tell: Listener | Sequence[Listener], after: int
                 costs.add(event.cost or 0.0)
                 if number > after:
                     spent = number if in_pulls else costs.value
-                    rest = (event.reward, event.cost, number, spent, ledger.arm(event.arm).settings)
+                    rest = (event.reward, event.cost, number, spent, ledger.arm(event.arm).config)
                     for listener in listeners:
                         listener(new_told((event.arm, event.n, *rest)))
     return number

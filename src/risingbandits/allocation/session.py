@@ -36,7 +36,7 @@ _RECLAIM_EVERY = 1.0  # seconds between looks for processes that died
 LONGEST_TEXT = 2000
 _MOST_FREE_PULLS = 1000  # in a row, of a budget that is spent by what pulls cost
 _LEVELS = {"fail": logging.WARNING, "expire": logging.WARNING}
-_LEVELS |= dict.fromkeys(("renew", "describe", "checkpoint", "extend"), logging.DEBUG)
+_LEVELS |= dict.fromkeys(("renew", "config", "checkpoint", "extend"), logging.DEBUG)
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between tries to reach a server
 _SNAPSHOT_FIRST, _SNAPSHOT_GROWTH = 20_000, 0.25  # events and pulls told again: snapshots stay a share of all work
 
@@ -241,7 +241,7 @@ class Session:
             self._asked.pop(id, None)
         if not listened:
             return True
-        return new_told((arm.name, flight.n, reward, cost, ledger.told, ledger.spent, arm.settings))
+        return new_told((arm.name, flight.n, reward, cost, ledger.told, ledger.spent, arm.config))
 
     def _seconds_since(self, flight: Flight, moment: float) -> float:
         """How long a pull took: by one clock if it was asked for here, otherwise by the times of the events."""
@@ -315,12 +315,12 @@ class Session:
         self.transact(work)
 
     def change(self, kind: str, name: str, reason: str = "") -> None:
-        """Retire, mask, unmask or describe an arm; nothing if it is so already."""
+        """Retire, mask or unmask an arm, or give its config; nothing if it is so already."""
 
         def work(ledger: Ledger) -> None:
             arm = ledger.arm(name)
-            if kind == "describe":
-                so = json.dumps(arm.settings) == reason
+            if kind == "config":
+                so = json.dumps(arm.config) == reason
             else:
                 so = arm.retired is not None if kind == "retire" else arm.masked == (kind == "mask")
             if not so:

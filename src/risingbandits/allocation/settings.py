@@ -43,7 +43,7 @@ from risingbandits.policies.objectives import DEFAULT, Objective
 from risingbandits.policies.settings import or_none
 
 ORDERS = ("given", "random")
-BY_ARM = ("max_pulls", "warm_start", "arm_settings")  # may differ from arm to arm
+BY_ARM = ("max_pulls", "warm_start", "configs")  # may differ from arm to arm
 _LONGEST_NAME = 200
 _UNIT = (0.0, 1.0)  # the range of rewards where one is needed and none is given
 
@@ -143,10 +143,10 @@ def _warm_start(where: str, value: Any) -> dict[str, list[float]]:
     return {arm: [check_finite(f"{where} of {arm}", x) for x in rewards] for arm, rewards in (value or {}).items()}
 
 
-def check_arm_settings(where: str, value: Any) -> dict[str, float | str]:
-    """The settings of one arm: numbers and strings by name."""
+def check_config(where: str, value: Any) -> dict[str, float | str]:
+    """The config of one arm: numbers and strings by name."""
     if not isinstance(value, Mapping):
-        raise RisingBanditsError(f"{where} must map names of settings to numbers or strings, got {shown(value)}.")
+        raise RisingBanditsError(f"{where} must map hyperparameters to numbers or strings, got {shown(value)}.")
     found: dict[str, float | str] = {}
     for name, given in value.items():
         if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -168,10 +168,10 @@ def _number(where: str, value: Any) -> float:
     return float(value)
 
 
-def _settings_of_arms(where: str, value: Any) -> dict[str, dict[str, float | str]]:
+def _configs(where: str, value: Any) -> dict[str, dict[str, float | str]]:
     if not isinstance(value, Mapping | None):
-        raise RisingBanditsError(f"{where} must map names of arms to their settings, got {shown(value)}.")
-    return {arm: check_arm_settings(f"{where} of {arm}", settings) for arm, settings in (value or {}).items()}
+        raise RisingBanditsError(f"{where} must map names of arms to their configs, got {shown(value)}.")
+    return {arm: check_config(f"{where} of {arm}", config) for arm, config in (value or {}).items()}
 
 
 def _prior(where: str, value: Any) -> Prior:
@@ -216,9 +216,7 @@ class Settings:
     warm_start: dict[str, list[float]] = setting(None, _warm_start, extends=True)
     prior: Prior | None = setting(None, or_none(_prior), may_change=True)  # it is read once, when the store is made
     # Those that the store was made with stay; nothing but the prior depends on them, and that is read once, too.
-    arm_settings: dict[str, dict[str, float | str]] = setting(
-        None, _settings_of_arms, in_plan=False, may_change=True, extends=True
-    )
+    configs: dict[str, dict[str, float | str]] = setting(None, _configs, in_plan=False, may_change=True, extends=True)
     # Where each process leaves what was learnt; stores may be opened on machines that have no such folder.
     memory: str | None = setting(None, or_none(check_memory), may_change=True, stored=False)
     version: str = __version__  # of the program that made the store
@@ -254,8 +252,8 @@ class Settings:
         chosen = {name: values[name] for name in ("objective", "reward_range", "sigma")}
         known = values["prior"] is not None or values["order"] == "given"
         policy = choose_policy(values["policy"], ordered=known, **chosen)
-        learns = learns and not (known or lazy) and bool(values["arm_settings"])
-        learns = learns and pays(policy, values["objective"], values["arm_settings"])
+        learns = learns and not (known or lazy) and bool(values["configs"])
+        learns = learns and pays(policy, values["objective"], values["configs"])
         if learns:
             policy = choose_policy(values["policy"], ordered=True, **chosen)
         values["policy"] = policy
@@ -275,7 +273,7 @@ class Settings:
     def slot_rule(self) -> SlotRule:
         """Which arm a slot gets when it is first asked for, where arms are ``lazy``."""
         if self.learns:
-            return SettingsRule(self.arms, self.arm_settings, self.seed)
+            return SettingsRule(self.arms, self.configs, self.seed)
         return SlotRule(self.prior, self.seed)
 
     # -- rewards and arms ---------------------------------------------------------------------------------------

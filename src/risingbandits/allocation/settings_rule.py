@@ -32,7 +32,7 @@ _MOST_CLOSED = 1000  # that are looked at
 _STEP = 1.05  # a new model when the pulls have grown by this factor
 
 
-def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str, float | str]]) -> bool:
+def pays(policy: Policy, objective: str, configs: Mapping[str, Mapping[str, float | str]]) -> bool:
     """Whether arms are opened by a model of their settings.
 
     If that was shown to pay: many arms, to find the one to keep, with the recommended policy.
@@ -42,7 +42,7 @@ def pays(policy: Policy, objective: str, arm_settings: Mapping[str, Mapping[str,
     """
     if Objective.get(objective).sums_rewards or not isinstance(policy, Auto):
         return False
-    known = [tuple(sorted(settings.items())) for settings in arm_settings.values() if settings]
+    known = [tuple(sorted(settings.items())) for settings in configs.values() if settings]
     return len(known) >= MANY and len(set(known)) > 1
 
 
@@ -83,9 +83,9 @@ class SettingsRule(SlotRule):
     ('arm 19', 'settings', 1.5)
     """
 
-    def __init__(self, arms: Sequence[str], arm_settings: Mapping[str, Mapping[str, float | str]], seed: int) -> None:
+    def __init__(self, arms: Sequence[str], configs: Mapping[str, Mapping[str, float | str]], seed: int) -> None:
         super().__init__(None, seed)
-        known = [known_settings(f"settings of {arm}", arm_settings.get(arm, {})) for arm in arms]
+        known = [known_settings(f"settings of {arm}", configs.get(arm, {})) for arm in arms]
         self._rows = {arm: row for row, arm in enumerate(arms)}  # arms that are added later have none
         self._has = np.array([bool(settings) for settings in known])
         features = Features([settings for settings in known if settings])

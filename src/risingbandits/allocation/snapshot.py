@@ -43,7 +43,7 @@ _ARM_FIELDS = (
     "retired",
     "gave_up",
     "bound",
-    "settings",
+    "config",
 )
 _DAMAGE = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, StopIteration, MemoryError)
 

@@ -74,7 +74,7 @@ def prior(
 
         read = read_plan(plan)
         names = [arm.name for arm in read.arms]
-        settings, present = read.settings.get("arm_settings") or {}, read.store
+        settings, present = read.settings.get("configs") or {}, read.store
     elif arms is not None:
         names = [name.strip() for name in arms.split(",") if name.strip()]
         if not names:

@@ -69,7 +69,7 @@ class TrialArm:
         return self.trial.storage.get_trial(self.trial._trial_id)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """What the sampler has suggested, once it is known."""
         return {} if self._trial is None else dict(self.frozen.params)
 

@@ -57,9 +57,9 @@ class _SklearnArm(ABC):
         self._start()
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """What the arm is: the name of the model, and its parameters that differ from the defaults."""
-        return settings_of(self.estimator)
+        return config_of(self.estimator)
 
     def _start(self) -> None:
         """A fresh learner."""
@@ -308,19 +308,19 @@ class WarmStartArm(_SklearnArm):
         self._last.fit(self._prepared(), self.y)
 
 
-def settings_of(estimator: Any) -> dict[str, Any]:
+def config_of(estimator: Any) -> dict[str, Any]:
     """The name of a model, and its parameters, as numbers and strings, that differ from the defaults.
 
     >>> from sklearn.linear_model import SGDClassifier
-    >>> settings_of(SGDClassifier(alpha=0.01, random_state=3))
+    >>> config_of(SGDClassifier(alpha=0.01, random_state=3))
     {'model': 'SGDClassifier', 'alpha': 0.01}
     >>> from sklearn.neural_network import MLPClassifier
-    >>> settings_of(MLPClassifier((64, 32)))
+    >>> config_of(MLPClassifier((64, 32)))
     {'model': 'MLPClassifier', 'hidden_layer_sizes': '(64, 32)'}
     """
     if isinstance(estimator, Pipeline):
         names = [type(step).__name__ for _, step in estimator.steps]
-        return {**settings_of(last_step(estimator)), "model": " | ".join(names)}
+        return {**config_of(last_step(estimator)), "model": " | ".join(names)}
     try:
         usual = type(estimator)().get_params()
     except TypeError:  # it has parameters that must be given

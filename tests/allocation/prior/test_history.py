@@ -89,7 +89,7 @@ def test_an_optuna_study() -> None:
     assert read_history(study, ["fast", "slow"], {"fast": {"lr": 0.5}, "slow": {"lr": 0.125}}) == {"fast": curve}
     number = rates.index(0.5)
     assert read_history({"june": study}, [f"trial {number}"]) == {f"trial {number}": curve}
-    allocator = Allocator(["fast"], 5, warm_start=study, arm_settings={"fast": {"lr": 0.5}})
+    allocator = Allocator(["fast"], 5, warm_start=study, configs={"fast": {"lr": 0.5}})
     assert allocator.rewards("fast") == curve
 
 

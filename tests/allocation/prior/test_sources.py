@@ -57,8 +57,8 @@ def test_a_store(store: Path) -> None:
 
 def test_settings_of_arms_in_a_store() -> None:
     store = MemoryStore()
-    arm_settings = {"a": {"lr": 0.1, "depth": "None"}}
-    store.create(Settings.make(arms=["a", "b"], budget=3, arm_settings=arm_settings).to_json())
+    configs = {"a": {"lr": 0.1, "depth": "None"}}
+    store.create(Settings.make(arms=["a", "b"], budget=3, configs=configs).to_json())
     assert store_task(store).settings == {"a": {"lr": 0.1, "depth": None}}
     damaged = MemoryStore()
     damaged.create('{"direction": "maximize"}')

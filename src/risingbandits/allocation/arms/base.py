@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from risingbandits._core.errors import RisingBanditsError, shown
 from risingbandits.allocation.pull import Pull
-from risingbandits.allocation.settings import check_arm_settings
+from risingbandits.allocation.settings import check_config
 
 
 class ArmInUse(RisingBanditsError):
@@ -152,15 +152,13 @@ def check_direction(name: str, arm: Any, direction: str) -> None:
     )
 
 
-def settings_of_arms(arms: Any, given: Any) -> Any:
+def configs_of(arms: Any, given: Any) -> Any:
     """``given`` configs of arms and, for those without any, what the arm or else its name says."""
     if not isinstance(arms, Collection) or not isinstance(given, Mapping | None) or getattr(arms, "lazy", False):
         return given
-    own = {name: own_settings(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
+    own = {name: own_config(arm) for name, arm in arms.items()} if isinstance(arms, Mapping) else {}
     found = {
-        name: settings
-        for name in arms
-        if isinstance(name, str) and (settings := own.get(name) or settings_in_name(name))
+        name: config for name in arms if isinstance(name, str) and (config := own.get(name) or config_in_name(name))
     }
     return {**found, **(given or {})} or None
 
@@ -168,10 +166,10 @@ def settings_of_arms(arms: Any, given: Any) -> Any:
 _IN_NAME = re.compile(r"(?:^|(?<=[\s,;/(\[]))([A-Za-z_][\w.]*)=([^\s,;/()\[\]]+)")
 
 
-def settings_in_name(name: str) -> dict[str, float | str]:
+def config_in_name(name: str) -> dict[str, float | str]:
     """The config that the name of an arm spells out; empty if it has none.
 
-    >>> settings_in_name("mlp lr=0.02,wd=1e-4 act=relu"), settings_in_name("network 8")
+    >>> config_in_name("mlp lr=0.02,wd=1e-4 act=relu"), config_in_name("network 8")
     ({'lr': 0.02, 'wd': 0.0001, 'act': 'relu'}, {})
     """
     found: dict[str, float | str] = {}
@@ -184,11 +182,11 @@ def settings_in_name(name: str) -> dict[str, float | str]:
     return found
 
 
-def own_settings(arm: Any) -> dict[str, float | str]:
-    """The ``settings`` attribute of an arm, if it has numbers and strings."""
-    said = getattr(arm, "settings", None)
+def own_config(arm: Any) -> dict[str, float | str]:
+    """The ``config`` attribute of an arm, if it has numbers and strings."""
+    said = getattr(arm, "config", None)
     found = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
         with suppress(RisingBanditsError):
-            found.update(check_arm_settings("settings", {name: value}))
+            found.update(check_config("config", {name: value}))
     return found

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, check_finite, shown
-from risingbandits.allocation.arms.base import ArmInUse, Outcome, own_settings
+from risingbandits.allocation.arms.base import ArmInUse, Outcome, own_config
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.arms.checkpoints import Name
 from risingbandits.allocation.arms.display import progress_bar
@@ -288,7 +288,7 @@ class Driver:
             if self.economy is not None:
                 self.economy.tidy()
             if pull.n == 1 and self.allocator.settings.lazy:
-                self._describe(pull.arm)
+                self._keep_config(pull.arm)
             self.display.told(pull, outcome.reward)
             ledger = self.allocator.ledger
             if ledger.told & (ledger.told - 1) == 0 or ledger.finished:  # often enough to save most of the budget
@@ -302,14 +302,14 @@ class Driver:
         cost = None if outcome.cost is None else check_finite("cost", outcome.cost, minimum=0.0)
         return outcome._replace(reward=self.allocator.check_reward(outcome.reward), cost=cost)
 
-    def _describe(self, arm: str) -> None:
-        """Store the settings of an arm that was made in its first pull; it is already told, so this must not fail."""
-        found = own_settings(self.arms[arm].given)
+    def _keep_config(self, arm: str) -> None:
+        """Store the config of an arm that was made in its first pull; it is already told, so this must not fail."""
+        found = own_config(self.arms[arm].given)
         try:
             if found:
-                self.allocator.describe(arm, found)
+                self.allocator.set_config(arm, found)
         except RisingBanditsError as error:
-            log.warning("the settings of %s are not kept: %s", arm, error)
+            log.warning("the config of %s is not kept: %s", arm, error)
 
     def _tell(self, pull: Pull, outcome: Outcome) -> bool:
         """Tell an outcome, with more patience than for anything else, because the pull would have to be repeated."""

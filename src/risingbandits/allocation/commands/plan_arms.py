@@ -23,7 +23,7 @@ from risingbandits.allocation.commands.placeholders import (
     names_in,
 )
 from risingbandits.allocation.options import Check
-from risingbandits.allocation.settings import check_arm_name, check_arm_settings
+from risingbandits.allocation.settings import check_arm_name, check_config
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class CommandArm:
         Whether ``/bin/sh`` interprets the command.
     max_output : int
         Bytes of standard output, and of standard error, that are kept of each pull.
-    settings : dict
-        What the arm is, in numbers and strings, for the table of arms and for priors.
+    config : dict
+        Its hyperparameters, numbers and strings.
     values : dict
         What names of the plan's matrix stand for in its command and environment.
     strict : bool
@@ -66,7 +66,7 @@ class CommandArm:
     max_pulls: int | None = None
     shell: bool = False
     max_output: int = output.DEFAULT
-    settings: dict[str, float | str] = field(default_factory=dict)
+    config: dict[str, float | str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     strict: bool = False
     metric: str = "reward"
@@ -143,7 +143,7 @@ _ARM: dict[str, Check | None] = {
     **_DEFAULTS,
     "name": _arm_name,
     "max_pulls": check_positive_int,
-    "settings": check_arm_settings,
+    "config": check_config,
 }
 
 
@@ -168,19 +168,19 @@ def read_arms(here: str, values: dict[str, Any], folder: Path) -> tuple[CommandA
         _arm_name(f"{where}name", arm.name)
         own = arm
         if matrix.keys:
-            own = replace(arm, values=written_values(entry.get("settings", {}), matrix.keys))
+            own = replace(arm, values=written_values(entry.get("config", {}), matrix.keys))
         for name in matrix.keys:
             if name not in own.values and any(name in names_in(text) for text in own.texts()):
                 raise RisingBanditsError(
-                    f"{here}{place} has no {{{name}}}: give it settings = {{ {name} = ... }}, or a command of its own."
+                    f"{here}{place} has no {{{name}}}: give it config = {{ {name} = ... }}, or a command of its own."
                 )
         _add(arms, own, here, place, folder)
     if matrix.arms:
         check_used(f"{here}matrix", matrix.keys, common.texts())
     for name, chosen in matrix.arms:
         _arm_name(f"{here}matrix.name", name)
-        settings = check_arm_settings(f"{here}matrix", chosen)
-        own = replace(common, name=name, settings=settings, values=written_values(chosen))
+        config = check_config(f"{here}matrix", chosen)
+        own = replace(common, name=name, config=config, values=written_values(chosen))
         _add(arms, own, here, "matrix", folder)
     return tuple(arm for arm, _ in arms.values())
 

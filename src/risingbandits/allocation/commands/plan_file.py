@@ -94,8 +94,8 @@ def read_plan(path: str | Path, store: str | None = None) -> Plan:
     ):
         settings["direction"] = named[0]
         inferred = f"{values['metric']}: {named[0]} ({named[1]})."
-    if any(arm.settings for arm in arms):
-        settings["arm_settings"] = {arm.name: arm.settings for arm in arms if arm.settings}
+    if any(arm.config for arm in arms):
+        settings["configs"] = {arm.name: arm.config for arm in arms if arm.config}
     place = store if store is not None else values.get("store", f"{path.stem}.db")
     if store is None and not is_server(place):
         place = str(folder / place)

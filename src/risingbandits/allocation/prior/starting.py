@@ -31,7 +31,7 @@ def history_of(sources: Any, settings: Settings, present: Store | None, arms: It
     return read_history(
         sources,
         settings.arms if arms is None else arms,
-        settings.arm_settings,
+        settings.configs,
         direction=settings.direction,
         present=present,
     )
@@ -92,7 +92,7 @@ def as_prior(given: Any, settings: Settings, present: Store | None = None) -> Pr
     prior = read_prior(
         [*sources, *remembered],
         settings.arms,
-        settings.arm_settings,
+        settings.configs,
         direction=settings.direction,
         present=present,
         seed=settings.seed,

@@ -39,11 +39,11 @@ def store_task(where: str | Path | Store) -> EarlierTask:
 
 def ledger_task(name: str, ledger: Any) -> EarlierTask:
     """What a run that this process has open says, by its `Ledger`."""
-    described = {arm.name: arm.settings for arm in ledger.arms if getattr(arm, "settings", None)}
+    described = {arm.name: arm.config for arm in ledger.arms if arm.config}
     return EarlierTask(
         name,
         {arm.name: list(arm.rewards) for arm in ledger.arms},
-        {**(getattr(ledger.settings, "arm_settings", None) or {}), **described},
+        {**(getattr(ledger.settings, "configs", None) or {}), **described},
         ledger.settings.direction,
         # A told pull resets the failures, so an arm that was retired by request has none, or few.
         frozenset(arm.name for arm in ledger.arms if arm.retired is not None and arm.failures),
@@ -88,7 +88,7 @@ def _task(name: str, store: Store, text: str) -> EarlierTask:
         curves: dict[str, list[float]] = {arm: [] for arm in settings["arms"]}
         for arm, rewards in settings["warm_start"].items():
             curves[arm].extend(rewards)
-        direction, described = settings["direction"], dict(settings["arm_settings"])
+        direction, described = settings["direction"], dict(settings["configs"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RisingBanditsError(f"the settings in {store.name} are damaged ({type(error).__name__}).") from error
     failures: dict[str, int] = {}
@@ -102,11 +102,11 @@ def _task(name: str, store: Store, text: str) -> EarlierTask:
             failures[event.arm] = failures.get(event.arm, 0) + 1
         elif event.kind == "retire" and failures.get(event.arm):
             failed.add(event.arm)
-        elif event.kind == "describe":
+        elif event.kind == "config":
             described[event.arm] = json.loads(event.text)
         elif event.kind == "extend":
             changes = json.loads(event.text)
-            described |= changes.get("arm_settings", {})
+            described |= changes.get("configs", {})
             curves |= {arm: list(rewards) for arm, rewards in changes.get("warm_start", {}).items()}
     return EarlierTask(name, curves, described, direction, frozenset(failed), identity=_identity(store, text))
 

@@ -20,7 +20,7 @@ OPENED = {
 }
 KNOWN = ("estimate", "lcb", "predicted", "low", "high", "p_best")  # what the posterior says of an arm
 _NUMBERS = ("cost", "last", "estimate", "lcb", "predicted", "interval", "p_best")
-_OPTIONAL = ("lcb", "interval", "last", "estimate", "settings", "opened")  # left out of short lines, in this order
+_OPTIONAL = ("lcb", "interval", "last", "estimate", "config", "opened")  # left out of short lines, in this order
 
 
 class ArmRow(NamedTuple):
@@ -42,7 +42,7 @@ class ArmRow(NamedTuple):
     source: str = ""  #: where that is from: "12 tasks", "settings" or "unknown"
     slot: int = 0  #: its number for the policy, from 1; 0 while it is unopened
     bound: str = ""  #: why it was opened when it was, as its bind event says ("prior", "settings", "random", ...)
-    settings: str = ""  #: what it is
+    config: str = ""  #: its hyperparameters
     best: float = math.nan  #: its best reward
     best_pull: int = 0  #: which pull of this run gave it
     best_checkpoint: str = ""  #: of the best pull that left one, below the folder of checkpoints
@@ -108,13 +108,13 @@ class AllocationTable:
                 columns["prior"] = [f"{row.prior:.2f}, {row.source}" for row in shown]
             columns["opened"] = [_opened(row) for row in shown]
             title = f"{title};\n{self.prior}"
-        if any(row.settings and row.settings.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
-            columns["settings"] = [row.settings for row in shown]
+        if any(row.config and row.config.replace(" ", ",") != row.arm for row in shown):  # arms of a matrix say it
+            columns["config"] = [row.config for row in shown]
         return TextTable(tuple(columns), list(zip(*columns.values(), strict=True)), numeric, title, optional=_OPTIONAL)
 
     def _shown(self) -> list[ArmRow]:
         """The rows; unknown arms that are made when they are opened share one."""
-        idle = [row for row in self.rows if row.why == NOT_OPENED and not row.settings and not self.prior]
+        idle = [row for row in self.rows if row.why == NOT_OPENED and not row.config and not self.prior]
         if len(idle) < 2:
             return self.rows
         names = {row.arm for row in idle}

@@ -269,8 +269,8 @@ def _row(ledger: Ledger, arm: ArmState, explanation: Explanation, why_next: str)
     )
     if n := best_pull(arm, ledger.settings.direction):
         row = row._replace(best=arm.rewards[n - 1], best_pull=n)
-    if arm.settings:
-        row = row._replace(settings=" ".join(f"{name}={_setting(value)}" for name, value in arm.settings.items()))
+    if arm.config:
+        row = row._replace(config=" ".join(f"{name}={_setting(value)}" for name, value in arm.config.items()))
     if ledger.settings.learns:
         return row._replace(slot=arm.place + 1, bound=arm.bound)
     if ledger.settings.prior is None:

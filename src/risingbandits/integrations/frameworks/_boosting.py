@@ -59,7 +59,7 @@ class BoostingArm(TrainingArm):
         self._trained = 0  # pulls that it has had
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """What the arm is: its parameters as numbers and strings, without those that do not affect the model."""
         plain = {name: value for name, value in self.params.items() if isinstance(value, bool | int | float | str)}
         return {name: value for name, value in plain.items() if not any(part in name for part in _NO_SETTINGS)}

@@ -25,14 +25,14 @@ class WandbListener:
             self._known.add(told.arm)
             for value in ("reward", "cost"):
                 self.run.define_metric(f"{told.arm}/{value}", step_metric=f"{told.arm}/pull")
-            if told.settings:
-                self.run.config.update({told.arm: dict(told.settings)}, allow_val_change=True)
+            if told.config:
+                self.run.config.update({told.arm: dict(told.config)}, allow_val_change=True)
         values = {"reward": told.reward, "cost": told.cost, "pull": told.n}
         self.run.log({f"{told.arm}/{name}": value for name, value in values.items()} | {"spent": told.spent})
 
 
 class MlflowListener:
-    """Logs ``reward`` and ``cost`` by the number of the pull to ``experiment``, a run for each arm with its settings.
+    """Logs ``reward`` and ``cost`` by the number of the pull to ``experiment``, a run for each arm with its config.
 
     A later process with the same ``group`` continues the runs of this one.
     """
@@ -55,7 +55,7 @@ class MlflowListener:
         if told.arm not in self.runs:
             tags = {"risingbandits.group": self.group, "risingbandits.arm": told.arm}
             run = self.client.create_run(self.experiment, tags=tags, run_name=told.arm).info.run_id
-            settings = [self._param(name, str(value)) for name, value in told.settings.items()]
+            settings = [self._param(name, str(value)) for name, value in told.config.items()]
             self.client.log_batch(run, params=settings)
             self.runs[told.arm] = run
         now = int(1000 * time.time())
