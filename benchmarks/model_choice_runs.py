@@ -38,6 +38,7 @@ BATCH = 16  # rows of digits that one pull trains
 
 CONTENDERS = (
     "auto",
+    "gaussian-ucb",
     "commit-ucb",
     "kl-ucb",
     "red-ucb",

@@ -5,7 +5,8 @@
 
 The first table has every classification stream of River that needs no download and does not drift, with its default
 parameters, shuffled or drawn by the seed; at most 2,000 samples. Each sample trains one of seven models, in an order
-that the seed decides. River's bandits have no burn-in, which would train all models on each sample.
+that the seed decides. River's bandits have no burn-in, which would train all models on each sample. The policy of
+`RisingClassifier` was chosen on other streams: on twenty for classification and ten for regression.
 
 In the second, two features have a tenth of the labels wrong. First y is a + b > 0; then, in *other shape*, a * b > 0,
 for which a linear model is useless, and in *turned*, a + b < 0, for which everybody has to learn anew.
@@ -51,15 +52,15 @@ STREAMS: dict[str, Callable[[int], Any]] = {
     "STAGGER": lambda seed: synth.STAGGER(seed=seed),
     "Waveform": lambda seed: synth.Waveform(seed=seed),
 }
-OURS, GIVEN = "RisingClassifier", "given the horizon"
-CONTENDERS = (OURS, GIVEN, "River UCB", "River EpsilonGreedy")
+OURS = "RisingClassifier"
+CONTENDERS = (OURS, "with auto", "River UCB", "River EpsilonGreedy")
 
 HALF = 2_500
 CHANGES: dict[str, Callable[[float, float], bool]] = {
     "other shape": lambda a, b: a * b > 0,
     "turned": lambda a, b: a + b < 0,
 }
-POLICIES = ("auto", "sw-ucb", "d-ucb", "kl-ucb")
+POLICIES = ("gaussian-ucb", "kl-ucb", "sw-ucb", "d-ucb")
 
 
 def rows_of(stream: str, seed: int, most: int = MOST) -> list[tuple[dict[Any, Any], int]]:
@@ -83,7 +84,7 @@ def play(stream: str, contender: str, seed: int, most: int = MOST) -> tuple[floa
         policy = river_policy(contender, seed)
         model = model_selection.BanditClassifier(models, metric=metrics.Accuracy(), policy=policy)
     else:
-        model = RisingClassifier(models, horizon=len(rows) if contender == GIVEN else None, seed=seed)
+        model = RisingClassifier(models, None if contender == OURS else "auto", seed=seed)
     scaler, right = StandardScaler(), 0
     for x, y in rows:
         scaler.learn_one(x)
