@@ -354,10 +354,10 @@ def pulled_twice(**settings: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "direction"),
-    [("loss", "minimize"), ("accuracy", "maximize"), ("neg_log_loss", "maximize"), ("width", None), (None, None)],
+    [("loss", "minimize"), ("accuracy", "maximize"), ("neg_log_loss", "maximize"), ("width", None)],
 )
-def test_the_name_of_the_metric_says_the_direction(name: str | None, direction: str | None) -> None:
-    given: dict[str, Any] = {"metric": name, "evaluate": partial(only, name or "loss"), "steps": 1}
+def test_the_name_of_the_metric_says_the_direction(name: str, direction: str | None) -> None:
+    given: dict[str, Any] = {"metric": name, "evaluate": partial(only, name), "steps": 1}
     arm = make(**given, direction=None)
     assert arm.direction == direction
     with Allocator({"a": arm}, 2, reward_range=None) as allocator:

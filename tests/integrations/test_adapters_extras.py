@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import risingbandits.integrations as adapters
+from risingbandits import Allocator, RisingBanditsError
+from risingbandits.integrations.frameworks._training import TrainingArm
 
 
 @pytest.mark.parametrize(
@@ -48,3 +52,30 @@ def test_all_names_are_there() -> None:
             assert getattr(adapters, name).__name__ == name
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         adapters.Nonsense  # noqa: B018
+
+
+class Falling(TrainingArm):
+    """Names its metric in its results only."""
+
+    def __init__(self, metric: str) -> None:
+        super().__init__(None, None, None, (), 0)
+        self.named = metric
+
+    def _trained_further(self, pull: Any) -> dict[str, float]:
+        return {self.named: 1.0 / pull.n}
+
+
+@pytest.mark.parametrize("metric", ["val_loss", "width"])
+def test_a_metric_that_only_the_first_result_names_says_the_direction(metric: str, tmp_path: Path) -> None:
+    def run(**settings: Any) -> tuple[str, float]:
+        arms = {"a": Falling(metric), "b": Falling(metric)}
+        with Allocator(arms, 6, store=tmp_path / "a.db", **settings) as allocator:
+            allocator.run(progress=False)
+            return allocator.settings.direction, allocator.spent
+
+    if metric == "val_loss":
+        with pytest.raises(RisingBanditsError, match=r"arm '[ab]' has 'minimize': if higher is better, make the arm"):
+            run()
+        with Allocator.open(tmp_path / "a.db") as stopped:
+            assert (stopped.spent, [row.failures for row in stopped.ledger.arms]) == (0, [0, 0]), "nobody is blamed"
+    assert run(direction="minimize") == ("minimize", 6)

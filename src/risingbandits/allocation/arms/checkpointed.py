@@ -358,6 +358,10 @@ class Checkpointed:
             raise
         self._failure = ""
         seconds = time.perf_counter() - began
+        try:
+            self._check_direction(arm)
+        except RisingBanditsError as error:  # its first result has named the metric; it is not to blame
+            raise CannotGoOn(str(error)) from None
         if isinstance(answer, Outcome) and answer.reward is None:  # nothing was left to do in this pull
             self.held = Name(pull.n - 1, pull.before)
             return answer
@@ -387,9 +391,12 @@ class Checkpointed:
         self._arm.load(self._files.at(*name))
         self.held, self._kept_pulls = name, name.n
 
-    def _take(self, arm: Any) -> None:
+    def _check_direction(self, arm: Any) -> None:
         if self.direction is not None:
             check_direction(self.name, arm, self.direction)
+
+    def _take(self, arm: Any) -> None:
+        self._check_direction(arm)
         self._arm = as_arm(arm)
         self._can_be_saved = all(callable(getattr(arm, verb, None)) for verb in ("save", "load"))
         self._finds_its_step = bool(getattr(self._arm, "restores_itself", False))

@@ -26,7 +26,8 @@ log = logging.getLogger("risingbandits")
 class TrainingArm(ABC):
     """A training loop; a pull is a piece of it. Subclasses train and return the result.
 
-    Without a ``direction``, the name of the metric says which way is good; if it does not, the allocator does.
+    Without a ``direction``, the name of the metric says which way is good, also if only the first result tells it; if
+    it does not, the allocator does.
     """
 
     def __init__(self, metric: str | None, direction: str | None, cost: Any, costs: Iterable[str], seed: int) -> None:
@@ -50,6 +51,8 @@ class TrainingArm(ABC):
         seconds = time.perf_counter() - started
         reward = reward_of(results, self.metric, pull.arm)
         self.pulls += 1
+        if self.direction is None and isinstance(results, Mapping) and len(results) == 1:
+            self.direction = _inferred(next(iter(results)))  # an allocator that says the opposite stops
         if self.cost is None:
             return Outcome(reward)
         return Outcome(reward, seconds if self.cost == "seconds" else float(self._spent))
