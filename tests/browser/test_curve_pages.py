@@ -11,7 +11,7 @@ import pytest
 
 from chromium import Watched
 from risingbandits import replay
-from risingbandits.reports.pages import check_page, replay_page
+from risingbandits.reports.pages.logs_page import write_check_page, write_replay_page
 from risingbandits.theory.estimators._measured import check_curve
 from risingbandits.theory.estimators._questions import check_curves
 from sample_stores import WICKED
@@ -35,7 +35,7 @@ def opened(watched: Watched, address: str) -> Page:
 @pytest.mark.parametrize("width", [400, 1200])
 def test_the_race_is_drawn(new_page: NewPage, tmp_path: Path, width: int) -> None:
     outcome = replay(NETS, ["successive-halving", "round-robin"], orders=5)
-    replay_page.write_page(outcome, outcome.advice, tmp_path / "race.html", metric=WICKED[0], command="risingbandits")
+    write_replay_page(outcome, outcome.advice, tmp_path / "race.html", metric=WICKED[0], command="risingbandits")
     watched = new_page(width=width)
     page = opened(watched, (tmp_path / "race.html").as_uri())
     fed = int((outcome.pulls["successive-halving"][0] > 0).sum())
@@ -55,7 +55,7 @@ def test_the_race_is_drawn(new_page: NewPage, tmp_path: Path, width: int) -> Non
 def test_every_question_has_its_verdict_and_picture(new_page: NewPage, tmp_path: Path) -> None:
     reports = [check_curve(values, 0.0, name=name, simulations=99) for name, values in NETS.items()]
     verdicts = check_curves(NETS, reports)
-    check_page.write_page(NETS, reports, verdicts, tmp_path / "check.html", metric=WICKED[0])
+    write_check_page(NETS, reports, verdicts, tmp_path / "check.html", metric=WICKED[0])
     watched = new_page(width=400)
     page = opened(watched, (tmp_path / "check.html").as_uri())
     for number, verdict in enumerate(verdicts, 1):

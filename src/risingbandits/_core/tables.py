@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\ud800-\udfff]")  # a page cannot hold them
 _NARROWEST = 12  # letters of a column that is folded
+_LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
 _RICH_GAP, _FRAME = 3, 2  # letters between two columns on a terminal, and beside them
 
 
@@ -150,20 +151,21 @@ class TextTable(NamedTuple):
                 return
             widths[widest] -= 1
 
-    def html(self, notes: Sequence[str] = ()) -> str:
-        """As an HTML table with its title and ``notes``, for notebooks: every string is escaped."""
-        sides = [
-            f' style="text-align: {"right" if column in self.numeric else "left"}"'
-            for column in range(len(self.header))
-        ]
-        head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, self.header, strict=True))
-        rows = "".join(
-            f"<tr>{''.join(f'<td{side}>{user_text(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>\n"
-            for row in self.rows
-        )
-        caption = f'<caption style="text-align: left">{user_text(self.title)}</caption>' if self.title else ""
+    def html(self, notes: Sequence[str] = (), text: str = _LEFT, number: str = _RIGHT) -> str:
+        """As an HTML table with its title and ``notes``: every string is escaped.
+
+        ``text`` and ``number`` are the attributes of cells; by default those for notebooks, which have no style sheet.
+        """
+        sides = [number if column in self.numeric else text for column in range(len(self.header))]
+        head = "".join(f'<th scope="col"{at}>{escape(cell)}</th>' for at, cell in zip(sides, self.header, strict=True))
+        rows = []
+        for first, *others in self.rows:
+            cells = "".join(f"<td{at}>{user_text(cell)}</td>" for at, cell in zip(sides[1:], others, strict=True))
+            rows.append(f'<tr><th scope="row"{sides[0]}>{user_text(first)}</th>{cells}</tr>\n')
+        caption = f"<caption{text}>{user_text(self.title)}</caption>" if self.title else ""
         said = "".join(f"<p>{user_text(note)}</p>\n" for note in notes)
-        return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n{said}"
+        body = "".join(rows)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{said}"
 
     def markdown(self) -> str:
         """For a Markdown file; ends with a line break."""

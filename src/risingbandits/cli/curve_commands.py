@@ -86,10 +86,10 @@ def check(
         verdicts = check_curves(gains, reports, found.restarted)
         output.table(verdicts_table(verdicts), "questions")
         if page is not None:
-            from risingbandits.reports.pages import check_page
+            from risingbandits.reports.pages.logs_page import write_check_page
 
             down, command = found.direction == "minimize", given_command(context)
-            check_page.write_page(gains, reports, verdicts, page, metric=found.metric, falling=down, command=command)
+            write_check_page(gains, reports, verdicts, page, metric=found.metric, falling=down, command=command)
             output.say(f"Pictures: {page}", page=page)
 
 
@@ -125,7 +125,7 @@ def replay(
     from risingbandits import policies as known
     from risingbandits.logs.replay import replay as play
     from risingbandits.policies.parsing import parse_policies
-    from risingbandits.reports import replay_tables as tables
+    from risingbandits.reports import tables
 
     wanted = known.Objective.get(objective)
     found = curves_from([curves], metric, direction, step)
@@ -152,9 +152,9 @@ def replay(
             write_whole(out, tables.replay_csv(outcome).encode())
             output.say(f"Every policy and order: {out}", written=out)
         if page is not None:
-            from risingbandits.reports.pages import replay_page
+            from risingbandits.reports.pages.logs_page import write_replay_page
 
-            replay_page.write_page(outcome, advice, page, metric=found.metric, command=given_command(context))
+            write_replay_page(outcome, advice, page, metric=found.metric, command=given_command(context))
             output.say(f"Race and pictures: {page}", page=page)
 
 

@@ -206,18 +206,9 @@ class Section(NamedTuple):
 
 
 def table_html(table: TextTable) -> str:
-    """A table with a caption, in a frame that scrolls by keyboard too."""
-    title = escape(table.title)
-    classes = [' class="number"' if column in table.numeric else "" for column in range(len(table.header))]
-    head = "".join(f'<th scope="col"{c}>{escape(cell)}</th>' for c, cell in zip(classes, table.header, strict=True))
-    rows = []
-    for first, *others in table.rows:
-        cells = "".join(f"<td{c}>{name(cell)}</td>" for c, cell in zip(classes[1:], others, strict=True))
-        rows.append(f'<tr><th scope="row"{classes[0]}>{name(first)}</th>{cells}</tr>')
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {title}"><table><caption>{title}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    """A table in a frame that scrolls by keyboard too."""
+    inside = table.html(text="", number=' class="number"')
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {escape(table.title)}">{inside}</div>'
 
 
 class Page(NamedTuple):

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from risingbandits._core.tables import TextTable
+from risingbandits._core.types import Floats, Ints
 from risingbandits.reports.figure_data import MUTED, Dots, Line, Shares
 from risingbandits.reports.pages.layout import Figure, label, numbers
 
 Trace = dict[str, Any]
+_BLOCKS = 60  # of a figure of blocks, at most
 
 
 def line(data: Line, hover: str = "%{y:,.5~r}", *, width: float = 2.0, dash: str = "", markers: bool = False) -> Trace:
@@ -84,6 +86,56 @@ def lines_figure(
     return Figure(key, title, caption, [*bands, *drawn, *further], layout, table, legend, height, empty)
 
 
+def block_size(count: int, most: int) -> int:
+    """The least of 1, 2, 5, 10, 20, 50, ... in which ``count`` makes at most ``most`` blocks.
+
+    >>> block_size(60, 60), block_size(61, 60), block_size(1_000_000, 60)
+    (1, 2, 20000)
+    """
+    size = 1
+    while -(-count // size) > most:
+        size = size * 5 // 2 if str(size)[0] == "2" else size * 2
+    return size
+
+
+def blocks_figure(
+    key: str,
+    title: str,
+    what: str,
+    pulls: int,
+    layers: Callable[[Floats, Ints], list[Line]],
+    unit: str,
+    *,
+    empty: str = "",
+) -> Figure:
+    """Stacked bars: ``what`` happened in each block of so many ``pulls``, in ``unit``.
+
+    ``layers`` makes them from the middle of each block and the block of each pull.
+    """
+    size = block_size(pulls, _BLOCKS)
+    first = np.arange(max(1, -(-pulls // size))) * size + 1
+    last = np.minimum(first + size - 1, max(pulls, 1))
+    drawn = layers((first + last) / 2, np.arange(pulls) // size)
+    each = "each pull" if size == 1 else f"each {size:,} pulls"
+    ranges = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in zip(first, last, strict=True)]
+    rows = [(ranges[i], *(f"{layer.y[i]:,.5g}" for layer in drawn)) for i in range(len(first))]
+    header = ("pulls", *(layer.name for layer in drawn))
+    return lines_figure(
+        key,
+        title,
+        f"Of {each}, in order: {what}.",
+        drawn,
+        (
+            axis("pulls, in order", hoverformat=",.0f", range=[0.5, max(pulls, 1) + 0.5]),
+            axis(f"{unit} per {size:,} pulls" if size > 1 else unit),
+        ),
+        TextTable(header, rows, frozenset(range(1, len(header))), f"Of {each}: {what} ({unit})"),
+        draw=lambda layer: bars(layer, (last - first + 1).tolist()),
+        height=340,
+        empty=empty,
+    )
+
+
 def ranking_figure(key: str, title: str, caption: str, lines: Sequence[Line], unit: str, table: TextTable) -> Figure:
     """The end of each line as a point with its interval, one row each, the first on top."""
     names = [data.name for data in lines]
@@ -110,7 +162,15 @@ _SYMBOLS = ("circle", "square", "diamond", "cross")  # where the colours begin a
 
 
 def dots_figure(
-    key: str, title: str, caption: str, names: Sequence[str], rows: Sequence[Dots], unit: str, table: TextTable
+    key: str,
+    title: str,
+    caption: str,
+    names: Sequence[str],
+    rows: Sequence[Dots],
+    unit: str,
+    table: TextTable,
+    *,
+    from_zero: bool = True,
 ) -> Figure:
     """Dots with their intervals beside every name, the first name on top; several rows of dots below each other."""
     step = 2 * _SPREAD / max(1, len(rows) - 1)
@@ -143,7 +203,7 @@ def dots_figure(
             }
         )
     legend = [{"text": row.name, "group": row.name, "look": {"kind": "dots", "place": row.place}} for row in rows]
-    layout = _layout(axis(unit, rangemode="tozero"), _named_rows(names))
+    layout = _layout(axis(unit, rangemode="tozero" if from_zero else "normal"), _named_rows(names))
     height = 90 + len(names) * max(26, 11 * len(rows) + 14)
     return Figure(key, title, caption, traces, layout, table, legend if len(rows) > 1 else (), height)
 

@@ -17,7 +17,6 @@ from risingbandits.reports.pages.layout import Figure
 
 _MOST_ARMS = 12  # shown one by one; the others together
 _TIMES = 150
-_BLOCKS = 60
 _CURVE_POINTS = 100  # more pulls are averaged in blocks
 _AHEAD = 1.3  # times the longest curve are shown at most
 _NOTHING_TOLD = "No reward has been told yet; the picture begins with the first one."
@@ -72,33 +71,17 @@ def spent_over_time(log: AllocationLog, arms: Sequence[int]) -> Figure:
 def spent_by_block(log: AllocationLog, arms: Sequence[int]) -> Figure:
     """Stacked bars: of each block of told pulls, what each arm got."""
     of, amounts, _ = log.tells()
-    size = block_size(of.size, _BLOCKS)
-    count = max(1, -(-of.size // size))
-    sums = _by_arm(log, of, np.arange(of.size) // size, amounts, count)
-    first = np.arange(count) * size + 1
-    last = np.minimum(first + size - 1, max(of.size, 1))
-    layers = _layers(log, (first + last) / 2, sums, arms)
-    width = (last - first + 1).tolist()
-    each = "each pull" if size == 1 else f"each {size:,} pulls"
-    ranges = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in zip(first, last, strict=True)]
-    table = TextTable(
-        ("pulls", *(layer.name for layer in layers)),
-        [(ranges[i], *(f"{layer.y[i]:,.5g}" for layer in layers)) for i in range(count)],
-        frozenset(range(1, len(layers) + 1)),
-        f"Budget ({log.unit}) that {each} gave to each arm",
-    )
-    return draw.lines_figure(
+
+    def layers(middles: Floats, blocks: Ints) -> list[Line]:
+        return _layers(log, middles, _by_arm(log, of, blocks, amounts, len(middles)), arms)
+
+    return draw.blocks_figure(
         "blocks",
         "Which arms got each part of the budget",
-        f"For {each} told, in order: what went to which arm.",
+        "what each arm got of the budget",
+        of.size,
         layers,
-        (
-            draw.axis("pulls told, in order", hoverformat=",.0f", range=[0.5, max(of.size, 1) + 0.5]),
-            draw.axis(f"{log.unit} per {size:,} pulls" if size > 1 else log.unit),
-        ),
-        table,
-        draw=lambda layer: draw.bars(layer, width),
-        height=340,
+        log.unit,
         empty=_NOTHING_TOLD,
     )
 
@@ -121,26 +104,13 @@ def _layers(log: AllocationLog, x: Floats, sums: Floats, arms: Sequence[int]) ->
     return layers
 
 
-def block_size(count: int, most: int) -> int:
-    """The least of 1, 2, 5, 10, 20, 50, ... in which ``count`` makes at most ``most`` blocks.
-
-    >>> block_size(60, 60), block_size(61, 60), block_size(1_000_000, 60)
-    (1, 2, 20000)
-    """
-    size = 1
-    while -(-count // size) > most:
-        leading = int(str(size)[0])
-        size = size * 5 // 2 if leading == 2 else size * 2
-    return size
-
-
 def learning_curves(log: AllocationLog, arms: Sequence[int], found: AllocationTable) -> Figure:
     """Rewards of the shown arms, in blocks, and where the table of arms predicts that each will be."""
     shown = [log.arms[arm] for arm in arms if log.arms[arm].rewards]
     rows = {row.arm: row for row in found.rows}
     longest = max((len(arm.rewards) for arm in shown), default=1)
     edge = min(max(found.end, longest + 1.0), _AHEAD * longest)
-    size = block_size(longest, _CURVE_POINTS)
+    size = draw.block_size(longest, _CURVE_POINTS)
     places = palette_places(log)
     curves = [Line(arm.name, places[arm.index], *_block_means(np.array(arm.rewards), size)) for arm in shown]
     expected = [trace for arm in shown for trace in _expected(arm, places[arm.index], rows[arm.name], edge)]
