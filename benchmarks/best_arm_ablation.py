@@ -29,7 +29,7 @@ from risingbandits._core.types import Floats
 from risingbandits.lab.benchmark.rows import Problem, ReplayedProblem, seed_of
 from risingbandits.lab.benchmark.suite import load_tasks
 from risingbandits.lab.benchmark.synthetic import Sizes, noisy_short
-from risingbandits.policies._auto import pilot_halving
+from risingbandits.policies.default import best_arm
 
 SEED, BEST_ARM = 5, "best-arm"
 _FEW, _FEW_TASKS, _FEW_BUDGETS = (3, 5, 8), 8, (5, 10, 20, 50, 100)
@@ -91,10 +91,10 @@ def _replayed(task, budget: int, orders: int, family: str) -> ReplayedProblem:  
 
 def variant(folder: Path, number: int, old: str, new: str) -> Policy:
     """The policy with a text of its source replaced."""
-    source = Path(pilot_halving.__file__).read_text()
+    source = Path(best_arm.__file__).read_text()
     if source.count(old) != 1:
         raise SystemExit(f"{old!r} is {source.count(old)} times in the source, not once.")
-    name = f"pilot_halving_{number}"
+    name = f"best_arm_{number}"
     path = folder / f"{name}.py"
     path.write_text(source.replace(old, new))
     spec = importlib.util.spec_from_file_location(name, path)
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     groups = list(dict.fromkeys(one.group for one in played))
     print(f"| {options.half} tasks | {' | '.join(groups)} |")
     print(f"| --- |{' ---: |' * len(groups)}")
-    as_it_is = normalised_regret(pilot_halving.PilotHalving(), played)
+    as_it_is = normalised_regret(best_arm.PilotHalving(), played)
     cells = [f"{mean:.3f} ± {half:.3f}" for mean, half in (summary(group, played, as_it_is) for group in groups)]
     print(f"| as it is | {' | '.join(cells)} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ from risingbandits.allocation.slots import new_slot
 from risingbandits.allocation.snapshot import fold, pack, unpack
 from risingbandits.allocation.starting.prior import Belief, Prior
 from risingbandits.policies import Hyperband
-from risingbandits.policies.auto import Auto
+from risingbandits.policies.default.auto import Auto
 
 RNG = np.random.default_rng(3)
 NAMES = [f"arm {i}" for i in range(600)]

@@ -19,9 +19,9 @@ from risingbandits.allocation.prior.gaussian_process import GaussianProcess, mos
 from risingbandits.allocation.prior.scores import normal_scores
 from risingbandits.allocation.prior.tasks import known_settings
 from risingbandits.allocation.slots import LEVEL_SHARE, RANDOM_EVERY, Binding, SlotRule, drawn, may_open
-from risingbandits.policies.auto import Auto
 from risingbandits.policies.base import Policy
 from risingbandits.policies.config_points import Features
+from risingbandits.policies.default.auto import Auto
 from risingbandits.policies.objectives import Objective
 
 MANY = 500  # arms with settings, from which on a model of them was shown to pay

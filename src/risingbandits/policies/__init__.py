@@ -50,7 +50,6 @@ from risingbandits.policies.objectives import Objective, objective_names, regist
 from risingbandits.policies.registry import get_policy, policy_class, policy_names, register
 
 if TYPE_CHECKING:
-    from risingbandits.policies.auto import Auto
     from risingbandits.policies.baselines import Constant, OracleConstant, RoundRobin
     from risingbandits.policies.best_arm.asha import ASHA
     from risingbandits.policies.best_arm.halving import SequentialHalving, SuccessiveHalving
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from risingbandits.policies.classic.ucb1 import UCB1, GaussianUCB
     from risingbandits.policies.commit.commit_ucb import CommitUCB
     from risingbandits.policies.config_model import ConfigModel
+    from risingbandits.policies.default.auto import Auto
     from risingbandits.policies.plain import PlainPolicy
     from risingbandits.policies.rising.r_less_ucb import RLessUCB
     from risingbandits.policies.rising.red_ucb import REdUCB

@@ -8,7 +8,7 @@ CUMULATIVE, BEST_ARM = "cumulative", "best-arm"
 
 POLICIES: dict[str, ListedPolicy] = {
     "asha": ListedPolicy("risingbandits.policies.best_arm.asha", "ASHA", BEST_ARM),
-    "auto": ListedPolicy("risingbandits.policies.auto", "Auto", BEST_ARM),
+    "auto": ListedPolicy("risingbandits.policies.default.auto", "Auto", BEST_ARM),
     "beta-ts": ListedPolicy("risingbandits.policies.classic.beta_ts", "BetaThompson", CUMULATIVE),
     "commit-ucb": ListedPolicy("risingbandits.policies.commit.commit_ucb", "CommitUCB", CUMULATIVE),
     "config-model": ListedPolicy("risingbandits.policies.config_model", "ConfigModel", BEST_ARM),

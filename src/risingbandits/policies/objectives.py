@@ -89,7 +89,7 @@ class Objective:
 
     def policy(self, **parameters: Any) -> Policy:
         """The policy to use if nothing else is known, `Auto` for this objective, with these parameters."""
-        from risingbandits.policies.auto import Auto
+        from risingbandits.policies.default.auto import Auto
 
         return Auto(objective=self.name, **parameters)
 

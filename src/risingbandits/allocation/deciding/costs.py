@@ -18,7 +18,7 @@ from risingbandits._core.errors import RisingBanditsError, check_choice
 from risingbandits._core.types import Floats
 from risingbandits.allocation.options import Option, Setting
 from risingbandits.policies import Objective, Policy
-from risingbandits.policies.auto import Auto
+from risingbandits.policies.default.auto import Auto
 from risingbandits.policies.settings import or_none
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from risingbandits.allocation.arm_state import ArmState
 from risingbandits.allocation.deciding.costs import Costs
 from risingbandits.allocation.options import Option, Setting
 from risingbandits.policies import Objective, Policy
-from risingbandits.policies.auto import Auto
+from risingbandits.policies.default.auto import Auto
 from risingbandits.policies.settings import or_none
 
 if TYPE_CHECKING:

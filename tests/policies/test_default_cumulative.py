@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from risingbandits import RisingBandit, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.policies import Auto
-from risingbandits.policies._auto import back_test, comparison, extrapolation, seen
+from risingbandits.policies.default import comparison, cumulative, extrapolation, seen
 from risingbandits.problems import Gaussian
 
 
@@ -147,7 +147,7 @@ def test_positive_parts_are_means() -> None:
 
 
 def test_the_evidence_counts_for_four_at_most_and_not_at_all_against_an_unknown_end() -> None:
-    odds = interpreted(back_test.log_odds)
+    odds = interpreted(cumulative.log_odds)
     state = Auto("cumulative").reset(4, 100)._state
     assert odds(state, 10) == pytest.approx(0.0)
     state.plan["tests"], state.plan["own"], state.plan["shared"] = 50, 0.0, 10.0

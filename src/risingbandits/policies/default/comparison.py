@@ -13,7 +13,7 @@ from typing import Any
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Mask, Records
-from risingbandits.policies._auto import seen
+from risingbandits.policies.default import seen
 
 _FIRST_HOLD = 10.0  # pulls of the first incumbent before a third arm is opened, if the horizon is not known
 _FIRST_TRUST = 1.0  # weight, in squared normal scores, of the trust in earlier runs that is there from the start

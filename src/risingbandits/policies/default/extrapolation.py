@@ -16,7 +16,7 @@ import numpy as np
 
 from risingbandits._core.jit import kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Records
-from risingbandits.policies._auto import seen
+from risingbandits.policies.default import seen
 
 _FAMILIES = 6
 _LATE = 5  # the shape that begins late; only from nothing, as otherwise it fits any flat start

@@ -1,6 +1,6 @@
 """Auto: the default policy, for when nothing is known but the objective.
 
-Best-arm identification differs from cumulative reward, so each has a rule of its own, in a file of `_auto`.
+Best-arm identification differs from cumulative reward, so each has a rule of its own, in the file named after it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 from risingbandits._core.errors import RisingBanditsError, check_choice, shown
 from risingbandits._core.jit import bound_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._auto.back_test import BackTest
-from risingbandits.policies._auto.pilot_halving import PilotHalving
 from risingbandits.policies._kernels import noise, sweeps
 from risingbandits.policies.base import Kernels, Policy
+from risingbandits.policies.default.best_arm import PilotHalving
+from risingbandits.policies.default.cumulative import BackTest
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.objectives import DEFAULT, Objective, objective_names
 from risingbandits.policies.registry import register

@@ -15,9 +15,9 @@ import numpy as np
 
 from risingbandits._core.jit import interpreted, kernel, rare_kernel
 from risingbandits._core.types import Floats, Mask, Rng
-from risingbandits.policies._auto import comparison, extrapolation, seen
 from risingbandits.policies._kernels import histories, noise, sweeps
 from risingbandits.policies.base import Kernels
+from risingbandits.policies.default import comparison, extrapolation, seen
 from risingbandits.policies.explanation import Moment
 from risingbandits.policies.settings import number, one_of
 

@@ -1,0 +1,1 @@
+"""The default policy, `Auto`, and its two rules: `best_arm` and `cumulative`."""
