@@ -7,8 +7,8 @@ one?
 """
 
 # %%
-# :class:`~risingbandits.integrations.river.RisingClassifier` is a River classifier. It predicts with the model that is
-# next to be trained, and trains only that one.
+# :class:`~risingbandits.integrations.river.RisingClassifier` is a River classifier. It trains only one model on each
+# sample, and predicts with the best one so far.
 
 from river import datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, tree
 

@@ -121,7 +121,6 @@ ARMS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("make", ARMS.values(), ids=ARMS)
 def test_arms_keep_their_contract(make: Callable[[], Any]) -> None:
     check_arm(make)
@@ -143,6 +142,11 @@ def test_a_pipeline_learns_in_its_last_step() -> None:
     assert arm.config == {"model": "StandardScaler | SGDClassifier"}
     frames = PartialFitArm(pipeline, pd.DataFrame(X[:900]), Y[:900], pd.DataFrame(X[900:]), Y[900:], batch=50, seed=7)
     assert rewards(frames, range(1, 4)) == rewards(alone, range(1, 4))
+
+
+def test_a_model_is_no_arm_but_is_told_what_makes_one() -> None:
+    with pytest.raises(RisingBanditsError, match=r"got Perceptron\(\): give PartialFitArm or Warm"):
+        Allocator({"a": Perceptron()}, 3).run(progress=False)
 
 
 def test_what_grows_is_a_parameter_that_the_learner_has() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_positive_int, missing
+from risingbandits._core.files import remove
 from risingbandits._core.progress import progress_bar
 from risingbandits._core.tables import TextTable
 from risingbandits.cli.output import Json, Output
@@ -98,9 +98,13 @@ def _train(policy: str, store: Path | None = None) -> _Trained:
     }
     models |= {f"network {size}": MLPClassifier(size, learning_rate_init=0.01, random_state=0) for size in (8, 32, 128)}
     arms = {name: rb.integrations.PartialFitArm(model, *data, batch=32) for name, model in models.items()}
-    scores: dict[str, list[float]] = {name: [] for name in arms}
+    scores: dict[str, list[float]] = {}  # in the order of the first pulls, by which the report's colours go
     allocator = rb.Allocator(
-        arms, _BUDGET, policy=policy, store=store, on_tell=lambda told: scores[told.arm].append(told.reward)
+        arms,
+        _BUDGET,
+        policy=policy,
+        store=store,
+        on_tell=lambda told: scores.setdefault(told.arm, []).append(told.reward),
     )
     allocator.run(progress=False)
     best = allocator.recommend()
@@ -112,14 +116,15 @@ def _train(policy: str, store: Path | None = None) -> _Trained:
 def _show_models(out: Path, output: Output) -> None:
     from risingbandits.reports.pages import write_html
 
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "models.db"
-        trained = _train("auto", store)
-        written = [_draw(trained, out)]
-        try:
-            written.append(write_html(store, out / "models.html"))
-        except RisingBanditsError as error:  # Plotly is not installed
-            output.say(f"{error}\n")
+    store = out / "models.db"
+    for earlier in out.glob(f"{store.name}*"):
+        remove(earlier)
+    trained = _train("auto", store)
+    written = [_draw(trained, out)]
+    try:
+        written.append(write_html(store, out / "models.html"))
+    except RisingBanditsError as error:  # Plotly is not installed
+        output.say(f"{error}\n")
     split = _train("round-robin")
     output.say(f"{_MODELS}\n")
     output.tables([_shares(trained)], models=_shares(trained).values(), recommended=trained.recommended)
@@ -127,7 +132,8 @@ def _show_models(out: Path, output: Output) -> None:
         f"Recommended: {trained.recommended}, right on {trained.test:.1%} of 397 new images. With equal shares of "
         f"{_BUDGET // len(split.scores)} batches it would be {split.recommended}, right on {split.test:.1%}."
     )
-    output.say(f"Picture and report of this run: {', '.join(map(str, written))}\n", models_written=written)
+    output.say(f"Picture and report of this run: {', '.join(map(str, written))}", models_written=written)
+    output.say(f"Its decisions: risingbandits show {store}\n")
 
 
 def _shares(trained: _Trained) -> TextTable:

@@ -25,6 +25,7 @@ from risingbandits.integrations._batches import BatchOrder, RunningVariance, sco
 try:
     import joblib  # type: ignore[import-untyped]
     from sklearn.base import clone, is_classifier
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import get_scorer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import indexable
@@ -305,7 +306,9 @@ class WarmStartArm(_SklearnArm):
     def _learn(self, piece: int) -> None:
         amount = self.step * (piece + 1) if self.total else self.step
         self._last.set_params(warm_start=True, **{self.parameter: amount})
-        self._last.fit(self._prepared(), self.y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is trained on in later pulls
+            self._last.fit(self._prepared(), self.y)
 
 
 def config_of(estimator: Any) -> dict[str, Any]:

@@ -120,9 +120,10 @@ def as_arm(thing: Any) -> Arm:
         return _GeneratorArm(thing)
     if callable(thing):
         return _FunctionArm(thing)
+    wrapped = ": give PartialFitArm or WarmStartArm a model of scikit-learn" if hasattr(thing, "fit") else ""
     raise RisingBanditsError(
         "an arm must have a method pull(pull), or be a function of the pull or a generator of rewards (a function "
-        f"without arguments must return one of these), got {shown(thing)}."
+        f"without arguments must return one of these), got {shown(thing)}{wrapped}."
     )
 
 
