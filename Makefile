@@ -18,7 +18,7 @@ CHECKS = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(LAYERS)
 BESIDE_TYPES = $(BIN)/mypy --no-error-summary & types=$$!; $(1); code=$$?; \
 	wait $$types || { echo "mypy has found errors: see above." >&2; code=1; }; exit $$code
 
-.PHONY: help demo test test-all test-frameworks test-peers test-interpreted test-mutations test-orders test-matrix coverage bench docs release clean
+.PHONY: help demo test test-all test-frameworks test-peers test-interpreted test-mutations texts test-orders test-matrix coverage bench docs release clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -48,6 +48,9 @@ test-interpreted: $(VENV)/.installed-dev  ## policies, problems and theory in pl
 
 test-mutations: $(VENV)/.installed-dev  ## whether the tests notice mistakes that are made on purpose
 	@$(BIN)/python tests/mutations/run_mutations.py --jobs $(JOBS)
+
+texts: $(VENV)/.installed-dev  ## write what the package says about wrong input into tests/texts; look at what differs
+	@RISINGBANDITS_WRITE_TEXTS=1 $(BIN)/pytest -q -m texts tests/test_texts.py
 
 test-orders: $(VENV)/.installed-dev  ## all tests once and the quick ones ORDERS=20 times, each time in another order
 	@$(BIN)/python tools/orders.py --jobs $(JOBS) --orders $(ORDERS)

@@ -168,63 +168,6 @@ def test_check_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[
 # -- mistakes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("matrix", "complaint"),
-    [
-        ("[matrix]\n", "matrix must have one list of values or more, such as lr = [0.1, 0.01]."),
-        ("matrix = 3\n", "matrix must be a table, got 3."),
-        (MATRIX + "x = []", "matrix.x must be a list of values, not empty, got []."),
-        (MATRIX + "x = 3", "matrix.x must be a list of values, not empty, got 3."),
-        (MATRIX + "x = [[1]]", "matrix.x[0] must be a number, a string or a boolean, got [1]."),
-        (MATRIX + "x = [nan]", "matrix.x[0] must be a finite number, got nan."),
-        (MATRIX + 'x = ["a\\nb"]', "matrix.x[0] must be a printable string, got 'a\\nb'."),
-        (MATRIX + "x = [1, 2, 1.0]", "matrix.x must have different values, got 1.0 twice."),
-        (MATRIX + '"a b" = [1]', "matrix.'a b' must begin with a letter and have only letters, digits, _ and -."),
-        (MATRIX + "n = [1, 2]", "matrix.n must have another name, because {n} is the number of the pull of this arm."),
-        (MATRIX + "x = [1, 2]", "matrix.x must be used: write {x} in defaults.command or defaults.environment."),
-        (MATRIX + "name = 3", "matrix.name must be a non-empty string, got 3."),
-        (
-            MATRIX + 'name = "{rate}"',
-            "matrix.name has {rate}, which is not in the matrix: lr, width. To keep it as it is, write {{rate}}.",
-        ),
-        (MATRIX + 'name = "{arm}"', "matrix.name has {arm}, which is not in the matrix: lr, width."),
-        (
-            MATRIX + 'name = "{widht}"',
-            "matrix.name has {widht}, did you mean {width}? To keep it as it is, write {{widht}}.",
-        ),
-        (
-            MATRIX + 'name = "net {lr}"',
-            "matrix.name must tell all arms apart, but lr=0.1,width=64 and lr=0.1,width=128 would both be 'net 0.1'.",
-        ),
-        (
-            MATRIX + "exclude = {lr = 0.1}",
-            "matrix.exclude must be a list of tables such as {lr = 0.1}, got {'lr': 0.1}.",
-        ),
-        (MATRIX + "exclude = [{}]", "matrix.exclude[0] must be a table of values such as {lr = 0.1}, got {}."),
-        (MATRIX + "exclude = [{rate = 0.1}]", "matrix.exclude[0].rate must be a list of the matrix: lr, width."),
-        (
-            MATRIX + "exclude = [{lr = 0.1}, {lr = 0.2}]",
-            "matrix.exclude[1].lr excludes nothing: 0.2 is not in [0.1, 0.01].",
-        ),
-        (
-            MATRIX + "exclude = [{lr = 0.1}, {lr = 0.01}]",
-            "matrix.exclude must leave an arm, but excludes all 4 combinations.",
-        ),
-        (
-            MATRIX + '[[arms]]\nname = "LR=0.1,width=64"\ncommand = ["echo"]',
-            "matrix.name is 'lr=0.1,width=64', which is that of arms[0] but for upper and lower case.",
-        ),
-        (
-            MATRIX + '[[arms]]\nname = "a"\nconfig = { lr = 1 }',
-            "arms[0] has no {width}: give it config = { width = ... }, or a command of its own.",
-        ),
-    ],
-)
-def test_mistakes(tmp_path: Path, matrix: str, complaint: str) -> None:
-    head = HEAD if not matrix.startswith("matrix") else f"{matrix}{HEAD}"
-    assert refused(tmp_path, head + (matrix if head is HEAD else "")) == complaint
-
-
 def test_near_names_in_the_command(tmp_path: Path) -> None:
     for wrong in ("LR", "widths"):
         right = "lr" if wrong == "LR" else "width"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reference_changes as reference
 from decisions import check_decisions
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import CUSUMUCB, GLRKLUCB, MUCB, _restarts, glr_kl_ucb
 from risingbandits.problems import Bernoulli, Gaussian
@@ -175,32 +175,6 @@ def test_the_reasons_name_exploration_and_restarts() -> None:
         drawn.tell(arm, 0.2 * arm)
     said = {drawn.explain().why.split(" 0.")[0] for _ in range(20) if drawn.ask() >= 0}
     assert "drawn at random, so that changes are noticed" in said
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        CUSUMUCB(M=0),
-        CUSUMUCB(eps=-0.1),
-        CUSUMUCB(h=0.0),
-        CUSUMUCB(alpha=1.1),
-        CUSUMUCB(changes=0),
-        MUCB(w=7),
-        MUCB(w=0),
-        MUCB(b=-1.0),
-        MUCB(gamma=math.nan),
-        GLRKLUCB(restart="some"),
-        GLRKLUCB(delta=0.0),
-        GLRKLUCB(every=0),
-        GLRKLUCB(step=1.5),  # type: ignore[arg-type]
-        GLRKLUCB(c=-1.0),
-        GLRKLUCB(changes=0),
-    ],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)
 
 
 def test_where_the_best_arm_falls_they_beat_those_that_remember_everything() -> None:

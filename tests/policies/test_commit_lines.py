@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_commit
-from risingbandits import Policy, RisingBanditsError, get_policy, get_problem
+from risingbandits import Policy, get_policy, get_problem
 from risingbandits.policies import CommitUCB
 from risingbandits.policies.commit import _batches, _commit_value, _lines, _widths, grid
 
@@ -228,11 +227,3 @@ def test_lines_fail_as_seldom_as_told(horizon: int, runs: int) -> None:
         means = [straight, np.full(horizon, 0.4), concave(rng, horizon)]
         failures += violated(CommitUCB(sigma=sigma, confidence=delta), means, horizon, sigma, rng)
     assert failures / runs <= delta + 3 * math.sqrt(delta * (1 - delta) / runs)
-
-
-@pytest.mark.parametrize(
-    "params", [{"confidence": 0.0}, {"confidence": 1.0}, {"confidence": -0.1}, {"confidence": math.nan}]
-)
-def test_a_confidence_that_is_no_probability_is_refused(params: dict[str, Any]) -> None:
-    with pytest.raises(RisingBanditsError, match="confidence must be"):
-        CommitUCB(**params).reset(2)

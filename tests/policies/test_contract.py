@@ -115,11 +115,6 @@ def test_a_setting_that_is_given_needs_no_horizon() -> None:
     assert not get_policy("exp3-s", gamma=0.1, alpha=0.01).requires_horizon()
 
 
-def test_unknown_names_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(RisingBanditsError, match="did you mean 'red-ucb'"):
-        get_policy("reducb")
-
-
 def test_a_policy_is_found_by_the_name_of_its_class_too() -> None:
     assert [repr(get_policy(name)) for name in ("REdUCB", "red-ucb")] == ["REdUCB()"] * 2
 

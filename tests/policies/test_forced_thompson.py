@@ -121,23 +121,6 @@ def test_an_arm_that_was_not_available_catches_up(policy: Policy) -> None:
     assert policy.explain().why == "drew the best sample"
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        SWGaussianThompson(tau=0),
-        SWGaussianThompson(beta=2.0),
-        SWGaussianThompson(sigma=-1.0),
-        ETGaussianThompson(forced=-1),
-        ETSWGaussianThompson(forced=1.5),  # type: ignore[arg-type]
-        ETBetaThompson(forced=True),
-    ],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)
-
-
 @pytest.mark.parametrize("policy", [SWGaussianThompson(), ETSWGaussianThompson()], ids=repr)
 def test_a_horizon_or_the_window_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):

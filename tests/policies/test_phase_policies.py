@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -339,34 +338,6 @@ def test_best_arm_of_five() -> None:
 # -- settings ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "part"),
-    [
-        (lambda: Exp3(gamma=0.0), "gamma"),
-        (lambda: Exp3(reward_range=(1.0, 0.0)), "reward_range"),
-        (lambda: Exp3S(alpha=-1.0), "alpha"),
-        (lambda: Exp3S(switches=0), "switches"),
-        (lambda: Rexp3(V=0.0), "V"),
-        (lambda: Ser4(delta=2.0), "delta"),
-        (lambda: Ser4(phi=-0.1), "phi"),
-        (lambda: Ser4(eps=-0.1), "eps"),
-        (lambda: Ser4(divisor=0.0), "divisor"),
-        (lambda: ExploreThenCommit(m=0), "m must"),
-        (lambda: CashElimination(window=0), "window"),
-        (lambda: CashElimination(costs=[1.0]), "costs"),
-        (lambda: CashElimination(costs=[1.0, 0.0]), "costs"),
-        (lambda: CashElimination(budget=-1.0), "budget"),
-        (lambda: RUCBE(eps=0.5), "eps"),
-        (lambda: RUCBE(a=-1.0), "a must"),
-        (lambda: RUCBE(sigma=-1.0), "sigma"),
-        (lambda: RSR(eps=0.0), "eps"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(make: Callable[[], Policy], part: str) -> None:
-    with pytest.raises(RisingBanditsError, match=part):
-        make().reset(2, 100)
-
-
 def test_the_horizon_is_needed_only_for_what_depends_on_it() -> None:
     for policy in (Exp3(gamma=0.1), Exp3S(gamma=0.1, alpha=0.1), Ser4(0.1, 0.1, 0.1), ExploreThenCommit(m=2)):
         assert policy.reset(3, seed=1).ask() in (0, 1, 2)
@@ -436,20 +407,3 @@ def test_the_length_of_curves_is_taken_from_the_instance(policy: Policy) -> None
     result = simulate(policy, problem, after_end="stop")
     assert result.pulls[policy.name].max() <= 12
     assert result.recommended[policy.name].tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        SuccessiveHalving(eta=1),
-        SuccessiveHalving(max_pulls=0),
-        Hyperband(share=2.0),
-        Hyperband(eta=1.5),  # type: ignore[arg-type]
-        ASHA(max_pulls=-3),
-        ASHA(share=0.0),
-    ],
-    ids=repr,
-)
-def test_settings_of_rungs_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match=r"^(depth|power|eps|eta|max_pulls|share) "):
-        policy.reset(3, 10)

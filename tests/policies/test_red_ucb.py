@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import play_index, play_policy, red_ucb_index
-from risingbandits import RisingBanditsError, get_problem, simulate
+from risingbandits import get_problem, simulate
 from risingbandits.policies import REdUCB
 from risingbandits.policies._kernels import pruning
 from risingbandits.problems import NoNoise, random_problem
@@ -111,16 +111,6 @@ def test_random_ties_are_uniform() -> None:
     chosen = [REdUCB(ties="random").reset(4, seed=seed).ask() for seed in range(400)]
     counts = np.bincount(chosen, minlength=4)
     assert abs(counts - 100).max() < 5 * math.sqrt(400 * 0.25 * 0.75)
-
-
-@pytest.mark.parametrize(
-    ("params", "word"),
-    [({"eps": 0.5}, "eps"), ({"eps": 0}, "eps"), ({"sigma": -1}, "sigma"), ({"alpha": 2}, "alpha"),
-     ({"ties": "first"}, "ties")],
-)  # fmt: skip
-def test_settings_out_of_range_are_refused_by_name(params: dict[str, Any], word: str) -> None:
-    with pytest.raises(RisingBanditsError, match=word):
-        REdUCB(**params).reset(2)
 
 
 # -- many arms ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import reference_rising_related as slow
 from decisions import check_decisions, check_late_arm
 from reference_index import Reference
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_policy, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_policy, get_problem, simulate
 from risingbandits._core.jit import interpreted
 from risingbandits.lab.related import RAWUCB, RCBE, TIUCB, CureUCB, LinearAE, LinearEE, cure_ucb, rc_be
 from risingbandits.lab.related import _least_squares as least_squares
@@ -251,36 +251,6 @@ def test_noise_that_is_estimated_is_what_decides(kind: Any) -> None:
 @pytest.mark.parametrize("policy", [*(pair[0] for pair in PAIRS), *OPTIONS], ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
     check_late_arm(policy)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        CureUCB(eps=0.5),
-        CureUCB(sigma=-1.0),
-        CureUCB(sigma="guess"),
-        CureUCB(alpha=2.0),
-        CureUCB(bonus_scale=-0.1),
-        CureUCB(ceiling=math.inf),
-        CureUCB(ties="best"),
-        TIUCB(omega=3),
-        TIUCB(gamma=-1.0),
-        TIUCB(c=math.nan),
-        TIUCB(sigma="guess"),
-        LinearEE(m=1),
-        LinearAE(delta=0.0),
-        LinearAE(sigma=math.inf),
-        RCBE(alpha=0.0),
-        RCBE(sigma=-1.0),
-        RAWUCB(alpha=0.0),
-        RAWUCB(m=0.9),
-        RAWUCB(sigma=True),
-    ],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)
 
 
 def test_what_a_simulation_knows_is_taken_over() -> None:

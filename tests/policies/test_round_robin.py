@@ -10,7 +10,7 @@ import pytest
 import reference_round_robin as slow
 from reference import play_policy
 from reference_phases import play
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem, simulate
+from risingbandits import Policy, RisingBandit, get_problem, simulate
 from risingbandits.lab.related import PTRR, HybridPTRR
 from risingbandits.problems import ConstantCurve, Gaussian, LinearCapped, NoNoise, Polynomial
 from risingbandits.testing import check_policy
@@ -143,22 +143,6 @@ def test_reasons_name_the_rule() -> None:
 )
 def test_settings_keep_the_contract(policy: Policy) -> None:
     check_policy(policy)
-
-
-@pytest.mark.parametrize(
-    ("policy", "sentence"),
-    [
-        (PTRR(alpha=0.0), "alpha must be"),
-        (PTRR(m=-0.1), "m must be"),
-        (PTRR(window=0), "window must be"),
-        (HybridPTRR(B=0), "B must be"),
-        (HybridPTRR(explores="lower"), "explores must be one of widest, upper"),
-        (HybridPTRR(bounds="mean"), "bounds must be one of end, sum"),
-    ],
-)
-def test_settings_that_are_refused(policy: Policy, sentence: str) -> None:
-    with pytest.raises(RisingBanditsError, match=sentence):
-        policy.reset(3, 100)
 
 
 def test_with_noise_a_window_helps() -> None:

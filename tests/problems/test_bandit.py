@@ -125,26 +125,6 @@ def test_instances_are_values() -> None:
         MIXED.horizon = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"curves": []}, "curves must hold at least one curve, got none."),
-        ({"curves": [0.3]}, "curves must hold curves only, got 0.3 at index 0."),
-        ({"curves": ConstantCurve(0.3)}, "curves must be a list of curves"),
-        ({"noise": 0.1}, "noise must be NoNoise, Gaussian, Bernoulli or Beta, got 0.1."),
-        ({"horizon": 0}, "horizon must be an integer >= 1, got 0."),
-        ({"horizon": 10.0}, "horizon must be an integer >= 1, got 10.0."),
-        ({"restless": 1}, "restless must be True or False, got 1."),
-        ({"name": 3}, "name must be a string or None, got 3."),
-        ({"arm_names": ["a", "a"]}, r"arm_names must be 1 different strings, got \['a', 'a'\]."),
-        ({"arm_names": [1]}, r"arm_names must be strings, got \[1\]."),
-    ],
-)
-def test_constructor_refuses(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(RisingBanditsError, match=message):
-        RisingBandit(**{"curves": [ConstantCurve(0.3)], **arguments})
-
-
 def test_methods_refuse() -> None:
     bandit = RisingBandit([ConstantCurve(0.3), ConstantCurve(0.4)])
     with pytest.raises(RisingBanditsError, match="horizon must be given, because the problem has none"):

@@ -129,33 +129,6 @@ def test_no_value_before_the_first_pull(curve: Curve) -> None:
     assert curve.prefix_sum(0) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("family", "arguments", "message"),
-    [
-        (Exponential, (float("nan"), 1), "limit must be a finite number, got nan."),
-        (Exponential, (1, 0), "rate must be a finite number > 0, got 0."),
-        (Exponential, (1, 1, "a"), "start must be a finite number, got 'a'."),
-        (Exponential, (True, 1), "limit must be a finite number, got True."),
-        (Polynomial, (1, -3, 1), "scale must be a finite number > 0, got -3."),
-        (Polynomial, (1, 3, np.float64(0)), "exponent must be a finite number > 0, got 0.0."),
-        (Polynomial, (1, 3, 1, float("inf")), "inner must be a finite number > 0, got inf."),
-        (Polynomial, (1, 1e6, 1e-3), r"inner\^\(1/exponent\) must lie between 1e-150 and 1e\+150, got .* = inf."),
-        (PowerLaw, (1, None, 1), "amplitude must be a finite number, got None."),
-        (PowerLaw, (1, 1, -1), "exponent must be a finite number > 0, got -1."),
-        (LinearCapped, (-1, 1), "slope must be a finite number >= 0, got -1."),
-        (LinearCapped, (1, float("-inf")), "cap must be a finite number, got -inf."),
-        (ConstantCurve, (10**400,), "value must be a finite number, got 1000"),
-        (Tabulated, ([],), r"values must be a non-empty one-dimensional array, got shape \(0,\)."),
-        (Tabulated, ([[1, 2]],), r"values must be a non-empty one-dimensional array, got shape \(1, 2\)."),
-        (Tabulated, ([1, float("nan")],), "values must be finite, got nan for pull 2."),
-        (Tabulated, (["x"],), r"values must be numbers in one dimension, got \['x'\]."),
-    ],
-)
-def test_constructors_refuse(family: type[Curve], arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(RisingBanditsError, match=message):
-        family(*arguments)
-
-
 def test_shape_checks_refuse_an_empty_horizon() -> None:
     with pytest.raises(RisingBanditsError, match="horizon must be an integer >= 1, got 0"):
         ConstantCurve(0.3).is_concave(0)

@@ -83,33 +83,6 @@ def test_a_string_is_its_own_label_whatever_it_is_compared_with() -> None:
     assert mixed.policies == ["red-ucb", "REdUCB(eps=0.2)"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ({"policies": []}, "policies"),
-        ({"policies": ["red-ucb", "red-ucb"]}, "policies has red-ucb twice"),
-        ({"policies": ["red-ucb", "REdUCB"]}, "policies has red-ucb twice"),
-        ({"policies": [3]}, "policies"),
-        ({"policies": "no-such"}, "no-such"),
-        ({"problem": "no-such"}, "no-such"),
-        ({"problem": 3}, "problem"),
-        ({"horizon": 0}, "horizon"),
-        ({"runs": 0}, "runs"),
-        ({"runs": True}, "runs"),
-        ({"seed": -1}, "seed"),
-        ({"jobs": 0}, "jobs"),
-        ({"record_at": 0}, "record_at"),
-        ({"record_at": [0, 5]}, "record_at"),
-        ({"record_at": [1.5]}, "record_at"),
-        ({"policies": REdUCB(eps=3)}, "eps"),
-        ({"problem": RisingBandit([ConstantCurve(1.0)]), "horizon": None}, "horizon"),
-    ],
-)
-def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], word: str) -> None:
-    with pytest.raises(RisingBanditsError, match=word):
-        simulate(**{"policies": "red-ucb", "problem": "paper-2arms", "horizon": 50, **arguments})
-
-
 def test_record_points_rise_and_end_at_the_horizon() -> None:
     assert record_rounds(4, 10).tolist() == [3, 5, 8, 10]
     assert record_rounds(100, 7).tolist() == [1, 2, 3, 4, 5, 6, 7]

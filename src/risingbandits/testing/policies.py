@@ -25,6 +25,12 @@ from risingbandits.problems import Bernoulli, Gaussian, Polynomial, RisingBandit
 from risingbandits.simulation.engine import CurveArms, Run, Runner, loop
 
 _ROUNDS = 60
+# What hardly any setting may be: each must refuse most of them, by its name, and none may be taken for something else.
+_WRONG: tuple[Any, ...] = (
+    *(True, -1, -0.5, 10**400, float("nan"), float("inf"), "", "no such word", b"x", object()),
+    *([], [-1.0], ["a"], (1.0, 0.0), (0.0, float("inf")), {}, {"a": 1}),
+)
+_REFUSED = 10  # of them, at least
 
 
 @contextmanager
@@ -38,13 +44,14 @@ def _unheard() -> Iterator[None]:
 def check_policy(policy: Policy, rounds: int = 150) -> None:
     """Raise AssertionError, with a sentence, if ``policy`` breaks the contract.
 
-    What is checked: settings (get_params, clone, repr), arms in range and masks respected for 1, 2 and 5 arms, runs of
+    What is checked: settings (get_params, clone, repr, wrong values refused by name), arms in range and masks respected for 1, 2 and 5 arms, runs of
     one round and runs that go on past the horizon, ties, seeds, copies and saved files that continue identically,
     refusal of bad input without a change, independence of policies from each other and from NumPy's global generator,
     and equality, bit for bit, of interpreted, compiled and ask/tell runs of ``rounds`` rounds.
     """
     policy = policy.for_problem(_problem(5), _ROUNDS)
     _check_settings(policy)
+    _check_wrong_settings(policy)
     try:
         for n_arms in (1, 2, 5):
             _check_arms_and_masks(policy, n_arms)
@@ -146,6 +153,20 @@ def _check_settings(policy: Policy) -> None:
         assert getattr(copy, name) is value or np.all(getattr(copy, name) == value), f"{policy!r}: clone lost {name}."
     for verb in (policy.clone().ask, policy.clone().recommend, policy.clone().explain):
         _must_refuse(verb, what=f"{policy!r}: {verb.__name__} before reset")
+
+
+def _check_wrong_settings(policy: Policy) -> None:
+    for name in policy.get_params():
+        refused = 0
+        for value in _WRONG:
+            try:
+                policy.replace(**{name: value}).validate()
+            except RisingBanditsError as error:
+                refused += 1
+                assert str(error).startswith(name), f"{policy!r}: refuses {name}={value!r} without its name: {error}"
+            except Exception as error:
+                raise AssertionError(f"{policy!r}: {name}={value!r} ends in {type(error).__name__}: {error}") from error
+        assert refused >= _REFUSED, f"{policy!r}: {name} takes {len(_WRONG) - refused} values that make no sense."
 
 
 def _check_arms_and_masks(policy: Policy, n_arms: int) -> None:

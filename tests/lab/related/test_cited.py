@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import reference_cited as slow
 from decisions import check_decisions, check_late_arm
 from reference_index import Reference
-from risingbandits import Policy, RisingBandit, RisingBanditsError, get_problem
+from risingbandits import Policy, RisingBandit, get_problem
 from risingbandits.lab.related import FEWA, WSWA, AdSwitch, StochasticCorral
 from risingbandits.problems import Bernoulli, Gaussian
 from risingbandits.simulation.engine import Runner
@@ -110,13 +109,3 @@ def test_contract(policy: Policy) -> None:
 @pytest.mark.parametrize("policy", [FEWA(), WSWA(), AdSwitch(), StochasticCorral()], ids=repr)
 def test_an_arm_that_is_masked_from_the_start_joins_later(policy: Policy) -> None:
     check_late_arm(policy)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [FEWA(alpha=0.0), FEWA(noise=-1.0), WSWA(alpha=math.nan), AdSwitch(c1=0.0), AdSwitch(every=0)],
-    ids=repr,
-)
-def test_settings_that_are_refused(policy: Policy) -> None:
-    with pytest.raises(RisingBanditsError, match="got"):
-        policy.reset(2, 100)

@@ -93,42 +93,6 @@ def test_cliques_are_written_as_groups() -> None:
         graph.matrix[0, 0] = 0
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: TriggerGraph([[1, 0]]), "triggers must be a square matrix of 0 and 1, got [[1, 0]]."),
-        (lambda: TriggerGraph([[1], [0, 1]]), "triggers must be a square matrix of 0 and 1, got [[1], [0, 1]]."),
-        (lambda: TriggerGraph("x"), "triggers must be a square matrix of 0 and 1, got 'x'."),
-        (lambda: TriggerGraph([]), "triggers must be a square matrix of 0 and 1, got []."),
-        (lambda: TriggerGraph([[1, 2], [2, 1]]), "triggers must hold 0 and 1 only, got 2 at [0, 1]."),
-        (lambda: TriggerGraph(np.array([[1, np.nan], [0, 1]])), "triggers must hold 0 and 1 only, got nan at [0, 1]."),
-        (lambda: TriggerGraph([[1, 0], [0, 0]]), "triggers must have ones on the diagonal, got 0 at [1, 1]."),
-        (lambda: TriggerGraph([[1, 1], [0, 1]]), "triggers must be symmetric, got 1 at [0, 1] and 0 at [1, 0]."),
-        (lambda: TriggerGraph([[1]], directed=WRONG), "directed must be true or false, got 1."),
-        (lambda: TriggerGraph.of_cliques([[0, 2]]), "cliques must have every arm from 0 on once, got [[0, 2]]."),
-        (lambda: TriggerGraph.of_cliques([]), "cliques must have every arm from 0 on once, got []."),
-        (
-            lambda: TriggerGraph([[1]]).counts([1, 2]),
-            "the last dimension of pulls must be the number of arms, 1, got shape (2,).",
-        ),
-        (
-            lambda: with_triggers(get_problem("paper-2arms"), PATH),
-            "triggers must be a 2 x 2 matrix, a row and a column for each arm, got 3 x 3.",
-        ),
-        (
-            lambda: TriggeredBandit([Exponential(0.5, 0.1)], restless=True, triggers=[[1]]),
-            "restless must be False where triggers say what moves an arm, got True.",
-        ),
-        (lambda: graph_problem(3, edges=1.5), "edges must be a finite number >= 0 and <= 1, got 1.5."),
-        (lambda: graph_problem(3, cliques=4), "cliques must be at most the number of arms, 3, got 4."),
-    ],
-)
-def test_refusals(make: Any, message: str) -> None:
-    with pytest.raises(RisingBanditsError) as error:
-        make()
-    assert str(error.value) == message
-
-
 def test_rested_and_restless_are_the_ends() -> None:
     problem = power_law_problem(3, 500, seed=4)
     restless = RisingBandit(problem.curves, problem.noise, 500, problem.name, restless=True)
