@@ -136,7 +136,8 @@ def test_the_workflow_calls_targets_that_exist_and_every_cell() -> None:
     called = re.findall(r"run: make ([a-z-]+)", WORKFLOW)
     assert {"test", "test-matrix", "docs", "release"} <= set(called) <= targets
     runs = re.findall(r"- run: (.+)", WORKFLOW)
-    assert all(line.startswith("make ") for line in runs)
+    elsewhere = ['python -m pip install ".[fast]" psutil', "python tools/any_system.py"]  # not every system has make
+    assert [line for line in runs if not line.startswith("make ")] == elsewhere
     assert re.findall(r"cell: ([\w.]+),", WORKFLOW) == [cell.name for cell in matrix.cells()]
     given = dict(re.findall(r'cell: ([\w.]+), python: "([\d.]+)"', WORKFLOW))
     assert given == {cell.name: cell.python for cell in matrix.cells()}

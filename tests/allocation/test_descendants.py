@@ -15,13 +15,14 @@ import pytest
 
 from programs import until
 from risingbandits import Allocator
+from risingbandits._core.platform import locked
 from risingbandits._core.processes import begun, ended
 from risingbandits.allocation import Outcome, Pull, open_reader
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpointed import Checkpointed
 from risingbandits.allocation.commands import command as commands
 from risingbandits.allocation.commands.command import Command
-from risingbandits.allocation.commands.folders import ArmFolder, locked
+from risingbandits.allocation.commands.folders import ArmFolder
 from risingbandits.allocation.commands.plan_arms import CommandArm
 from risingbandits.cli import run
 

@@ -131,15 +131,17 @@ def at_fork(before: Callable[[], None], in_parent: Callable[[], None], in_child:
         os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
 
 
-def locked(handle: int, shared: bool = False, needed_by: str = "") -> bool:
+def has_locks() -> bool:
+    """Whether the system has locks on files that processes inherit (flock), as Windows has not."""
+    return _fcntl is not None
+
+
+def locked(handle: int, shared: bool = False) -> bool:
     """Lock an open file, exclusively or shared, if it is free; returns whether it was.
 
-    A process inherits the lock, and it ends with the last that has it (flock). Without such locks every file is free,
-    or that is an error for what is ``needed_by``.
+    A process inherits the lock, and it ends with the last that has it. Without such locks every file is free.
     """
     if _fcntl is None:
-        if needed_by:
-            raise RisingBanditsError(f"{needed_by} need a system with flock, such as Linux or macOS.")
         return True
     try:
         _fcntl.flock(handle, (_fcntl.LOCK_SH if shared else _fcntl.LOCK_EX) | _fcntl.LOCK_NB)
@@ -159,6 +161,14 @@ def write_at_start(handle: int, data: bytes) -> None:
     else:
         os.lseek(handle, 0, os.SEEK_SET)
         os.write(handle, data)
+
+
+def read_at_start(handle: int, length: int) -> bytes:
+    """The first bytes of an open file."""
+    if hasattr(os, "pread"):
+        return os.pread(handle, length, 0)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return os.read(handle, length)
 
 
 def file_system(folder: Path, mounts: Path = MOUNTS) -> str:

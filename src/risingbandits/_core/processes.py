@@ -126,22 +126,24 @@ def end_all(trace: Trace, seconds: float, number: signal.Signals = KILL) -> list
         time.sleep(_POLL)
 
 
-def wait_for(pid: int, done: threading.Event) -> None:
+def wait_for(process: subprocess.Popen[bytes], done: threading.Event) -> None:
     """Wait until a child has ended, without reaping it; then set ``done``."""
     if hasattr(os, "waitid"):
         with suppress(ChildProcessError):
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    elif os.name == "nt":  # where its number is not given to another as long as it is open here
+        process.wait()
     else:  # macOS before Python 3.13
-        words = ["ps", "-o", "stat=", "-p", str(pid)]
+        words = ["ps", "-o", "stat=", "-p", str(process.pid)]
         while (state := subprocess.run(words, capture_output=True, text=True).stdout.strip()) and state[0] != "Z":
             time.sleep(_LOOK)
     done.set()
 
 
 def end_group(group: int, number: signal.Signals) -> None:
-    """Send a signal to a process group, if it is there and ours."""
+    """Send a signal to a process group, if it is there and ours; where there are no groups, to its first process."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+        (os.killpg if hasattr(os, "killpg") else os.kill)(group, number)
 
 
 def alive(trace: Trace) -> list[str]:
@@ -170,7 +172,7 @@ def _belonging(trace: Trace) -> Iterator[Process]:
     """The living processes of a command. Orphans of this process that have ended are reaped on the way."""
     mark = f"{MARK}={trace.mark}".encode()
     lock = _identity(trace.lock)
-    ours, own_session = os.getpid(), os.getsid(0)
+    ours, own_session = os.getpid(), _session(0)
     rest = {process.pid: process for process in _processes() if process.pid != ours}
     # Commands that have ended but were not reaped yet do not count: when two end at once, each looks after the orphans.
     others = [start for pid, start in _at_work.items() if pid != trace.session and _runs(rest.get(pid))]
@@ -224,9 +226,14 @@ def _process(pid: int) -> Process | None:
     if found is None:
         return None
     with suppress(OSError):
-        start = int(found["create_time"] * os.sysconf("SC_CLK_TCK"))
-        return Process(pid, "Z" if found["status"] == "zombie" else "R", found["ppid"], os.getsid(pid), start)
+        start = int(found["create_time"] * (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100))
+        return Process(pid, "Z" if found["status"] == "zombie" else "R", found["ppid"], _session(pid), start)
     return None
+
+
+def _session(pid: int) -> int:
+    """The session of a process; without sessions each process is one of its own."""
+    return os.getsid(pid) if hasattr(os, "getsid") else pid or os.getpid()
 
 
 def _from_psutil(pid: int, method: str, *arguments: object) -> Any:

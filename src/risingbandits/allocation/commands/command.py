@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from risingbandits._core.errors import RisingBanditsError, shown
-from risingbandits._core.platform import KILL
+from risingbandits._core.platform import KILL, has_locks
 from risingbandits._core.processes import MARK, STARTING, Trace, begun, end_all, end_group, ended, wait_for
 from risingbandits.allocation.arms.base import ArmInUse, Outcome
 from risingbandits.allocation.arms.checkpoints import Holds, Name, needed_after, needed_before
@@ -83,10 +83,11 @@ class Command:
     def pull(self, pull: Pull) -> Outcome:
         """Run the command; `RisingBanditsError` with the reason if it cannot be started or fails."""
         self._stops = 0
-        if self.arm.uses_state and self._holds is None:
+        if self.arm.uses_state and (self._holds is None or not has_locks()):
+            where = "its store cannot be read, as on Ray" if has_locks() else "files have no locks, as on Windows"
             raise CannotGoOn(
-                f"arm {self.arm.name!r} must use {{checkpoint}} and {{previous}}, not {{state}}, where its store "
-                "cannot be read, as on Ray: a command that has lost its pull would change the folder of another."
+                f"arm {self.arm.name!r} must use {{checkpoint}} and {{previous}}, not {{state}}, where {where}: a "
+                "command that has lost its pull would change the folder of another."
             )
         self.folder.claim()
         start = self.folder.start_of(pull, self._trained, not self.arm.uses_state, self._holds)
@@ -164,7 +165,7 @@ class Command:
         """
         done = threading.Event()
         # It is not reaped before its group is ended, so the number of the group cannot be another's.
-        threading.Thread(target=wait_for, args=(process.pid, done), daemon=True).start()
+        threading.Thread(target=wait_for, args=(process, done), daemon=True).start()
         end = math.inf if self.arm.timeout is None else time.monotonic() + self.arm.timeout
         while not done.wait(max(0.0, min(_POLL, end - time.monotonic()))):
             if time.monotonic() >= end or any(stream.is_too_much for stream in streams):
@@ -224,7 +225,7 @@ class Command:
                     stdin=subprocess.DEVNULL,
                     stdout=printed,
                     stderr=errors,
-                    pass_fds=(lock,),
+                    pass_fds=(lock,) if has_locks() else (),
                     start_new_session=True,  # so that Ctrl-C reaches only us, and the whole group can be ended
                 )
                 start = begun(process.pid)

@@ -1,7 +1,8 @@
 """Files of an arm that is a command: its state between pulls, its checkpoints and the lock that guards them.
 
 The lock is a file that the command inherits, open: the system holds it for as long as any process of the command
-lives, even if the run that started it was killed. So no two commands ever work on one arm's files.
+lives, even if the run that started it was killed. So no two commands ever work on one arm's files. Without such locks
+a command must leave its checkpoints under the names of pulls, so that one that has lost its pull harms no other.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from risingbandits._core import platform
-from risingbandits._core.platform import KILL, is_gone, worker_name
+from risingbandits._core.platform import KILL, is_gone, locked, worker_name
 from risingbandits._core.processes import Trace, alive, end_all, end_group
 from risingbandits.allocation.arms.base import ArmInUse
 from risingbandits.allocation.arms.checkpoints import Checkpoints
@@ -24,8 +24,6 @@ _GRACE = 5.0  # seconds between asking a process to end and ending it
 _PATIENCE = 30.0  # seconds to wait for a command that was killed, or that another run is ending
 _POLL = 0.02
 _NOTE_LENGTH = 1024  # bytes; names of hosts have at most 255
-
-locked = partial(platform.locked, needed_by="commands as arms")
 
 
 class ArmFolder(Checkpoints):
@@ -67,7 +65,7 @@ class ArmFolder(Checkpoints):
     def _read(self, handle: int) -> tuple[str, Trace]:
         """The present or last holder of the lock: the run, empty if unknown, and how to recognise its command."""
         try:
-            note = json.loads(os.pread(handle, 2 * _NOTE_LENGTH, 0))
+            note = json.loads(platform.read_at_start(handle, 2 * _NOTE_LENGTH))
             # The run may have been killed before it could write down whom it had started.
             group = int(note.get("group", 0))
             group = 0 if is_gone(str(note.get("command", ""))) else group

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risingbandits._core.errors import RisingBanditsError, hide_password
+from risingbandits._core.platform import locked
 from risingbandits.allocation.budget import Budget
-from risingbandits.allocation.commands.folders import locked
 from risingbandits.allocation.commands.plan_file import Plan
 from risingbandits.allocation.events import Event
 from risingbandits.allocation.growth import Given, as_given, changes_taken_over, quoted, wanted_changes
