@@ -1,6 +1,6 @@
 """Is the advice of a replay good for tasks that it has not seen? Halves of families of real curves tell.
 
-``python benchmarks/advice.py`` plays the tasks of each family below RISINGBANDITS_DATA as `risingbandits replay` does,
+``python benchmarks/advice.py`` plays the tasks of each family below RISINGBANDITS_DATA as `logs replay` does,
 takes the advice on one half of them and looks up, on the other half, how much its policy loses. Halves are drawn at
 random, many times. The rule is that of the package; one part of it was added with these
 families in view (docs/replay.md says which). Two bars are counted for each objective:

@@ -93,7 +93,7 @@ def following(folder: Path, rate: float, seconds: float) -> None:
         assert writer.stdout is not None
         assert writer.stdin is not None
         writer.stdout.readline()
-        watch = [sys.executable, "-m", "risingbandits", "watch", str(store)]
+        watch = [sys.executable, "-m", "risingbandits", "status", "--live", str(store)]
         with subprocess.Popen(watch, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as driver:
             assert server.stdout is not None
             address = server.stdout.readline().split()[2]

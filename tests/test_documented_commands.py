@@ -32,7 +32,7 @@ ENVIRONMENT = {
 EXCEPT = re.compile(
     r"(make (test|test-(all|frameworks|peers|interpreted|mutations|matrix)|docs|demo|bench|release|clean)"
     r"|(pip|ray|sbatch|srun|kubectl|ssh) .*|python benchmarks/curves.*|python tools/figures\.py .+"
-    r"|risingbandits watch .+)$"
+    r"|risingbandits status --live .+)$"
 )
 
 # Whose blocks test_documentation runs.
@@ -40,8 +40,8 @@ GUIDE = ("CONTRIBUTING.md",)
 # These start a cluster of their own, take long even when short, or are a longer form of one that is run anyway, here,
 # in test_arena or in test_reproduce; `demo` is run as `make demo` does.
 SLOW = re.compile(
-    r".*--backend ray|python |risingbandits demo$|risingbandits arena (--objective both|--rows)"
-    r"|risingbandits paper (reproduce|imdb (curves|run .*--seed))"
+    r".*--backend ray|python |risingbandits demo$|risingbandits lab benchmark (--objective both|--rows)"
+    r"|risingbandits lab paper (reproduce|imdb (curves|run .*--seed))"
 )
 
 
@@ -89,7 +89,17 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         remember(folder / "runs", allocator.ledger, name="mnist")
     run(["risingbandits", "run", "plan.toml"], folder)
     run(["risingbandits", "simulate", "--runs", "2", "--horizon", "400", "--out", "study"], folder)
-    arena = ["arena", "--quick", "--rows", "stationary", "--policies", "kl-ucb", "--record", "records/quick.json"]
+    arena = [
+        "lab",
+        "benchmark",
+        "--quick",
+        "--rows",
+        "stationary",
+        "--policies",
+        "kl-ucb",
+        "--record",
+        "records/quick.json",
+    ]
     run(["risingbandits", *arena], folder)
     return folder
 
@@ -123,7 +133,7 @@ def test_a_block_is_run_or_says_why_not(block: Block) -> None:
 
 @pytest.mark.parametrize("command", parameters())
 def test_command_of_the_documentation(command: str, workplace: Path, forked: ForkedCommands, tmp_path: Path) -> None:
-    if re.match(r"risingbandits paper imdb (curves|run)", command):  # by default all write to one folder
+    if re.match(r"risingbandits lab paper imdb (curves|run)", command):  # by default all write to one folder
         if "digits" not in command and not os.environ.get("RISINGBANDITS_DATA"):
             pytest.skip("RISINGBANDITS_DATA is not set: no movie reviews")
         check(short(command), tmp_path, forked)
@@ -135,7 +145,7 @@ def test_command_of_the_documentation(command: str, workplace: Path, forked: For
 
 
 def test_a_command_that_fails_is_noticed(forked: ForkedCommands, tmp_path: Path) -> None:
-    done = forked(["show", "missing.db"], tmp_path)
+    done = forked(["status", "missing.db"], tmp_path)
     assert done.code == 2
     assert "missing.db" in done.shown
 

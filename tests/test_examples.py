@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ from risingbandits.cli import run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PLANS = sorted(EXAMPLES.rglob("*.toml"))
+ASK_TELL = EXAMPLES / "shell" / "ask_tell.sh"
 
 
 def shortened(plan: Path, tmp_path: Path, budget: int) -> Path:
@@ -30,7 +35,17 @@ def shortened(plan: Path, tmp_path: Path, budget: int) -> Path:
 def test_all_are_in_the_readme() -> None:
     page = (EXAMPLES / "README.md").read_text()
     assert len(PLANS) >= 2
-    assert all(f"`{plan.relative_to(EXAMPLES)}`" in page for plan in PLANS)
+    assert all(f"`{path.relative_to(EXAMPLES)}`" in page for path in (*PLANS, ASK_TELL))
+
+
+def test_a_shell_script_asks_and_tells(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    words = ["sh", str(ASK_TELL), str(tmp_path / "run.db"), "3"]
+    done = subprocess.run(words, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"spent": 3, "finished": True, "recommended": "fast"}
+    with open_reader(tmp_path / "run.db") as reader:
+        rewards = reader.ledger().rewards
+        assert [*rewards("fast"), *rewards("slow")] == pytest.approx([0.25, 1 / 3, 0.9 / 7], abs=1e-4)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: str(plan.parent.name))

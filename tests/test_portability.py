@@ -236,7 +236,9 @@ def test_a_plan_runs_without_what_linux_alone_has(tmp_path: Path) -> None:
     program = [sys.executable, "-c", AS_IF_ON_MACOS, " ".join(sorted(FOREIGN))]
     done = subprocess.run([*program, "run", "plan.toml"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    shown = subprocess.run([*program, "export", "plan.db"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    shown = subprocess.run(
+        [*program, "store", "export", "plan.db"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert shown.stdout.splitlines()[0] == "leaves a process behind,plain"
     assert shown.stdout.splitlines()[1:] == ["0.25,0.5"] * 3

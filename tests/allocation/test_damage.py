@@ -95,7 +95,7 @@ def test_another_process_does_not_delete_the_log_of_one_that_has_opened_the_stor
         with program([sys.executable, "-c", visitor, str(path)]) as process:
             assert process.wait() == 0
         tell(allocator, 5)
-        with program([sys.executable, "-m", "risingbandits", "show", str(path)], stdout=-1) as process:
+        with program([sys.executable, "-m", "risingbandits", "status", str(path)], stdout=-1) as process:
             assert "10 of 1,000 pulls" in process.communicate()[0]
 
 
@@ -269,18 +269,18 @@ def test_what_power_loss_takes_is_a_warning_where_nothing_else_was_promised(
 
 def test_the_command_says_what_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = killed_store(tmp_path / "left")
-    assert run(["check-store", str(path)]) == 0
+    assert run(["store", "check", str(path)]) == 0
     assert "400 events, each with its checksum" in capsys.readouterr().out
     Path(f"{path}-wal").unlink()
-    assert run(["check-store", str(path)]) == 1
+    assert run(["store", "check", str(path)]) == 1
     assert "DAMAGED" in capsys.readouterr().out
-    assert run(["check-store", str(tmp_path / "nothing.db")]) == 2
+    assert run(["store", "check", str(tmp_path / "nothing.db")]) == 2
     assert "does not exist" in capsys.readouterr().err
     Path(f"{path}-mark").write_bytes(b"nonsense")
-    assert run(["check-store", str(path)]) == 0
+    assert run(["store", "check", str(path)]) == 0
     assert "Not known" in capsys.readouterr().out
     os.truncate(path, 5_000)
-    assert run(["check-store", str(path)]) == 1
+    assert run(["store", "check", str(path)]) == 1
     assert "is cut short or damaged" in " ".join(capsys.readouterr().out.split())
 
 

@@ -78,7 +78,7 @@ def test_in_memory(told: Told) -> None:
 def test_in_a_file(told: Told) -> None:
     with TemporaryDirectory() as folder:
         check_store(f"{folder}/run.db", told)
-        assert run(["check-store", f"{folder}/run.db"]) == 0
+        assert run(["store", "check", f"{folder}/run.db"]) == 0
 
 
 @given(told=TOLD)
@@ -96,7 +96,7 @@ def test_on_a_server_that_rounds_for_others(postgres: PostgresServer) -> None:
 def test_in_a_plan(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text('budget = 2\narms = [{name = "a", command = ["echo", "-0.000"]}]')
     assert run(["run", str(tmp_path / "plan.toml")]) == 0
-    assert run(["check-store", str(tmp_path / "plan.db")]) == 0
+    assert run(["store", "check", str(tmp_path / "plan.db")]) == 0
 
 
 def test_what_is_believed_of_an_arm_that_is_opened(place: str) -> None:

@@ -228,10 +228,10 @@ def test_show_says_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
             pull = allocator.ask()
             assert pull is not None
             allocator.tell(pull, 0.5)
-        assert run(["show", str(tmp_path / "run.db")]) == 0
+        assert run(["status", str(tmp_path / "run.db")]) == 0
         assert "Running" not in capsys.readouterr().out
         allocator.ask(slot="cuda:0")
-        assert run(["show", str(tmp_path / "run.db")]) == 0
+        assert run(["status", str(tmp_path / "run.db")]) == 0
     out = capsys.readouterr().out
     assert "Running: 25 %, about 1 s left" in out
     assert "cuda:0" in out
@@ -253,9 +253,9 @@ def ask_and_die(store: Path, pulls: int = 1, reclaim: bool = True) -> None:
 
 def test_show_says_that_the_process_of_a_pull_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def shown() -> tuple[str, Any]:
-        assert run(["show", str(store)]) == 0
+        assert run(["status", str(store)]) == 0
         out = capsys.readouterr().out
-        assert run(["show", str(store), "--json"]) == 0
+        assert run(["status", str(store), "--json"]) == 0
         return out.splitlines()[-1], json.loads(capsys.readouterr().out)
 
     store = tmp_path / "run.db"
@@ -296,7 +296,7 @@ def test_a_pull_that_another_process_may_tell_is_not_abandoned(
 ) -> None:
     store = tmp_path / "run.db"
     ask_and_die(store, reclaim=False)
-    assert run(["show", str(store)]) == 0
+    assert run(["status", str(store)]) == 0
     assert "Running: 0 %." in capsys.readouterr().out
 
 

@@ -174,7 +174,7 @@ def test_commands_have_their_slot(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert seen_by(tmp_path, '["left", "right"]') == ["left all", "right all"]
     capsys.readouterr()
-    assert run(["log", str(tmp_path / "plan.db")]) == 0
+    assert run(["status", "--events", str(tmp_path / "plan.db")]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "  ask  " in line]
     assert len(lines) == 6
     assert {line.split()[-1] for line in lines} == {"left", "right"}

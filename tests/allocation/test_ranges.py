@@ -158,11 +158,11 @@ def test_the_metric_of_a_plan_says_the_direction(capsys: pytest.CaptureFixture[s
         code, out, _ = outcome(capsys, "run", plan, *words)
         assert code == 0
         assert out.count("val_loss: minimize (by the word 'loss' in its name).\n") == 1
-    assert "Recommended: arm 7" in outcome(capsys, "show", tmp_path / "plan.db")[1]
+    assert "Recommended: arm 7" in outcome(capsys, "status", tmp_path / "plan.db")[1]
     plan.write_text(f'budget = 16\nmetric = "val_loss"\ndirection = "maximize"\n{arms}')
     code, out, _ = outcome(capsys, "run", plan, "--fresh")
     assert (code, "by the word" in out) == (0, False)
-    assert json.loads(outcome(capsys, "show", tmp_path / "plan.db", "--json")[1])["direction"] == "maximize"
+    assert json.loads(outcome(capsys, "status", tmp_path / "plan.db", "--json")[1])["direction"] == "maximize"
 
 
 def test_an_allocator_takes_the_direction_of_its_arms() -> None:

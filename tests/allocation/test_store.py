@@ -177,14 +177,17 @@ def test_passwords_are_never_printed(
         ["run", "plan.toml"],
         ["run", "plan.toml", "--fresh"],
         ["run", "plan.toml", "--store", place.replace("passwords", "wrong-name")],
-        ["worker", "plan.toml"],
-        ["worker", place],
-        ["worker", place.replace("passwords", "none")],
-        *([command, place] for command in ("log", "show", "export", "check-store", "report")),
-        ["show", place.replace("/postgres?", "/nothing?")],
-        ["show", "mysql://me:s3cret@host/db"],
-        ["show", "postgresql://me:s3cret@%zz/db"],
-        ["show", "postgresql://me:s3cret@127.0.0.1:1/db"],
+        ["run", "plan.toml", "--for", "1h"],
+        ["run", place],
+        ["run", place.replace("passwords", "none")],
+        *(
+            [*command.split(), place]
+            for command in ("status --events", "status", "store export", "store check", "report")
+        ),
+        ["status", place.replace("/postgres?", "/nothing?")],
+        ["status", "mysql://me:s3cret@host/db"],
+        ["status", "postgresql://me:s3cret@%zz/db"],
+        ["status", "postgresql://me:s3cret@127.0.0.1:1/db"],
     ):
         run(words)
     said = capfd.readouterr()

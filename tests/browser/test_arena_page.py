@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     }
     outcome = Outcome(rows, dict.fromkeys(WICKED, "Policy()"), cells)
     path: Path = tmp_path_factory.mktemp("arena") / "arena.html"
-    write_page(outcome, boards_of(outcome), path, f"risingbandits arena '{WICKED[0]}'")
+    write_page(outcome, boards_of(outcome), path, f"risingbandits lab benchmark '{WICKED[0]}'")
     return path.as_uri()
 
 

@@ -23,8 +23,8 @@ from risingbandits.cli.app import _warnings_as_sentences, app
 from risingbandits.policies import policy_class
 
 COMMANDS = (
-    *("demo", "simulate", "policies", "problems", "check", "replay", "run", "log", "show", "export", "report", "watch"),
-    *("paper", "paper reproduce", "paper imdb", "paper theory", "paper lower-bounds"),
+    *("demo", "run", "status", "report", "simulate", "list", "logs", "store", "prior", "lab"),
+    *("list policies", "logs replay", "store ask", "prior compare", "lab paper imdb", "lab benchmark"),
 )
 SMALL = ["simulate", "--problem", "paper-2arms", "--horizon", "300", "--runs", "3"]
 FILES = {"result.npz", "result.json", "study.json", "report.md"} | {
@@ -58,25 +58,27 @@ def test_help_of_every_command_and_the_version() -> None:
         assert "Usage: risingbandits" in shown.output
     assert "--curves my.csv" in runner.invoke(app, ["simulate", "--help"], terminal_width=100).output
     assert runner.invoke(app, ["--version"]).output == f"risingbandits {risingbandits.__version__}\n"
-    assert "Usage: risingbandits" in runner.invoke(app, []).output
+    top = runner.invoke(app, [], env={"COLUMNS": "80"}).output
+    assert "Usage: risingbandits" in top
+    assert len(top.splitlines()) <= 24, "it fits one screen"
 
 
 def test_lists_of_policies_and_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = outcome(capsys, "policies", "--all")
+    code, out, err = outcome(capsys, "list", "policies", "--all")
     assert (code, err) == (0, "")
     assert all(name in out for name in policy_names())
-    code, out, err = outcome(capsys, "policies")
+    code, out, err = outcome(capsys, "list", "policies")
     assert (code, err) == (0, "")
     assert len(out.splitlines()) < 40
-    assert out.endswith(f"{len(policy_names()) - 14} more: risingbandits policies --all\n")
-    code, out, err = outcome(capsys, "problems")
+    assert out.endswith(f"{len(policy_names()) - 14} more: risingbandits list policies --all\n")
+    code, out, err = outcome(capsys, "list", "problems")
     assert (code, err) == (0, "")
     (line,) = [line for line in out.splitlines() if "paper-15arms" in line]
     assert line.split()[:7] == ["paper-15arms", "15", "200,000", "Gaussian", "0.1", "arm", "13"]
 
 
 def test_one_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = outcome(capsys, "policies", "red-ucb")
+    code, out, _ = outcome(capsys, "list", "policies", "red-ucb")
     assert code == 0
     (line,) = [line for line in out.splitlines() if line.strip().startswith("alpha")]
     assert line.split()[:3] == ["alpha", "3.0", "float"]
@@ -87,7 +89,7 @@ def test_one_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_every_policy_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for name in policy_names():
-        code, out, _ = outcome(capsys, "policies", name)
+        code, out, _ = outcome(capsys, "list", "policies", name)
         assert code == 0
         kind = policy_class(name)
         assert out.startswith(f"{name} ({kind.__name__})\n\n{(kind.__doc__ or '')[:20]}"), "the idea comes first"
@@ -127,7 +129,7 @@ def test_replay_compares_what_is_recommended_first(
 ) -> None:
     table = tmp_path / "every.csv"
     options = ("--budget", "6", "--objective", objective, "--orders", "1", "--out", str(table))
-    assert outcome(capsys, "replay", str(curves), *options)[0] == 0
+    assert outcome(capsys, "logs", "replay", str(curves), *options)[0] == 0
     first, second = table.read_text().splitlines()[1:3]
     assert first.startswith("auto,1,")
     assert second.startswith("commit-ucb,1," if objective == "cumulative" else "r-sr,1,")
@@ -231,7 +233,7 @@ def test_losses_are_played_as_gains(options: list[str], capsys: pytest.CaptureFi
         (["simulate", "--horizon", "-5"], "horizon must be an integer >= 1, got -5."),
         (["simulate", "--out", __file__], "out must be a folder"),
         (["demo", "--runs", "0"], "runs must be an integer >= 1, got 0."),
-        (["policies", "ucb-red"], "got 'ucb-red'"),
+        (["list", "policies", "ucb-red"], "got 'ucb-red'"),
         (["simulat"], "Did you mean 'simulate'?"),
         (["--nonsense"], "No such option"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from risingbandits.cli import completion
+from risingbandits.cli import _options as options
 from risingbandits.cli.app import app
 from risingbandits.policies import policy_names
 
@@ -42,12 +42,11 @@ def folder(tmp_path: Path) -> Path:
         (["simulate", "--objective", ""], ["best-arm", "cumulative"]),
         (["simulate", "--problem", "paper-"], ["paper-15arms", "paper-2arms"]),
         (["simulate", "--policies", "round-robin,red"], ["round-robin,red-ucb"]),
-        (["policies", "round"], ["round-robin"]),
-        (["show", ""], ["deep/", "run.db"]),
-        (["show", "deep/"], ["deep/other.db"]),
+        (["list", "policies", "round"], ["round-robin"]),
+        (["status", ""], ["deep/", "run.db"]),
+        (["store", "check", "deep/"], ["deep/other.db"]),
         (["run", "pl"], ["plan.toml"]),
-        (["worker", ""], ["deep/", "plan.toml"]),
-        (["paper", "theory", "c"], ["curves.csv"]),
+        (["lab", "paper", "theory", "c"], ["curves.csv"]),
     ],
     ids=lambda value: " ".join(value),
 )
@@ -56,13 +55,13 @@ def test_what_bash_is_offered(words: list[str], expected: list[str], folder: Pat
 
 
 def test_all_policies_are_offered() -> None:
-    assert completion.policies("") == policy_names()
-    assert completion.policies("red-ucb(eps=0.1,") == []
-    assert "round-robin,round-robin" not in completion.policies("round-robin,")
+    assert options.complete_policies("") == policy_names()
+    assert options.complete_policies("red-ucb(eps=0.1,") == []
+    assert "round-robin,round-robin" not in options.complete_policies("round-robin,")
 
 
 def test_folders_that_cannot_be_read_offer_nothing() -> None:
-    assert completion.file(".db")("no such folder/x") == []
+    assert options.complete_file(".db")("no such folder/x") == []
 
 
 def test_every_option_for_policies_is_completed() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from risingbandits.cli.worker import parse_duration
+from risingbandits.cli._options import parse_duration
 
 TIMES = {
     "55m": 3_300.0,

@@ -49,15 +49,15 @@ def test_a_plan_with_more_budget_and_arms(capsys: pytest.CaptureFixture[str], tm
     assert pulls(tmp_path) == {"a": 3, "b": 3, "c": 1, "d": 1}
     code, out, _ = outcome(capsys, "run", plan)
     assert "aken over" not in out, "it is only said once"
-    out = outcome(capsys, "log", tmp_path / "plan.db")[1]
+    out = outcome(capsys, "status", "--events", tmp_path / "plan.db")[1]
     assert next(text for text in out.splitlines() if " extend " in text).endswith(f"  extend  {line.rstrip()}")
     assert out.count(" extend ") == 1
-    code, out, _ = outcome(capsys, "export", tmp_path / "plan.db", "--events", "-o", tmp_path / "events.json")
+    code, out, _ = outcome(capsys, "store", "export", tmp_path / "plan.db", "--events", "-o", tmp_path / "events.json")
     [event] = [entry for entry in json.loads((tmp_path / "events.json").read_text()) if entry["kind"] == "extend"]
     assert json.loads(event["text"])["budget"] == {"pulls": 8}
-    outcome(capsys, "export", tmp_path / "plan.db", "-o", tmp_path / "curves.json")
+    outcome(capsys, "store", "export", tmp_path / "plan.db", "-o", tmp_path / "curves.json")
     assert json.loads((tmp_path / "curves.json").read_text())["settings"]["budget"] == {"pulls": 8}
-    assert outcome(capsys, "check-store", tmp_path / "plan.db")[0] == 0
+    assert outcome(capsys, "store", "check", tmp_path / "plan.db")[0] == 0
 
 
 def test_a_plan_without_an_arm_that_was_pulled(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from programs import PATIENCE, program
-from risingbandits.cli.interrupted import SENTENCE
+from risingbandits.cli._interrupts import SENTENCE
 
 READY = "print('ready', flush=True)\n"
 MAIN = f"""\
@@ -88,7 +88,9 @@ def test_at_many_moments(tmp_path: Path, moment: float, cold: bool) -> None:
     check(tmp_path, moment, tmp_path / "cache" if cold else None)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["policies"], ["run", "none.toml"], ["worker", "none.toml"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["list", "policies"], ["run", "none.toml"], ["run", "none.toml", "--for", "1h"]]
+)
 def test_while_commands_are_loaded(tmp_path: Path, words: list[str]) -> None:
     """Any command, stopped in the import of one of its modules."""
     hook = f"""\
@@ -170,9 +172,9 @@ cli.main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
-def test_a_worker_that_has_not_begun_leaves_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_run_for_a_time_that_has_not_begun_leaves_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
     script = f"import risingbandits.cli as cli, time\ncli.run = lambda: [{READY.strip()}, time.sleep(60)]\ncli.main()\n"
-    command = [sys.executable, "-c", script, "worker", "plan.toml"]
+    command = [sys.executable, "-c", script, "run", "plan.toml", "--for", "1h"]
     with program(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

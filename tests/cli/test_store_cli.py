@@ -1,12 +1,14 @@
-"""``log``, ``show`` and ``export``: what a store holds, for people and for other programs."""
+"""``status`` and ``store``: what a store holds, and asking and telling from a shell."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
-    code, out, err = outcome(capsys, "log", store)
+    code, out, err = outcome(capsys, "status", "--events", store)
     lines = out.splitlines()
     assert (code, err) == (0, "")
     with open_reader(store) as reader:
@@ -50,11 +52,10 @@ def test_log(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     assert [line.split()[0] for line in lines] == [str(event.id) for event in events]
     assert lines[1].endswith("  tell    a, b 1  reward 0.1  cost 1.5")
     assert lines[11].endswith("  no luck [31m")
-    assert outcome(capsys, "log", store, "--last", "2")[1].splitlines() == lines[-2:]
 
 
 def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:
-    code, out, err = outcome(capsys, "show", store)
+    code, out, err = outcome(capsys, "status", store)
     assert (code, err) == (0, "")
     assert "RoundRobin(), 5 of 20 pulls spent, 1 in flight" in out
     assert "not opened (max_arms)" in out
@@ -64,11 +65,11 @@ def test_show(capsys: pytest.CaptureFixture[str], store: Path) -> None:
 
 def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
-    code, out, err = outcome(capsys, "export", store, "-o", path)
+    code, out, err = outcome(capsys, "store", "export", store, "-o", path)
     assert (code, out, err) == (0, f"Written: {path}\n", "")
     assert load_columns(path) == {name: rewards for name, rewards in REWARDS.items() if rewards}
-    assert outcome(capsys, "export", store)[1] == path.read_text()
-    assert outcome(capsys, "replay", path, "--budget", "4", "--policies", "round-robin")[0] == 0
+    assert outcome(capsys, "store", "export", store)[1] == path.read_text()
+    assert outcome(capsys, "logs", "replay", path, "--budget", "4", "--policies", "round-robin")[0] == 0
     arguments = ("simulate", "--curves", path, "--runs", "2", "--policies", "round-robin", "--noise", "none")
     code, _, err = outcome(capsys, *arguments)
     assert code == 0
@@ -79,14 +80,14 @@ def test_curves_can_be_read_again(capsys: pytest.CaptureFixture[str], store: Pat
 def test_other_exports(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
     with open_reader(store) as reader:
         events = list(reader.events())
-    assert outcome(capsys, "export", store, "-o", tmp_path / "x.json")[0] == 0
+    assert outcome(capsys, "store", "export", store, "-o", tmp_path / "x.json")[0] == 0
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["curves"] == {name: rewards for name, rewards in REWARDS.items() if rewards}
     assert (content["spent"], content["recommended"]) == (5, 'c"d')
     assert content["settings"]["budget"] == {"pulls": 20}
-    assert outcome(capsys, "export", store, "--events", "-o", tmp_path / "e.json")[0] == 0
+    assert outcome(capsys, "store", "export", store, "--events", "-o", tmp_path / "e.json")[0] == 0
     assert [Event(**entry) for entry in json.loads((tmp_path / "e.json").read_text())] == events
-    assert outcome(capsys, "export", store, "--events", "-o", tmp_path / "e.csv")[0] == 0
+    assert outcome(capsys, "store", "export", store, "--events", "-o", tmp_path / "e.csv")[0] == 0
     with (tmp_path / "e.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [[row["id"], row["kind"], row["arm"], row["text"]] for row in rows] == [
@@ -99,11 +100,11 @@ def test_names_that_are_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     with Allocator(["0.1", "0.01"], budget=2, policy="round-robin", store=tmp_path / "x.db") as allocator:
         for pull in allocator:
             allocator.tell(pull, 0.5)
-    assert outcome(capsys, "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
+    assert outcome(capsys, "store", "export", tmp_path / "x.db", "-o", tmp_path / "x.csv")[0] == 0
     assert load_columns(tmp_path / "x.csv") == {"arm 0.1": [0.5], "arm 0.01": [0.5]}
 
 
-@pytest.mark.parametrize("command", [["log"], ["show"], ["export"]])
+@pytest.mark.parametrize("command", [["status", "--events"], ["status"], ["store", "export"], ["store", "recommend"]])
 def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: Sequence[str]) -> None:
     code, out, err = outcome(capsys, *command, tmp_path / "none.db")
     assert (code, out) == (2, "")
@@ -121,10 +122,104 @@ def test_what_is_no_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, co
 
 
 def test_refusals(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
-    code, _, err = outcome(capsys, "export", store, "-o", tmp_path / "x.txt")
+    code, _, err = outcome(capsys, "store", "export", store, "-o", tmp_path / "x.txt")
     assert (code, err) == (2, f"risingbandits: out must end in .csv or .json, got '{tmp_path / 'x.txt'}'.\n")
     with Allocator(["a"], budget=2, store=tmp_path / "empty.db"):
         pass
-    code, _, err = outcome(capsys, "export", tmp_path / "empty.db")
+    code, _, err = outcome(capsys, "store", "export", tmp_path / "empty.db")
     assert (code, err) == (2, "risingbandits: the store has no told pull yet, so there are no curves to export.\n")
-    assert "No pull is done yet." in outcome(capsys, "show", tmp_path / "empty.db")[1]
+    assert "No pull is done yet." in outcome(capsys, "status", tmp_path / "empty.db")[1]
+
+
+# -- asking and telling, each command in a process of its own ---------------------------------------------------------
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    code, out, err = outcome(capsys, "store", *arguments)
+    assert (code in (0, 1, 3), err) == (True, "")
+    return code, json.loads(out)
+
+
+def test_asked_and_told_by_commands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    place = tmp_path / "run.db"
+    create = ("create", place, "small", "large", "--budget", "4", "--policy", "round-robin", "--range", "-1,1")
+    known = {"spent": 0, "finished": False, "recommended": None}
+    made = {"store": str(place), "arms": ["small", "large"], "policy": "RoundRobin()", **known}
+    assert answer(capsys, *create) == answer(capsys, *create) == (0, made)
+    _, first = answer(capsys, "ask", place)
+    _, second = answer(capsys, "ask", place)
+    assert [(pull["arm"], pull["n"], pull["attempt"]) for pull in (first, second)] == [("small", 1, 1), ("large", 1, 1)]
+    code, said = answer(capsys, "ask", place, "--wait", "0.1")
+    assert code == 3, "both are in flight, though the processes that asked have ended"
+    assert said["reason"].startswith("all arms that may be pulled are in flight")
+    assert answer(capsys, "renew", place, str(first["id"]))[1]["held"]
+    told = ("tell", place, str(first["id"]), "--reward", "-0.5", "--cost", "2")
+    assert [answer(capsys, *told)[1]["counts"] for _ in range(2)] == [True, False]
+    assert not answer(capsys, "renew", place, str(first["id"]))[1]["held"]
+    answer(capsys, "fail", place, str(second["id"]), "--reason", "no memory", "--no-retry")
+    _, third = answer(capsys, "ask", place)
+    assert (third["arm"], third["n"]) == ("small", 2)
+    assert answer(capsys, "tell", place, str(third["id"]), "--finished")[1]["finished"]
+    assert answer(capsys, "ask", place) == (1, {"spent": 1, "finished": True, "recommended": "small"})
+    assert answer(capsys, "recommend", place)[1]["recommended"] == "small"
+    with open_reader(place) as reader:
+        reasons = [event.text for event in reader.events() if event.kind in ("fail", "retire")]
+    assert reasons == ["no memory", "failed once: no memory"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("create", "new.db", "a", "b", "--budget", "0"), "budget must be an integer >= 1, got 0."),
+        (("create", "new.db", "a", "b", "--budget", "2", "--unit", "days"), "unit must be one of pulls, cost, seconds"),
+        (("create", "new.db", "a", "b", "--budget", "2", "--range", "1"), "range must be two numbers such as 0,1"),
+        (("create", "run.db", "a", "b", "--budget", "20"), "run.db holds another allocation: arms "),
+        (("tell", "run.db", "999", "--reward", "1"), "pull must be one that was asked for, got 999."),
+        (("tell", "run.db", "1", "--reward", "nan"), "reward must be a finite number"),
+    ],
+)
+def test_mistakes_of_those_who_ask(
+    capsys: pytest.CaptureFixture[str],
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(store.parent)
+    code, out, err = outcome(capsys, "store", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert sentence in err
+
+
+# -- followed ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("events", [True, False])
+def test_a_run_is_followed_until_it_has_ended(
+    events: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, looks = tmp_path / "run.db", 0
+    with Allocator(["a"], budget=3, store=place) as allocator:
+
+        def pull(seconds: float) -> None:
+            nonlocal looks
+            looks += 1
+            allocator.tell(allocator.ask(), 0.25)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(time, "sleep", pull)
+        code, out, err = outcome(capsys, "status", place, "--follow", *(["--events"] if events else []))
+    assert (code, err, looks) == (0, "", 3)
+    assert out.count("reward 0.25") == (3 if events else 0)
+    assert ("The budget is spent. Recommended: a." in out) != events
+
+
+def test_a_stop_while_following_leaves_the_run_alone(
+    capsys: pytest.CaptureFixture[str], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", stop)
+    code, out, err = outcome(capsys, "status", store, "--follow")
+    assert (code, err) == (0, "Stopped watching; the run goes on.\n")
+    assert "5 of 20 pulls spent" in out

@@ -1,4 +1,4 @@
-"""``risingbandits worker``: pulls while there is time, gives back the rest and leaves with code 0."""
+"""``risingbandits run --for``: pulls while there is time, gives back the rest and leaves with code 0."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from programs import PATIENCE, program, until
 from risingbandits import RisingBanditsError
 from risingbandits.allocation import Event, open_reader
-from risingbandits.cli import run, worker
-from risingbandits.cli.worker import parse_duration
+from risingbandits.cli import run, run_plan
+from risingbandits.cli._options import parse_duration
 
 # Every command says that it runs and then waits until it is let go.
 PLAN = """\
@@ -47,7 +47,7 @@ def plan(tmp_path: Path) -> Iterator[Path]:
 
 @contextmanager
 def started(where: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "risingbandits", "worker", str(where), *options]
+    command = [sys.executable, "-m", "risingbandits", "run", str(where), *(options or ("--for", "unlimited"))]
     with (where.parent / "shown").open("a") as output, program(command, stdout=output, stderr=output) as process:
         yield process
 
@@ -76,7 +76,7 @@ def gone(pid: int) -> bool:
 
 def goes_on(folder: Path, where: Path) -> None:
     """The pulls that were given back are there at once for the next worker, though the lease is an hour."""
-    with started(where, "--time-left", "1h") as process:
+    with started(where, "--for", "1h") as process:
         both_wait(folder, attempt=2)
         (folder / "go").touch()
         assert process.wait(PATIENCE) == 0
@@ -85,12 +85,14 @@ def goes_on(folder: Path, where: Path) -> None:
 
 
 def test_the_time_is_over(plan: Path, tmp_path: Path) -> None:
-    with started(plan, "--time-left", "00:00:08") as process:
+    with started(plan, "--for", "00:00:08") as process:
         running = both_wait(tmp_path)
         assert process.wait(PATIENCE) == 0
     assert all(map(gone, running))
     assert [event.text for event in events(tmp_path, "expire")] == ["stopped"] * 2
-    assert "No time left for another pull: nothing is in flight here." in (tmp_path / "shown").read_text()
+    assert (
+        "No time is left for another pull. Run the same command again to continue." in (tmp_path / "shown").read_text()
+    )
     goes_on(tmp_path, plan)
 
 
@@ -100,13 +102,13 @@ def test_terminated(plan: Path, tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert all(map(gone, running))
-    assert "Stopped by SIGTERM: nothing is in flight here." in (tmp_path / "shown").read_text()
+    assert "Stopped by SIGTERM. Run the same command again to continue." in (tmp_path / "shown").read_text()
     goes_on(tmp_path, plan)
 
 
 def test_warned(plan: Path, tmp_path: Path) -> None:
     """What runs may finish, however often the warning comes; nothing is begun any more."""
-    with started(plan, "--time-left", "1h") as process:
+    with started(plan, "--for", "1h") as process:
         both_wait(tmp_path)
         for _ in range(2):
             process.send_signal(signal.SIGUSR1)
@@ -145,25 +147,25 @@ def test_an_array_of_workers(plan: Path, tmp_path: Path) -> None:
 def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('budget = 2\narms = [{name = "a", command = ["false"]}]\n')
-    assert run(["worker", str(path), "--time-left", "1h"]) == 1
-    assert run(["worker", str(tmp_path / "none.toml")]) == 2
-    assert run(["worker", str(path), "--jobs", "0"]) == 2
-    assert run(["worker", str(path), "--time-left", "soon"]) == 2
+    assert run(["run", str(path), "--for", "1h"]) == 1
+    assert run(["run", str(tmp_path / "none.toml")]) == 2
+    assert run(["run", str(path), "--jobs", "0"]) == 2
+    assert run(["run", str(path), "--for", "soon"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "risingbandits: time_left must be a time > 0 such as 55m, 1h30m, 3300 (seconds) or 00:55:00, got 'soon'."
+        "risingbandits: for must be a time > 0 such as 55m, 1h30m, 3300 (seconds) or 00:55:00, got 'soon'."
     )
 
 
 def test_slurm_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
-    assert worker._seconds(None) == math.inf
+    assert run_plan._seconds(None) == math.inf
     monkeypatch.setenv("SLURM_JOB_END_TIME", "4102444800")  # the year 2100
-    assert 0 < worker._seconds(None) < math.inf
-    assert worker._seconds("55m") == 3300
+    assert 0 < run_plan._seconds(None) < math.inf
+    assert run_plan._seconds("55m") == 3300
     monkeypatch.setenv("SLURM_JOB_END_TIME", "1000000")  # it is over: nothing is begun
     path = tmp_path / "plan.toml"
     path.write_text('budget = 2\narms = [{name = "a", command = ["echo", "1"]}]\n')
-    assert run(["worker", str(path)]) == 0
+    assert run(["run", str(path)]) == 0
     assert events(tmp_path, "ask") == []
 
 

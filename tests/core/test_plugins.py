@@ -96,7 +96,7 @@ def test_problems_of_other_packages_are_known_by_name(environment: dict[str, str
 def test_commands_of_other_packages_are_groups_of_the_command_line(environment: dict[str, str]) -> None:
     code, out, _ = run(environment, "-m", "risingbandits", "hello")
     assert (code, out) == (0, "hello\n")
-    assert run(environment, "-m", "risingbandits", "arena", "--help")[0] == 0
+    assert run(environment, "-m", "risingbandits", "lab", "benchmark", "--help")[0] == 0
 
 
 def test_backends_of_other_packages_play_simulations(environment: dict[str, str]) -> None:

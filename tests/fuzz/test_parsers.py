@@ -24,8 +24,7 @@ from risingbandits.allocation.prior.csv_tasks import csv_tasks
 from risingbandits.allocation.prior.shelves import parse_entry
 from risingbandits.allocation.settings import Settings
 from risingbandits.allocation.snapshot import unpack
-from risingbandits.cli.shared_options import parse_noise
-from risingbandits.cli.worker import parse_duration
+from risingbandits.cli._options import parse_duration, parse_noise
 from risingbandits.lab.benchmark.records import read_record
 from risingbandits.logs import curves_of, read_runs
 from risingbandits.policies.parsing import parse_policies

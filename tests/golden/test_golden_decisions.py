@@ -62,6 +62,6 @@ def plain_loop(kernels: Kernels, state_class: type, pull: Any) -> Any:
 
 @pytest.mark.parametrize("run", _COMMANDS["runs"], ids=lambda run: " ".join(run["case"][0][:4]))
 def test_commands(run: dict[str, Any]) -> None:
-    if run["case"][0][0] == "paper":
+    if run["case"][0][0] == "lab":
         pytest.importorskip("sklearn")
     assert Command(*run["case"]).play()["table"] == run["table"]

@@ -11,17 +11,17 @@ from code_blocks import ROOT
 # How long ones are made short: words that are added at the end; an option that is given twice counts as given last.
 SHORTER = {
     "risingbandits demo": "--runs 1 --horizon 500",
-    "risingbandits arena records": "",
-    "risingbandits arena": "--quick --rows stationary --policies kl-ucb,ucb1 --jobs 1",
+    "risingbandits lab benchmark records": "",
+    "risingbandits lab benchmark": "--quick --rows stationary --policies kl-ucb,ucb1 --jobs 1",
     "risingbandits simulate": "--runs 2 --horizon 400",
-    "risingbandits paper reproduce": "--quick",
-    "risingbandits paper imdb curves": "--quick --horizon 400 --runs 2",
-    "risingbandits paper imdb run --dataset": (
+    "risingbandits lab paper reproduce": "--quick",
+    "risingbandits lab paper imdb curves": "--quick --horizon 400 --runs 2",
+    "risingbandits lab paper imdb run --dataset": (
         "--quick --arms 2 --horizon 400 --runs 1 --curve-runs 2 --policies kl-ucb,round-robin"
     ),
-    "risingbandits paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
-    "risingbandits paper lower-bounds": "--runs 2 --horizon 500 --policies red-ucb,commit-ucb,kl-ucb",
-    "risingbandits replay": "--orders 2",
+    "risingbandits lab paper imdb run": "--quick --horizon 400 --runs 1 --curve-runs 2",
+    "risingbandits lab paper lower-bounds": "--runs 2 --horizon 500 --policies red-ucb,commit-ucb,kl-ucb",
+    "risingbandits logs replay": "--orders 2",
     "python benchmarks/learners.py": "--steps 20",
     "python benchmarks/best_arm.py": "--runs 2",
     "python benchmarks/costs.py": "--orders 1 --every 20 --budget 2",

@@ -1,4 +1,4 @@
-"""`risingbandits watch` in a process of its own, for tests."""
+"""`risingbandits status --live` in a process of its own, for tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from programs import PATIENCE, program
 
 __all__ = ["watching"]
 
+_PROGRAM = """\
+import sys
+from risingbandits.cli import main
+from risingbandits.reports.live import server
+server._PORT = int(sys.argv.pop())  # the one that a page of an earlier process knows, or 0 for any
+main()
+"""
+
 
 @contextmanager
 def watching(store: Path, port: int = 0) -> Iterator[int]:
     """Watch ``store``; gives the port. The server must end well when it is interrupted."""
-    command = [sys.executable, "-m", "risingbandits", "watch", str(store), "--port", str(port)]
+    command = [sys.executable, "-c", _PROGRAM, "status", "--live", str(store), str(port)]
     with program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
@@ -28,5 +36,5 @@ def watching(store: Path, port: int = 0) -> Iterator[int]:
         finally:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=PATIENCE)
-        assert errors.strip() == "Stopped watching; the allocation goes on."
+        assert errors.strip() == "Stopped watching; the run goes on."
         assert process.returncode == 0

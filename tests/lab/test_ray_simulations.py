@@ -73,10 +73,9 @@ def test_commands_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / backend).mkdir()
         monkeypatch.chdir(tmp_path / backend)  # reports name their folder
         options = ["--out", "out", "--backend", backend]
-        assert run(["paper", "imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
-        assert run(["simulate", "--runs", "3", "--horizon", "500", "--out", "small", "--backend", backend]) == 0
+        assert run(["lab", "paper", "imdb", "run", *small, "--policies", "commit-ucb,sw-ts", *options]) == 0
     assert files(tmp_path / "ray") == files(tmp_path / "local")
-    assert {"out/predictions.csv", "out/curves.csv", "small/report.md"} <= set(files(tmp_path / "ray"))
+    assert {"out/predictions.csv", "out/curves.csv"} <= set(files(tmp_path / "ray"))
 
 
 @dataclass(frozen=True)
@@ -228,14 +227,14 @@ sys.exit(run({arguments!r}))
 """
 
 
-@pytest.mark.parametrize(
-    "command", [["simulate"], ["paper", "reproduce", "2arms", "--quick"], ["paper", "imdb", "curves"]]
-)
+@pytest.mark.parametrize("command", [["reproduce", "2arms", "--quick"], ["imdb", "curves"]], ids=" ".join)
 def test_without_ray_one_sentence(command: list[str], tmp_path: Path) -> None:
     if "imdb" in command:
         pytest.importorskip("sklearn")
         command = [*command, "--dataset", "digits"]
-    program = WITHOUT_RAY.format(arguments=[*command, "--backend", "ray", "--out", str(tmp_path / "out")])
+    program = WITHOUT_RAY.format(
+        arguments=["lab", "paper", *command, "--backend", "ray", "--out", str(tmp_path / "out")]
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     sentence = (
         "risingbandits: Ray is needed for backend 'ray': pip install 'risingbandits[ray]' or, "

@@ -150,13 +150,13 @@ def log(path: Path, timed: bool = True) -> str:
 
 def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = ("--policies", "successive-halving,constant")
-    assert run(["replay", log(tmp_path / "log.csv"), *few, "--hours", "40"]) == 0
+    assert run(["logs", "replay", log(tmp_path / "log.csv"), *few, "--hours", "40"]) == 0
     shown = capsys.readouterr()
     assert "accuracy: maximize (by the word 'accuracy' in its name); 8 runs." in shown.err
     assert "40 hours are 80 pulls of 0.5 hours on average." in shown.err
     there = dataclasses.replace(played(*reversed(few[1].split(","))), hours=HOURS, step=100.0)
     assert str(there.advice) in shown.out
-    assert run(["replay", log(tmp_path / "log.csv"), *few]) == 0
+    assert run(["logs", "replay", log(tmp_path / "log.csv"), *few]) == 0
     assert "the policy takes 80," in capsys.readouterr().out, "a quarter of all values"
 
 
@@ -171,9 +171,9 @@ def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_the_command_refuses(
     options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["replay", log(tmp_path / "log.csv"), *options]) == 2
+    assert run(["logs", "replay", log(tmp_path / "log.csv"), *options]) == 2
     assert sentence in capsys.readouterr().err
-    assert run(["replay", log(tmp_path / "other.csv", timed=False), "--hours", "4"]) == 2
+    assert run(["logs", "replay", log(tmp_path / "other.csv", timed=False), "--hours", "4"]) == 2
     assert "hours needs curves with times, which these do not have, got 4." in capsys.readouterr().err
 
 

@@ -206,7 +206,9 @@ def write_curves(path: Path) -> Path:
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, objective: str) -> None:
     path = write_curves(tmp_path / "curves.csv")
     out = tmp_path / "all.csv"
-    code = run(["replay", str(path), "--budget", "12", "--objective", objective, "--orders", "4", "--out", str(out)])
+    code = run(
+        ["logs", "replay", str(path), "--budget", "12", "--objective", objective, "--orders", "4", "--out", str(out)]
+    )
     shown = capsys.readouterr()
     assert (code, shown.err) == (0, "")
     assert "3 arms, 12 pulls, 4 orders of the arms" in shown.out
@@ -215,7 +217,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, objective: 
     assert all(name in shown.out for name in (ours, "successive-halving", "hyperband", "round-robin"))
     assert len(out.read_text().splitlines()) > 4
     first = out.read_bytes()
-    run(["replay", str(path), "--budget", "12", "--objective", objective, "--orders", "4", "--out", str(out)])
+    run(["logs", "replay", str(path), "--budget", "12", "--objective", objective, "--orders", "4", "--out", str(out)])
     assert out.read_bytes() == first
 
 
@@ -240,7 +242,7 @@ def test_command_refuses(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = write_curves(tmp_path / "curves.csv")
-    assert run(["replay", str(path), "--budget", "5", *options]) == 2
+    assert run(["logs", "replay", str(path), "--budget", "5", *options]) == 2
     shown = capsys.readouterr()
     assert shown.err.startswith("risingbandits: ")
     assert sentence in shown.err

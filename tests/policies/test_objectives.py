@@ -11,7 +11,7 @@ import pytest
 from risingbandits import Allocator, Objective, Result, RisingBandit, RisingBanditsError, replay, simulate
 from risingbandits._core.types import Floats
 from risingbandits.cli import run
-from risingbandits.cli.shared_options import Objective as Option
+from risingbandits.cli._options import Objective as Option
 from risingbandits.logs.replay import Replay
 from risingbandits.policies import Auto, objective_names, objectives, register_objective
 from risingbandits.problems import Tabulated

@@ -6,8 +6,6 @@ import http.client
 import json
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 
 from programs import PATIENCE
+from risingbandits import RisingBanditsError
 from risingbandits.allocation.allocator import Allocator
 from risingbandits.reports.live import page_updates
 from risingbandits.reports.live.page_updates import PageUpdates, State
@@ -179,8 +178,10 @@ def test_what_is_told_arrives_and_a_reader_goes_on_where_it_was(store: Path, por
     again.close()
 
 
-def test_a_taken_port_is_refused(store: Path, port: int) -> None:
-    command = [sys.executable, "-m", "risingbandits", "watch", str(store), "--port", str(port)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert f"port must be free to listen on, got {port}" in done.stderr
+def test_where_the_usual_port_is_taken_another_one_is(store: Path, port: int) -> None:
+    with watching(store, port) as another:
+        assert another != port
+    with pytest.raises(RisingBanditsError, match=f"^port must be free to listen on, got {port} "):
+        serve(store, port)
+    with pytest.raises(RisingBanditsError, match=r"^port must be an integer from 0 "):
+        serve(store, 70_000)

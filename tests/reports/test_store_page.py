@@ -319,7 +319,7 @@ def test_a_live_page_tells_no_time_where_nobody_is_at_work(tmp_path: Path, capsy
     assert live["time left"][1:] == ("stopped", f"{ended}: run it again to continue; 7 pulls left", True)
     assert live["being pulled"][1] == "none now"
     assert (kept["left"][1], kept["being pulled"][1]) == ("7 pulls", "b"), "a file looks at no process"
-    assert run(["show", str(path)]) == 0
+    assert run(["status", str(path)]) == 0
     assert ended in " ".join(capsys.readouterr().out.split())
 
 
@@ -331,8 +331,8 @@ def test_no_password_is_shown() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["watch", "nothing.db"], "nothing.db does not exist"),
-        (["watch", "nothing.db", "--port", "70000"], "port must be an integer from 0"),
+        (["status", "--live", "nothing.db"], "nothing.db does not exist"),
+        (["status", "--live", "--json", "nothing.db"], "live cannot be combined with other options"),
         (["report", "text.db"], "text.db"),
     ],
 )

@@ -191,12 +191,12 @@ def test_many_arms_are_shown_together(tmp_path: Path) -> None:
 
 def test_what_reproduce_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert run(["paper", "reproduce", "2arms", "--runs", "2", "--quick", "--no-extra", "--out", str(out)]) == 0
+    assert run(["lab", "paper", "reproduce", "2arms", "--runs", "2", "--quick", "--no-extra", "--out", str(out)]) == 0
     assert run(["report", str(out), "-o", str(tmp_path / "page.html")]) == 0
     assert f"Report: {tmp_path / 'page.html'}" in capsys.readouterr().out
     page = (tmp_path / "page.html").read_text()
     assert "paper-2arms-v1: 2arms / gaussian" in page
-    assert "risingbandits paper reproduce 2arms --runs 2" in page
+    assert "risingbandits lab paper reproduce 2arms --runs 2" in page
     assert "study-1-curves" in figures(page)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from risingbandits.cli.interrupted import CODE, heard, leave, listen, say
+from risingbandits.cli._interrupts import CODE, heard, leave, listen, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from risingbandits._core.errors import RisingBanditsError, check_positive_int, m
 from risingbandits._core.files import remove
 from risingbandits._core.progress import progress_bar
 from risingbandits._core.tables import TextTable
-from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Jobs, Runs, given_command
+from risingbandits.cli._options import Jobs, Runs, given_command
+from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.simulation import Result
@@ -43,7 +43,7 @@ def demo(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Train six models with one budget, then play the paper's two problems; a minute."""
+    """Train six models with one budget; play the paper's problems."""
     from risingbandits.problems import get_problem
     from risingbandits.reports.study import Study, prepare_folder, write_report
     from risingbandits.simulation import simulate

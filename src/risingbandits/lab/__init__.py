@@ -12,9 +12,6 @@ from risingbandits.lab.related import POLICIES
 PLUGIN = Plugin(
     policies=POLICIES,
     problems=PROBLEMS,
-    commands={
-        "arena": "risingbandits.lab.cli.benchmark:commands",
-        "paper": "risingbandits.lab.cli.paper:commands",
-    },
+    commands={"lab": "risingbandits.lab.cli:commands"},
     backends={"ray": "risingbandits.lab.ray_simulations:ray_backend"},
 )

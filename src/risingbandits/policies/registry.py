@@ -95,7 +95,7 @@ def policy_class(name: str) -> type[Policy]:
         name = classes.get(name, name)
     if name not in _CLASSES:
         if name not in listed:
-            check_choice("policy", name, policy_names(), "risingbandits policies --all")
+            check_choice("policy", name, policy_names(), "risingbandits list policies --all")
         own = listed[name]
         _CLASSES[name] = getattr(importlib.import_module(own.module), own.class_name)
     return _CLASSES[name]

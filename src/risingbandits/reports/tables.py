@@ -1,4 +1,4 @@
-"""Tables about policies, problems, replays and checks of measured curves."""
+"""Tables about policies, problems, recorded runs, replays and checks of measured curves."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ from risingbandits.problems import get_problem, problem_names
 from risingbandits.problems.presets import problem_description
 
 if TYPE_CHECKING:
+    from risingbandits.logs import Curves, Recording
     from risingbandits.logs.replay import Replay
     from risingbandits.theory.estimators._measured import CurveReport, ShapeTest
     from risingbandits.theory.estimators._questions import Verdict
+
+_MOST_RUNS = 100  # that are listed for people; --json has all
 
 
 def policies_table(names: Sequence[str]) -> TextTable:
@@ -268,3 +271,32 @@ def _mean(values: Floats) -> str:
 
 def _exact(value: float) -> str:
     return repr(float(value))
+
+
+def metrics_table(recording: Recording) -> TextTable:
+    """The metrics of all runs, to choose one."""
+    rows, records = [], []
+    for metric in recording.metrics:
+        own = [run.metrics[metric] for run in recording.runs if metric in run.metrics]
+        values = [float(one.values[-1]) for one in own]
+        lengths = [len(one.steps) for one in own]
+        length = str(lengths[0]) if min(lengths) == max(lengths) else f"{min(lengths)} to {max(lengths)}"
+        rows.append((metric, str(len(own)), length, f"{min(values):.4g}", f"{max(values):.4g}"))
+        record = {"metric": metric, "runs": len(own), "fewest_values": min(lengths), "most_values": max(lengths)}
+        records.append({**record, "least_last": min(values), "greatest_last": max(values)})
+    header = ("metric", "runs", "values", "least last value", "greatest")
+    return TextTable(header, rows, frozenset({1, 2, 3, 4}), f"{len(recording.runs)} runs", records)
+
+
+def curves_table(curves: Curves) -> TextTable:
+    """The runs, the best last value first."""
+    sign = 1.0 if curves.direction == "minimize" else -1.0
+    rows, records = [], []
+    for run, values in sorted(curves.values.items(), key=lambda item: sign * float(item[1][-1])):
+        hours = f"{curves.hours[run][-1]:.3g}" if curves.hours else "-"
+        rows.append((run, str(len(values)), f"{values[0]:.4g}", f"{values[-1]:.4g}", hours))
+        record = {"run": run, "values": len(values), "first": float(values[0]), "last": float(values[-1])}
+        records.append({**record, "hours": float(curves.hours[run][-1]) if curves.hours else None})
+    header = ("run", "values", "first", "last", "hours")
+    cut = f", the best {_MOST_RUNS} of {len(rows):,} runs" if len(rows) > _MOST_RUNS else ""
+    return TextTable(header, rows[:_MOST_RUNS], frozenset({1, 2, 3, 4}), f"{curves.metric}{cut}", records)

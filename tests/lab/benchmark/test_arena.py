@@ -47,7 +47,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 def arena(folder: Path, *arguments: str) -> int:
-    return run(["arena", "--quick", "--jobs", "1", "--out", str(folder), *arguments])
+    return run(["lab", "benchmark", "--quick", "--jobs", "1", "--out", str(folder), *arguments])
 
 
 def contents(folder: Path) -> dict[str, bytes]:

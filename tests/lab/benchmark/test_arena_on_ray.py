@@ -31,7 +31,7 @@ def _cluster() -> Iterator[Nodes]:
 @pytest.mark.slow
 def test_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RISINGBANDITS_DATA", raising=False)
-    arguments = ["arena", "--quick", "--rows", "stationary,pairs", "--policies", "sw-ts,kl-ucb"]
+    arguments = ["lab", "benchmark", "--quick", "--rows", "stationary,pairs", "--policies", "sw-ts,kl-ucb"]
     for backend in ("local", "ray"):
         assert run([*arguments, "--backend", backend, "--out", str(tmp_path / backend)]) == 0
     written = [[(tmp_path / backend / name).read_bytes() for name in FILES] for backend in ("local", "ray")]

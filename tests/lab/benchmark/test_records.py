@@ -36,7 +36,7 @@ def made(losses: dict[str, float]) -> dict[str, Any]:
     cells = {label: Cell((Played("t", "family", "", 0, 10, lost, 1.0, 10.0),)) for label, lost in losses.items()}
     parameters = {"version": "1", "seed": 0, "orders": 10, "quick": False}
     outcome = Outcome([row], dict.fromkeys(losses, "Policy()"), {row: cells}, parameters=parameters)
-    return record_of(outcome, boards_of(outcome), "risingbandits arena", "2030-01-02")
+    return record_of(outcome, boards_of(outcome), "risingbandits lab benchmark", "2030-01-02")
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path, capsys: pytest.Captu
     (by_family,) = families_tables(read_record(tmp_path / "one.json"))
     assert by_family.header == ("row", "b", "a")
     assert by_family.rows == [("family", "0.25", "0.50")]
-    assert run(["arena", "records", str(tmp_path)]) == 0
+    assert run(["lab", "benchmark", "records", str(tmp_path)]) == 0
     assert "2030-01-02" in capsys.readouterr().out
 
 
@@ -81,5 +81,5 @@ def test_files_that_are_no_records(content: str, message: str, tmp_path: Path) -
 
 
 def test_an_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["arena", "records", str(tmp_path)]) == 2
-    assert "holds no record; risingbandits arena --record FILE writes one." in capsys.readouterr().err
+    assert run(["lab", "benchmark", "records", str(tmp_path)]) == 2
+    assert "holds no record; risingbandits lab benchmark --record FILE writes one." in capsys.readouterr().err

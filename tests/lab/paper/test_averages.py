@@ -99,7 +99,7 @@ sys.exit(run(sys.argv[3:]))
 def test_killed_in_the_middle_and_continued(tmp_path: Path) -> None:
     """Killed among the curves, killed again among the policies, and continued: equal in every byte."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    words = ["paper", "imdb", "run", "--dataset", "digits", "--jobs", "1", "--horizon", "300", "--arms", "3"]
+    words = ["lab", "paper", "imdb", "run", "--dataset", "digits", "--jobs", "1", "--horizon", "300", "--arms", "3"]
     words += ["--runs", "2", "--curve-runs", "20", "--policies", "kl-ucb,round-robin", "--out", "out"]
 
     def play(folder: str, kind: str, dies_at: int) -> int:

@@ -112,10 +112,10 @@ def test_shapes() -> None:
 def test_the_command_writes_the_account(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "claims.csv"
     folders = [str(TABLES / "printed"), str(TABLES / "program")]
-    assert run(["paper", "imdb", "claims", *folders, "--out", str(out)]) == 0
+    assert run(["lab", "paper", "imdb", "claims", *folders, "--out", str(out)]) == 0
     assert "outperforms" in capsys.readouterr().out
     assert out.read_bytes() == (TABLES / "claims.csv").read_bytes()
-    assert run(["paper", "imdb", "claims", str(tmp_path), str(tmp_path)]) == 2
+    assert run(["lab", "paper", "imdb", "claims", str(tmp_path), str(tmp_path)]) == 2
     assert "does not exist" in capsys.readouterr().err
     with pytest.raises(RisingBanditsError, match="does not exist"):
         claims.judged(tmp_path, tmp_path)

@@ -145,10 +145,10 @@ def test_intervals() -> None:
 def test_commands_on_the_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     few = ["--dataset", "digits", "--horizon", "300", "--out", str(tmp_path)]
-    assert run(["paper", "imdb", "curves", *few, "--runs", "2"]) == 0
+    assert run(["lab", "paper", "imdb", "curves", *few, "--runs", "2"]) == 0
     assert "NN(2,2)" in capsys.readouterr().out
     choice = ["--policies", "commit-ucb,round-robin", "--runs", "2", "--curve-runs", "2"]
-    assert run(["paper", "imdb", "run", *few, *choice]) == 0
+    assert run(["lab", "paper", "imdb", "run", *few, *choice]) == 0
     text = capsys.readouterr().out
     assert "digits-7arms, 300 rounds, 2 runs" in text
     assert "lead of commit-ucb" in (tmp_path / "report.md").read_text()
@@ -171,7 +171,7 @@ def test_commands_explain_what_is_missing(
         (["curves", "--beta", "0"], "rate must be"),
         (["run", "--published", "--policies", "kl-ucb"], "exclude each other"),
     ):
-        assert run(["paper", "imdb", *arguments, "--out", str(tmp_path)]) == 2
+        assert run(["lab", "paper", "imdb", *arguments, "--out", str(tmp_path)]) == 2
         error = capsys.readouterr().err
         assert word in error
         assert error.count("\n") == 1

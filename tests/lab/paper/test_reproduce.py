@@ -24,7 +24,7 @@ from risingbandits.policies import REdUCB
 from risingbandits.simulation.backends import Threads
 
 ROOT = Path(__file__).parents[3]
-QUICK_STUDY = ["paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]
+QUICK_STUDY = ["lab", "paper", "reproduce", "2arms", "--quick", "--no-extra", "--jobs", "2"]
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -41,11 +41,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_experiments_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["paper", "reproduce", "--quick", "--runs", "2", "--out", str(tmp_path), "--jobs", "1"]) == 0
+    assert run(["lab", "paper", "reproduce", "--quick", "--runs", "2", "--out", str(tmp_path), "--jobs", "1"]) == 0
     assert "Tables, figures and data" in capsys.readouterr().out
     summary = json.loads((tmp_path / "summary.json").read_text())
     page = (tmp_path / "summary.md").read_text()
-    assert summary["command"] == "risingbandits paper reproduce all --runs 2 --seed 0 --quick"
+    assert summary["command"] == "risingbandits lab paper reproduce all --runs 2 --seed 0 --quick"
     assert list(summary["experiments"]) == list(EXPERIMENTS)
     for name, content in summary["experiments"].items():
         assert content["figures"], name
@@ -58,7 +58,7 @@ def test_all_experiments_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtur
     before = files_of(tmp_path)
     for path in tmp_path.glob("rates*.png"):
         path.unlink()
-    assert run(["paper", "reproduce", "rates", "--redraw", "--out", str(tmp_path)]) == 0
+    assert run(["lab", "paper", "reproduce", "rates", "--redraw", "--out", str(tmp_path)]) == 0
     assert files_of(tmp_path) == before
 
 
@@ -116,11 +116,11 @@ def test_panels_are_kept_and_damaged_ones_played_again(tmp_path: Path) -> None:
 
 
 def test_refused_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["paper", "reproduce", "16arms", "--out", str(tmp_path)]) == 2
+    assert run(["lab", "paper", "reproduce", "16arms", "--out", str(tmp_path)]) == 2
     assert "did you mean '15arms'?" in capsys.readouterr().err
-    assert run(["paper", "reproduce", "--runs", "0", "--out", str(tmp_path)]) == 2
+    assert run(["lab", "paper", "reproduce", "--runs", "0", "--out", str(tmp_path)]) == 2
     assert "runs must be an integer >= 1, got 0." in capsys.readouterr().err
-    assert run(["paper", "reproduce", "rates", "--redraw", "--out", str(tmp_path / "none")]) == 2
+    assert run(["lab", "paper", "reproduce", "rates", "--redraw", "--out", str(tmp_path / "none")]) == 2
     assert "play the study before drawing it" in capsys.readouterr().err
     with pytest.raises(RisingBanditsError, match="does not exist"):
         RegretData.read(tmp_path, "15arms")

@@ -1,6 +1,6 @@
 """The arena: every policy on real learning curves, variants of them, and simulated problems, judged alike.
 
-`Contest` plays, `risingbandits arena` is the command, docs/arena.md says how to read the tables.
+`Contest` plays, `risingbandits lab benchmark` is the command, docs/arena.md says how to read the tables.
 
 Stability: experimental.
 """

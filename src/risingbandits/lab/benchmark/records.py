@@ -99,7 +99,7 @@ def leaderboard(folder: Path) -> list[TextTable]:
     """A table for each objective: all policies of all records of a folder, the lowest mean on real curves first."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise RisingBanditsError(f"{folder} holds no record; risingbandits arena --record FILE writes one.")
+        raise RisingBanditsError(f"{folder} holds no record; risingbandits lab benchmark --record FILE writes one.")
     records = {path.stem: read_record(path) for path in paths}
     found = (_objective_table(objective, records) for objective in OBJECTIVES)
     return [table for table in found if table.rows]

@@ -1,1 +1,13 @@
-"""The commands of the lab."""
+"""The commands ``lab paper`` and ``lab benchmark``."""
+
+from __future__ import annotations
+
+import typer
+
+from risingbandits.lab.cli import benchmark, paper
+
+commands = typer.Typer(
+    help="Recompute the paper; compare all policies on the benchmark.", no_args_is_help=True, rich_markup_mode="rich"
+)
+commands.add_typer(paper.commands, name="paper")
+commands.add_typer(benchmark.commands, name="benchmark")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError
-from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
+from risingbandits.cli import _options as options
+from risingbandits.cli._options import Backend, Jobs, Seed, given_command
+from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.lab.benchmark.files import Boards
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _EPILOG = """\
 Examples:
 
-risingbandits arena --quick
+risingbandits lab benchmark --quick
 
-risingbandits arena --policies "recommended,my_policy.py:Mine(width=2)" --rows real
+risingbandits lab benchmark --policies "recommended,my_policy.py:Mine(width=2)" --rows real
 
 Real curves are read from curves/ in the folder RISINGBANDITS_DATA; without it, only the other rows are played.
 """
@@ -39,7 +39,7 @@ def arena(
         str | None,
         typer.Option(
             help="Names with settings, FILE.py:CLASS, recommended, few-arms-ucb or all; default: a selection.",
-            autocompletion=completion.policies,
+            autocompletion=options.complete_policies,
         ),
     ] = None,
     rows: Annotated[

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 _ADDRESS = "127.0.0.1"
+_PORT = 8765  # the same each time, so that a forwarded port or an open page finds it again
 _NAMES = (_ADDRESS, "localhost")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -89,15 +90,16 @@ def _seen(request: Request) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print) -> None:
+def serve(store: str | Path, port: int | None = None, ready: Callable[[str], None] = print) -> None:
     """Serve the live page of ``store`` on 127.0.0.1 until interrupted.
 
-    The store is only read; port 0 is any free one. ``ready`` is called with the address when the page can be opened.
+    The store is only read. ``port`` is by default 8765, or any free one if that is taken; 0 is any free one. ``ready``
+    is called with the address when the page can be opened.
     """
     try:
         import uvicorn
     except ImportError:
-        raise missing("Uvicorn", "watch", "report") from None
+        raise missing("Uvicorn", "the live page", "report") from None
 
     class Announced(uvicorn.Server):
         """Ready once it handles signals: an earlier Ctrl-C would stop it in the middle of its start."""
@@ -106,13 +108,7 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
             await super().startup(sockets)
             ready(f"http://{_ADDRESS}:{port}/")
 
-    if not 0 <= port <= 65535:
-        raise RisingBanditsError(f"port must be an integer from 0 (any free port) to 65535, got {port}.")
-    try:
-        listening = socket.create_server((_ADDRESS, port))
-    except OSError as error:
-        raise RisingBanditsError(f"port must be free to listen on, got {port} ({error.strerror}).") from error
-    with listening:
+    with _listen(port) as listening:
         port = listening.getsockname()[1]
         updates = PageUpdates(store)
         try:
@@ -122,3 +118,14 @@ def serve(store: str | Path, port: int = 0, ready: Callable[[str], None] = print
             server.run(sockets=[listening])
         finally:
             updates.close()
+
+
+def _listen(port: int | None) -> socket.socket:
+    if port is not None and not 0 <= port <= 65535:
+        raise RisingBanditsError(f"port must be an integer from 0 (any free port) to 65535, got {port}.")
+    try:
+        return socket.create_server((_ADDRESS, _PORT if port is None else port))
+    except OSError as error:
+        if port is None:
+            return socket.create_server((_ADDRESS, 0))
+        raise RisingBanditsError(f"port must be free to listen on, got {port} ({error.strerror}).") from error

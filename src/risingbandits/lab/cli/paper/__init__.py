@@ -1,4 +1,4 @@
-"""The commands about the paper: ``risingbandits paper reproduce``, ``imdb``, ``theory`` and ``lower-bounds``."""
+"""The commands about the paper: ``risingbandits lab paper reproduce``, ``imdb``, ``theory`` and ``lower-bounds``."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
+from risingbandits.cli import _options as options
+from risingbandits.cli._options import Backend, Jobs, Seed, given_command
+from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.lab.paper.imdb import Learner, Rows
@@ -29,7 +29,7 @@ Data = Annotated[
 Dataset = Annotated[
     str,
     typer.Option(
-        help="imdb, or digits, which come with scikit-learn.", autocompletion=completion.one_of("imdb", "digits")
+        help="imdb, or digits, which come with scikit-learn.", autocompletion=options.complete_words("imdb", "digits")
     ),
 ]
 Features = Annotated[int, typer.Option(help="Number of words to use: 1000 (published curves) or 10000 (paper).")]
@@ -38,7 +38,7 @@ Learners = Annotated[
     typer.Option(
         help="LR and LR(t) as the published program has them (program: rates 0.003 and beta/sqrt(t)) or as the paper "
         "writes them (paper: beta and beta/t).",
-        autocompletion=completion.one_of("program", "paper"),
+        autocompletion=options.complete_words("program", "paper"),
     ),
 ]
 Beta = Annotated[float | None, typer.Option(help="beta of the learners; default: 0.1 (program) or 0.003 (paper).")]
@@ -58,7 +58,7 @@ commands = typer.Typer(
     help="Online model selection: seven learners on 50,000 movie reviews, each trained only when chosen.",
     no_args_is_help=True,
     rich_markup_mode="rich",
-    epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits paper imdb run --dataset digits[/].",
+    epilog="Nothing is downloaded. Without the reviews: [bold]risingbandits lab paper imdb run --dataset digits[/].",
 )
 
 
@@ -110,7 +110,7 @@ def run(
         str | None,
         typer.Option(
             help="As for simulate; default: the paper's seven, commit-ucb, round-robin.",
-            autocompletion=completion.policies,
+            autocompletion=options.complete_policies,
         ),
     ] = None,
     published: Annotated[

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from risingbandits._core.errors import check_choice, check_positive_int
-from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Backend, Jobs, Seed, given_command
+from risingbandits.cli import _options as options
+from risingbandits.cli._options import Backend, Jobs, Seed, given_command
+from risingbandits.cli._output import Json, Output
 
 _NAMES = ("15arms", "2arms", "lower-bounds", "rates")
 _EPILOG = """\
@@ -26,7 +26,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=completion.one_of(*_NAMES, "all")
+            help="15arms, 2arms, lower-bounds, rates or all.", autocompletion=options.complete_words(*_NAMES, "all")
         ),
     ] = "all",
     runs: Annotated[int | None, typer.Option(help="Runs of each policy; default: 100, as in the paper.")] = None,

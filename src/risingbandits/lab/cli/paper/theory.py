@@ -9,12 +9,14 @@ import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice, check_positive_int
 from risingbandits._core.progress import progress_bar
-from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
-from risingbandits.cli.shared_options import Jobs, Seed
+from risingbandits.cli import _options as options
+from risingbandits.cli._options import Jobs, Seed
+from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
     from risingbandits.problems import RisingBandit
+
+_complete_csv = options.complete_file(".csv")
 
 commands = typer.Typer()
 
@@ -25,7 +27,7 @@ def theory(
         str,
         typer.Argument(
             help="Named problem, or a CSV file of learning curves.",
-            autocompletion=completion.either(completion.problem, completion.file(".csv")),
+            autocompletion=lambda incomplete: options.complete_problem(incomplete) + _complete_csv(incomplete),
         ),
     ],
     horizon: Annotated[int | None, typer.Option(help="Rounds T; default: the problem's own.")] = None,
@@ -40,7 +42,7 @@ def theory(
 ) -> None:
     """Show how hard a problem is, what the theorems promise on it, and whether the promise is of any use."""
     from risingbandits.allocation.recordings import load_curves
-    from risingbandits.cli.shared_options import parse_noise
+    from risingbandits.cli._options import parse_noise
     from risingbandits.lab.paper import theory_tables as tables
     from risingbandits.problems import RisingBandit, get_problem
     from risingbandits.theory.complexity._problems import horizon_of
@@ -94,7 +96,7 @@ def lower_bounds(
         str | None,
         typer.Option(
             help="As for simulate; default: all policies for cumulative regret.",
-            autocompletion=completion.policies,
+            autocompletion=options.complete_policies,
         ),
     ] = None,
     pairs: Annotated[
@@ -110,7 +112,7 @@ def lower_bounds(
 ) -> None:
     """Play policies on the pairs of the lower bounds and compare the worse regret with the bound."""
     from risingbandits._core.files import write_whole
-    from risingbandits.cli.shared_options import parse_noise
+    from risingbandits.cli._options import parse_noise
     from risingbandits.lab.paper import pair_study as pairs_played
     from risingbandits.lab.paper.csv_tables import write_rows
     from risingbandits.lab.paper.pairs import PAIRS

@@ -7,27 +7,26 @@ nothing else goes to standard output: bars, warnings and errors are on standard 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from risingbandits._core.tables import printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from risingbandits._core.tables import TextTable
-    from risingbandits.allocation.ledger import Ledger
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for programs.")]
 
 
 class Output:
-    """Prints at once for people; gathers a document, and prints it at the end of a ``with`` block, for programs."""
+    """Prints at once for people, to ``file`` if given; for programs, prints one document at the end of ``with``."""
 
-    def __init__(self, as_json: bool = False) -> None:
+    def __init__(self, as_json: bool = False, file: IO[str] | None = None, width: int | None = None) -> None:
         self.as_json = as_json
+        self._file, self._width = file, width
         self._facts: dict[str, Any] = {}
         self._whole: Any = None
 
@@ -48,14 +47,15 @@ class Output:
         from rich.console import Console
 
         # As wide as the terminal, or as wide as it needs to be where there is none.
-        console = Console() if sys.stdout.isatty() else Console(width=160)
+        width = self._width or (None if sys.stdout.isatty() else 160)
+        console = Console(file=self._file, width=width, force_terminal=self._file is not None or None)
         for table in tables:
             console.print(table)
 
     def say(self, sentence: str, **facts: Any) -> None:
         """A sentence, and what it says as parts of the document."""
         if not self.as_json:
-            typer.echo(printable(sentence))
+            typer.echo(printable(sentence), self._file)
         self._facts.update(facts)
 
     def add(self, **facts: Any) -> None:
@@ -74,13 +74,3 @@ class Output:
 
         if self.as_json and (error is None or isinstance(error, typer.Exit)):  # an exit code is no failure to answer
             typer.echo(json_text(self._facts if self._whole is None else self._whole), nl=False)
-
-
-def show_ledger(ledger: Ledger, output: Output, folder: Path | None, in_flight: bool = True) -> None:
-    """Where an allocation stands, with its folder of checkpoints; for people with the pulls in flight, or without."""
-    from risingbandits.allocation.status.status import allocation_table, flights_table, standing, status_dict
-
-    table = allocation_table(ledger)
-    flights = [flights_table(ledger)] if in_flight and ledger.in_flight else []
-    output.tables([table.text_table(), *flights], **(status_dict(ledger, table) if output.as_json else {}))
-    output.say("\n".join([*table.reasons(), standing(ledger, folder)]))

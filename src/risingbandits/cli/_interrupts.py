@@ -1,15 +1,13 @@
-"""Ctrl-C from the first moment to the last: one line and exit code 130, never a traceback, and never without effect.
+"""Ctrl-C at any moment of a command is one line and exit code 130: never a traceback, and never without effect.
 
-Python raises KeyboardInterrupt wherever the program is. There are places where it gets lost: functions that C code
-calls back, destructors and callbacks of weak references, of which Python only prints that an exception was ignored, and
-libraries that try to load others and take any exception for "is not there". An interrupt that was lost in one of the
-first kind is heard of, one that arrives while something is loaded is suspected; both are sent again, as is any that has
-not ended the program after a while.
+Python raises KeyboardInterrupt wherever the program is. It gets lost in destructors, callbacks and functions that C
+code calls, of which Python only prints that an exception was ignored, and in libraries that take any exception in an
+import for "is not there". There, the interrupt is sent again.
 """
 
 from __future__ import annotations
 
-import atexit
+import _thread
 import os
 import signal
 import sys
@@ -21,7 +19,7 @@ from typing import Any
 CODE = 128 + signal.SIGINT
 SENTENCE = "Interrupted; no unfinished files were left behind."
 
-_SOON, _LATER, _LATE = 0.05, 0.5, 10.0  # seconds until it is sent again: lost, perhaps lost, and without effect
+_SOON, _LATER = 0.05, 0.5  # seconds until it is sent again: lost, and perhaps lost
 _FAREWELL = 3.0  # seconds for threads to end by themselves
 _program = _heard = _leaving = _said = False
 
@@ -37,16 +35,13 @@ def is_program() -> bool:
 
 
 def listen() -> None:
-    """Hear SIGINT, unless it is ignored. A worker leaves with code 0 if it is stopped before it has begun."""
+    """Hear SIGINT, unless it is ignored. A run with ``--for`` that has not begun leaves with code 0 if stopped."""
     global _program
     _program = True
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _not_lost
-        if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, _send_again)
-            atexit.register(_send_no_more)
-    if sys.argv[1:2] == ["worker"]:
+    if sys.argv[1:2] == ["run"] and any(word.startswith("--for") for word in sys.argv):
         for name in ("SIGTERM", "SIGUSR1"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -55,9 +50,9 @@ def listen() -> None:
 
 def say() -> None:
     """Tell the user, once. From then on the program is about to end, and nothing interrupts it."""
-    global _said
+    global _leaving, _said
     if _program:
-        _send_no_more()
+        _leaving = True
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not (_program and _said):
         _said = True
@@ -66,7 +61,8 @@ def say() -> None:
 
 def leave(code: int) -> None:
     """End the program. One that was interrupted does not wait for long for its threads."""
-    _send_no_more()
+    global _leaving
+    _leaving = True
     if code != CODE:
         sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -85,16 +81,11 @@ def leave(code: int) -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     global _heard
     _heard = True
-    _again(_LATER if _is_import(frame) else _LATE)
-    raise KeyboardInterrupt
-
-
-def _is_import(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
-    return False
+    if frame is not None:
+        _again(_LATER)
+    raise KeyboardInterrupt
 
 
 def _not_lost(ignored: Any) -> None:
@@ -106,20 +97,13 @@ def _not_lost(ignored: Any) -> None:
 
 
 def _again(seconds: float) -> None:
-    """Interrupt again after a while, unless it is to be earlier, or the program has ended by then."""
-    if not _leaving and hasattr(signal, "setitimer"):
-        left = signal.getitimer(signal.ITIMER_REAL)[0]
-        signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
+    """Interrupt again after a while, unless the program is about to end by then."""
 
+    def send() -> None:
+        time.sleep(seconds)
+        if not _leaving and hasattr(signal, "pthread_kill"):  # which also wakes a thread that sleeps
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        elif not _leaving:
+            _thread.interrupt_main()
 
-def _send_no_more() -> None:
-    global _leaving
-    _leaving = True
-    if hasattr(signal, "setitimer"):  # Python's last act is to restore the default, by which an alarm kills
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-
-def _send_again(number: int, frame: FrameType | None) -> None:
-    # Sent rather than raised: whoever holds interrupts back, as while code is compiled, holds this one back, too.
-    if not _leaving:
-        signal.raise_signal(signal.SIGINT)
+    _thread.start_new_thread(send, ())  # not a Thread: its locks may be held where the interrupt has arrived

@@ -1,4 +1,4 @@
-"""The commands about earlier runs: what they say of arms, and the project memory."""
+"""The commands ``prior``: earlier runs in a folder, and what they say about the arms of the next."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from risingbandits._core.errors import RisingBanditsError, check_choice
-from risingbandits.cli import completion
-from risingbandits.cli.output import Json, Output
+from risingbandits.cli import _options as options
+from risingbandits.cli._output import Json, Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ headed by its name, and a row per pull. prior is where an arm is expected to ran
 
 Examples:
 
-risingbandits prior last.db curves.csv --plan plan.toml
+risingbandits prior compare last.db curves.csv --plan plan.toml
 
-risingbandits prior losses.csv --direction minimize --arms "small net,large net"
+risingbandits prior compare losses.csv --direction minimize --arms "small net,large net"
 """
 
 _MOST_NAMES = 5  # in a sentence
@@ -33,31 +33,25 @@ _RUN = ("run", "arms", "pulls", "direction", "best arm")
 
 Memory = Annotated[str, typer.Argument(help="Folder of the memory, or postgresql://...")]
 
-commands = typer.Typer()
-memory_commands = typer.Typer(
-    help="What a project remembers of its runs, in a place that you choose; nothing leaves it."
-)
+commands = typer.Typer(help="See what earlier runs say about the arms of the next.", no_args_is_help=True)
 
 
 @commands.command(epilog=_PRIOR_EPILOG)
-def prior(
+def compare(
     files: Annotated[
         list[str],
         typer.Argument(
             help="Stores, CSV files, logs, folders of a memory or of logs, patterns, postgresql://...",
-            autocompletion=completion.file(".db", ".csv"),
+            autocompletion=options.complete_file(".db", ".csv"),
         ),
     ],
     plan: Annotated[Path | None, typer.Option(help="Ask about the arms of this plan; default: all arms.")] = None,
     arms: Annotated[str | None, typer.Option(help="Ask about these arms, separated by commas.")] = None,
-    direction: Annotated[
-        str | None,
-        typer.Option(help="For CSV files and logs: maximize, or minimize for losses; default: what they suggest."),
-    ] = None,
-    metric: Annotated[str | None, typer.Option(help="Metric to read, if logs have several.")] = None,
+    direction: options.Direction = None,
+    metric: options.Metric = None,
     as_json: Json = False,
 ) -> None:
-    """Show what earlier runs say about arms and how far to trust them; runs nothing."""
+    """Show what earlier runs say about arms, and how far to trust them."""
     from risingbandits.allocation.prior.reading import look_back
     from risingbandits.allocation.prior.sources import read_sources
     from risingbandits.policies.base import DIRECTIONS
@@ -86,7 +80,7 @@ def prior(
     _present(found, list(found.prior.beliefs) if names is None else names, as_json)
 
 
-@memory_commands.command("list")
+@commands.command("list")
 def list_memory(memory: Memory, as_json: Json = False) -> None:
     """List the runs in a memory, with the best arm of each."""
     from risingbandits._core.errors import hide_password
@@ -105,7 +99,7 @@ def list_memory(memory: Memory, as_json: Json = False) -> None:
         output.table(TextTable(_RUN, rows, frozenset({1, 2}), hide_password(memory), records))
 
 
-@memory_commands.command("show")
+@commands.command("show")
 def show_memory(
     memory: Memory,
     name: Annotated[str | None, typer.Argument(help="Only this run.")] = None,
@@ -125,7 +119,7 @@ def show_memory(
         output.table(task_table(run_called(memory, name)))
 
 
-@memory_commands.command("forget")
+@commands.command("forget")
 def forget_run(memory: Memory, name: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """Remove a run from a memory."""
     from risingbandits.allocation.prior.memory import forget
