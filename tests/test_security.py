@@ -84,7 +84,7 @@ def test_a_reason_from_elsewhere_does_not_steer_the_terminal(command: list[str],
         pull = allocator.ask()
         assert pull is not None
         allocator.fail(pull, f"began {steering}ended")
-    said = CliRunner().invoke(app, [command[0], str(tmp_path / "run.db"), *command[1:]])
+    said = CliRunner().invoke(app, [*command, str(tmp_path / "run.db")])
     assert said.exit_code == 0
     assert command == ["store", "check"] or "ended" in said.output
     assert [letter for letter in said.output if not letter.isprintable() and letter != "\n"] == []

@@ -150,8 +150,8 @@ def test_a_mended_plan_is_told_how_its_arms_are_tried_again(capsys: pytest.Captu
     assert f"exit code 3 ('cannot open {missing}: not there'); output in " in outcome(capsys, "run", plan)[2]
     plan.write_text(mended)
     hint = f"once their cause is fixed, retries = 6 in {plan} lets the arms be tried again."
-    for command in ("run", "worker"):
-        code, out, _ = outcome(capsys, command, plan)
+    for options in ([], ["--for", "1h"]):
+        code, out, _ = outcome(capsys, "run", *options, plan)
         assert code == 1
         assert hint in out
     code, out, _ = outcome(capsys, "run", write(tmp_path, "budget = 2\nretries = 6", "a"))
