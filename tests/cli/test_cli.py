@@ -267,7 +267,7 @@ def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert out.rstrip().endswith("report.md")
     made = {"models.png", "models.html", "models.db", "paper-15arms-v1", "paper-2arms-v1", "report.md"}
     assert {name for name in os.listdir(tmp_path / "demo") if not name.startswith("models.db")} | {"models.db"} == made
-    assert outcome(capsys, "show", str(tmp_path / "demo" / "models.db"))[0] == 0
+    assert outcome(capsys, "status", str(tmp_path / "demo" / "models.db"))[0] == 0
     page = (tmp_path / "demo" / "report.md").read_text()
     figures = [line.split("(")[1].rstrip(")") for line in page.splitlines() if line.startswith("![")]
     assert len(figures) == 6

@@ -133,7 +133,7 @@ def _show_models(out: Path, output: Output) -> None:
         f"{_BUDGET // len(split.scores)} batches it would be {split.recommended}, right on {split.test:.1%}."
     )
     output.say(f"Picture and report of this run: {', '.join(map(str, written))}", models_written=written)
-    output.say(f"Its decisions: risingbandits show {store}\n")
+    output.say(f"Its decisions: risingbandits status {store}\n")
 
 
 def _shares(trained: _Trained) -> TextTable:
