@@ -171,19 +171,6 @@ def test_a_folder_without_curves(tmp_path: Path) -> None:
     assert left_out == ["real curves left out: the folder that RISINGBANDITS_DATA names has no curves/*.npz."]
 
 
-def test_the_page_has_every_figure_as_a_table(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
-    assert arena(tmp_path, *POLICIES, "--rows", "stationary,pairs") == 0
-    page = (tmp_path / "arena.html").read_text()
-    assert "Cumulative reward" in page
-    for key in ("cumulative-overall", "cumulative-synthetic", "cumulative-rows-1"):
-        assert f'id="{key}"' in page
-    assert page.count("as a table</summary>") == 1
-    written = (tmp_path / "arena.html").read_bytes()
-    arena(tmp_path, *POLICIES, "--rows", "stationary,pairs")
-    assert (tmp_path / "arena.html").read_bytes() == written
-
-
 @pytest.fixture
 def two_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data folder with two small families, of the form of the real ones."""

@@ -1,4 +1,4 @@
-"""The files of a contest: arena.md, arena.json, tasks.csv and arena.html. Equal outcomes give equal bytes."""
+"""The files of a contest: arena.md, arena.json and tasks.csv. Equal outcomes give equal bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def boards_of(outcome: Outcome) -> Boards:
 
 
 def save(outcome: Outcome, boards: Boards, folder: Path, command: str) -> None:
-    """Write all files but the page."""
+    """Write all files."""
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "arena.md", markdown(outcome, boards, command).encode())
     content = {"format": 2, "command": command, **summary(outcome, boards)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,6 @@ from risingbandits._core.errors import RisingBanditsError
 from risingbandits.cli import _options as options
 from risingbandits.cli._options import Backend, Jobs, Seed, given_command
 from risingbandits.cli._output import Json, Output
-
-if TYPE_CHECKING:
-    from risingbandits.lab.benchmark.files import Boards
-    from risingbandits.lab.benchmark.outcome import Outcome
 
 _EPILOG = """\
 Examples:
@@ -87,7 +83,6 @@ def arena(
     boards = files.boards_of(outcome)
     command = given_command(context, "out", "record")
     files.save(outcome, boards, out, command)
-    page = _page(outcome, boards, out, command)
     if record is not None:
         records.write_record(records.record_of(outcome, boards, command), record)
     found = []
@@ -99,7 +94,7 @@ def arena(
         for sentence in files.notes(outcome, boards):
             output.say(sentence)
         written = out / "arena.md"
-        output.say(f"{played:,} runs played now. {page}Tables: {written}", played=played, written=written)
+        output.say(f"{played:,} runs played now. Tables: {written}", played=played, written=written)
     if any(board.failures for board in boards.values()):
         raise typer.Exit(1)
 
@@ -116,17 +111,6 @@ def show_records(
         tables = leaderboard(folder)
         output.tables(tables)
         output.whole([row for table in tables for row in table.values()])
-
-
-def _page(outcome: Outcome, boards: Boards, out: Path, command: str) -> str:
-    """Write the page where Plotly is there; what the last line of the command says of it."""
-    from risingbandits.lab.benchmark.page import write_page
-
-    try:
-        write_page(outcome, boards, out / "arena.html", command)
-    except RisingBanditsError as error:
-        return f"No page: {error} "
-    return f"Page: {out / 'arena.html'} "
 
 
 @contextmanager

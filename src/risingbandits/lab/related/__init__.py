@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from risingbandits.lab.related.cure_ucb import CureUCB
     from risingbandits.lab.related.cusum_ucb import CUSUMUCB
     from risingbandits.lab.related.d_ucb import DUCB
-    from risingbandits.lab.related.et_beta_ts import ETBetaThompson
-    from risingbandits.lab.related.et_gaussian_ts import ETGaussianThompson
-    from risingbandits.lab.related.et_sw_gaussian_ts import ETSWGaussianThompson
-    from risingbandits.lab.related.et_ts import ETTS
     from risingbandits.lab.related.exp3 import Exp3, Exp3S
     from risingbandits.lab.related.fewa import FEWA
+    from risingbandits.lab.related.forced_thompson import (
+        ETTS,
+        ETBetaThompson,
+        ETGaussianThompson,
+        ETSWGaussianThompson,
+    )
     from risingbandits.lab.related.glr_kl_ucb import GLRKLUCB
     from risingbandits.lab.related.graph_red_ucb import GraphREdUCB
     from risingbandits.lab.related.hybrid_ptrr import HybridPTRR
@@ -49,12 +51,10 @@ POLICIES: dict[str, ListedPolicy] = {
     "cure-ucb": ListedPolicy("risingbandits.lab.related.cure_ucb", "CureUCB", CUMULATIVE),
     "cusum-ucb": ListedPolicy("risingbandits.lab.related.cusum_ucb", "CUSUMUCB", CUMULATIVE),
     "d-ucb": ListedPolicy("risingbandits.lab.related.d_ucb", "DUCB", CUMULATIVE),
-    "et-beta-ts": ListedPolicy("risingbandits.lab.related.et_beta_ts", "ETBetaThompson", CUMULATIVE),
-    "et-gaussian-ts": ListedPolicy("risingbandits.lab.related.et_gaussian_ts", "ETGaussianThompson", CUMULATIVE),
-    "et-sw-gaussian-ts": ListedPolicy(
-        "risingbandits.lab.related.et_sw_gaussian_ts", "ETSWGaussianThompson", CUMULATIVE
-    ),
-    "et-ts": ListedPolicy("risingbandits.lab.related.et_ts", "ETTS", CUMULATIVE),
+    "et-beta-ts": ListedPolicy("risingbandits.lab.related.forced_thompson", "ETBetaThompson", CUMULATIVE),
+    "et-gaussian-ts": ListedPolicy("risingbandits.lab.related.forced_thompson", "ETGaussianThompson", CUMULATIVE),
+    "et-sw-gaussian-ts": ListedPolicy("risingbandits.lab.related.forced_thompson", "ETSWGaussianThompson", CUMULATIVE),
+    "et-ts": ListedPolicy("risingbandits.lab.related.forced_thompson", "ETTS", CUMULATIVE),
     "exp3": ListedPolicy("risingbandits.lab.related.exp3", "Exp3", CUMULATIVE),
     "exp3-s": ListedPolicy("risingbandits.lab.related.exp3", "Exp3S", CUMULATIVE),
     "fewa": ListedPolicy("risingbandits.lab.related.fewa", "FEWA", CUMULATIVE),

@@ -200,15 +200,6 @@ class AdSwitch(Policy):
     ----------
     P. Auer, P. Gajane, R. Ortner. Adaptively Tracking the Best Bandit Arm with an Unknown Number of Distribution
     Changes. COLT 2019.
-
-    Examples
-    --------
-    >>> policy = AdSwitch().reset(n_arms=2, horizon=2_000, seed=1)
-    >>> for t in range(2_000):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.1, 0.9 if t < 1_000 else 0.0][arm])
-    >>> policy.explain()["episode"].tolist()
-    [2.0, 2.0]
     """
 
     name = "ad-switch"

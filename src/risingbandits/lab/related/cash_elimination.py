@@ -114,16 +114,6 @@ class CashElimination(Policy):
     References
     ----------
     Y. Li, J. Jiang, J. Gao, Y. Shao, C. Zhang, B. Cui. Efficient Automatic CASH via Rising Bandits. AAAI 2020.
-
-    Examples
-    --------
-    >>> policy = CashElimination(costs=[1.0, 5.0]).reset(n_arms=2, horizon=60)
-    >>> for _ in range(60):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, [0.9 * n / (n + 2), 0.6 * n / (n + 1)][arm])
-    >>> policy.recommend(), policy.explain()["active"].tolist()
-    (0, [1.0, 0.0])
     """
 
     name = "cash-elimination"

@@ -109,9 +109,7 @@ class Corral(Policy):
 
     From the paper (Agarwal, Luo, Neyshabur and Schapire, 2017): Algorithms 1 and 2 with :math:`\gamma = 1/T`,
     :math:`\beta = e^{1 / \log T}`, :math:`\rho_i = 2K` and :math:`p_i = 1/K` at the start; x is found by bisection. The
-    rate :math:`\eta = \sqrt{K / T}` balances the terms :math:`K / \eta` and :math:`T \eta` of its regret bound; with
-    0.1 and 0.001 instead the mean regret is 67,373 and 51,770 on ``paper-15arms`` (19,145 with the default, 0.0087) and
-    108,909 and 42,265 on ``paper-2arms`` (110,333 with 0.0032).
+    rate :math:`\eta = \sqrt{K / T}` balances the terms :math:`K / \eta` and :math:`T \eta` of its regret bound.
 
     Our reading: arms as bases. What a base would do with its weighted feedback is its own training, which takes the
     reward of a pull as it is; and a restarted base is the same rested arm: what it has learnt is not taken from it, and
@@ -134,15 +132,6 @@ class Corral(Policy):
     References
     ----------
     A. Agarwal, H. Luo, B. Neyshabur, R. E. Schapire. Corralling a Band of Bandit Algorithms. COLT 2017.
-
-    Examples
-    --------
-    >>> policy = Corral().reset(n_arms=2, horizon=500, seed=1)
-    >>> for _ in range(500):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend(), bool(policy.explain()["probability"][1] > 0.8)
-    (1, True)
     """
 
     name = "corral"

@@ -104,15 +104,6 @@ class DUCB(Policy):
     ----------
     A. Garivier, E. Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011.
     L. Kocsis, C. Szepesvari. Discounted UCB. 2nd PASCAL Challenges Workshop, 2006.
-
-    Examples
-    --------
-    >>> policy = DUCB(discount=0.99).reset(n_arms=2)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend()
-    1
     """
 
     name = "d-ucb"

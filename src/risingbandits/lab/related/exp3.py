@@ -36,15 +36,6 @@ class Exp3(_exp3.Exp3Policy):
     ----------
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire. The Nonstochastic Multiarmed Bandit Problem. SIAM Journal on
     Computing 32(1), 2002.
-
-    Examples
-    --------
-    >>> policy = Exp3(gamma=0.2).reset(n_arms=2, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend(), bool(policy.pulls[1] > 200)
-    (1, True)
     """
 
     name = "exp3"
@@ -88,15 +79,6 @@ class Exp3S(_exp3.Exp3Policy):
     ----------
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire. The Nonstochastic Multiarmed Bandit Problem. SIAM Journal on
     Computing 32(1), 2002.
-
-    Examples
-    --------
-    >>> policy = Exp3S(gamma=0.2, alpha=0.001).reset(n_arms=2, seed=1)
-    >>> for t in range(600):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, float(arm == (t < 300)))  # the best arm changes once
-    >>> bool(policy.explain()["probability"][0] > 0.8)
-    True
     """
 
     name = "exp3-s"

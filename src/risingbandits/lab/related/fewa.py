@@ -92,15 +92,6 @@ class FEWA(Policy):
     ----------
     J. Seznec, A. Locatelli, A. Carpentier, A. Lazaric, M. Valko. Rotting Bandits Are No Harder Than Stochastic Ones.
     AISTATS 2019.
-
-    Examples
-    --------
-    >>> policy = FEWA(noise=0.01).reset(n_arms=2)
-    >>> for _ in range(200):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.5, max(0.0, 1.0 - 0.01 * policy.pulls[1])][arm])  # falls below 0.5 after 50 pulls
-    >>> bool(50 < policy.pulls[1] < 75)
-    True
     """
 
     name = "fewa"

@@ -241,15 +241,6 @@ class GLRKLUCB(Policy):
     Non-Stationary Bandits. 2019.
     L. Besson, E. Kaufmann, O.-A. Maillard, J. Seznec. Efficient Change-Point Detection for Tackling
     Piecewise-Stationary Bandits. Journal of Machine Learning Research 23, 2022.
-
-    Examples
-    --------
-    >>> policy = GLRKLUCB(alpha=0.1, delta=0.05).reset(n_arms=2)
-    >>> for t in range(605):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.5, 0.1 if t < 300 else 0.9][arm])  # arm 1 changes
-    >>> policy.explain()["changes"].tolist(), policy.ask()
-    ([0.0, 1.0], 1)
     """
 
     name = "glr-kl-ucb"

@@ -138,15 +138,6 @@ class GraphREdUCB(red_ucb.REdUCB):
     ----------
     G. Genalti, M. Mussi, N. Gatti, M. Restelli, M. Castiglioni, A. M. Metelli. Graph-Triggered Rising Bandits. ICML
     2024.
-
-    Examples
-    --------
-    >>> policy = GraphREdUCB(sigma=0.0, triggers=[[1, 1, 0], [1, 1, 0], [0, 0, 1]]).reset(n_arms=3)
-    >>> for _ in range(60):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.5, 0.01 * (policy.pulls[0] + policy.pulls[1]), 0.3][arm])
-    >>> policy.pulls.tolist()  # arm 0 is better until its pulls have made arm 1 better
-    [47, 11, 2]
     """
 
     name = "graph-red-ucb"

@@ -120,16 +120,6 @@ class HybridPTRR(rr.RandomRoundRobin):
     ----------
     A. Blum, M. Garicano, K. Ravichandran, D. Sharma. Algorithm Design and Stronger Guarantees for the Improving
     Multi-Armed Bandits Problem. 2025.
-
-    Examples
-    --------
-    >>> policy = HybridPTRR().reset(n_arms=3, horizon=300, seed=1)
-    >>> for _ in range(300):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, [0.3, 0.9, 0.6][arm] * n / (n + 2))
-    >>> policy.recommend(), policy.pulls.tolist()
-    (1, [22, 246, 32])
     """
 
     name = "hybrid-ptrr"

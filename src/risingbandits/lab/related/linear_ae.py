@@ -104,8 +104,7 @@ class LinearAE(noise.NoisePolicy):
     Parameters
     ----------
     delta : float or None
-        Confidence, in (0, 1]; None: 1/T, our choice: regret on ``paper-15arms`` is then 3,000. With 0.1 it is 15,200,
-        with a 95 % interval of 20,300 over 10 runs, because the best arm is sometimes dropped.
+        Confidence, in (0, 1]; None: 1/T, our choice. With 0.1 the best arm is sometimes dropped.
     sigma : float or "auto"
         Sub-Gaussian scale of the noise; "auto" estimates it. By default the problem's in `simulate`, "auto" elsewhere.
         If rewards contradict a number above 0, a warning says so once; the number is kept.
@@ -113,15 +112,6 @@ class LinearAE(noise.NoisePolicy):
     References
     ----------
     O. Amichay, Y. Mansour. Rising Rested MAB with Linear Drift. 2025, arXiv 2501.04403.
-
-    Examples
-    --------
-    >>> policy = LinearAE(sigma=0.01).reset(n_arms=2, horizon=1_000)
-    >>> for _ in range(1_000):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.3, 0.001 * (policy.pulls[1] + 1)][arm])
-    >>> policy.recommend(), policy.explain()["active"].tolist()
-    (1, [0.0, 1.0])
     """
 
     name = "linear-ae"

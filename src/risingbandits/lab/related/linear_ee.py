@@ -124,26 +124,11 @@ class LinearEE(Policy):
     m : int or None
         Pulls of each arm while exploring, M, from 2 on; None: (sigma T^2 / K)^(2/5), rounded up, but no more
         than T / K and no fewer than 2, with the problem's noise for sigma in `simulate` and 1/2 elsewhere, valid for
-        any reward in [0, 1]. The lines are wrong for arms that bend, so fewer may be better or worse: on
-        ``paper-15arms`` regret is 7,000 with 600, 13,000 with 1,200, 23,500 with the 2,346 of None and 56,900 with
-        4,800; on ``paper-2arms`` 109,500 with 2,400 and 6,400 with 9,600 (10 runs).
+        any reward in [0, 1]. The lines are wrong for arms that bend, so fewer may be better or worse.
 
     References
     ----------
     O. Amichay, Y. Mansour. Rising Rested MAB with Linear Drift. 2025, arXiv 2501.04403.
-
-    Examples
-    --------
-    One arm gives 0.5, the other n / 1000: it takes more than 1,000 rounds until that pays.
-
-    >>> def pulls(horizon):
-    ...     policy = LinearEE(m=5).reset(n_arms=2, horizon=horizon)
-    ...     for _ in range(100):
-    ...         arm = policy.ask()
-    ...         policy.tell(arm, [0.5, 0.001 * (policy.pulls[1] + 1)][arm])
-    ...     return policy.pulls.tolist()
-    >>> pulls(900), pulls(1_100)
-    ([95, 5], [5, 95])
     """
 
     name = "linear-ee"

@@ -179,16 +179,6 @@ class ModelHalving(_phases.PhasePolicy):
     References
     ----------
     S. Takemori, Y. Umeda, A. Gopalan. Model-Based Best Arm Identification for Decreasing Bandits. AISTATS 2024.
-
-    Examples
-    --------
-    >>> policy = ModelHalving(powers=(0.5,)).reset(n_arms=4, horizon=400)
-    >>> for _ in range(400):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, 0.9 - 1.8 * n**-0.5 if arm == 2 else 0.7 - 0.1 * arm)  # overtakes after 81 pulls
-    >>> policy.recommend(), policy.pulls.tolist()
-    (2, [150, 50, 150, 50])
     """
 
     name = "model-halving"

@@ -62,9 +62,8 @@ class PTRR(rr.RandomRoundRobin):
     with the best last reward gets the rest; and ``window``, since the papers' rewards have no noise. The doubling for
     an unknown T is left out.
 
-    Use it against the worst case, many arms that all look alike for long: where 24 of 25 arms stop at 1/5 of the best,
-    which is the last, it earns 28 % of what that one would (m given, 200 runs) or 18 % (guessed), `REdUCB` 7 % and
-    round robin 4 %. It stays with the first arm that is good enough, so its regret is large where arms are benign.
+    Use it against the worst case, many arms that all look alike for long. It stays with the first arm that is good
+    enough, so its regret is large where arms are benign.
 
     Parameters
     ----------
@@ -81,16 +80,6 @@ class PTRR(rr.RandomRoundRobin):
 
     A. Blum, M. Garicano, K. Ravichandran, D. Sharma. Algorithm Design and Stronger Guarantees for the Improving
     Multi-Armed Bandits Problem. 2025.
-
-    Examples
-    --------
-    >>> policy = PTRR(m=0.9).reset(n_arms=4, horizon=400, seed=4)
-    >>> for _ in range(400):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, n / 400 if arm == 2 else min(n / 400, 0.1))
-    >>> policy.recommend(), policy.pulls.tolist()
-    (2, [0, 0, 355, 45])
     """
 
     name = "ptrr"

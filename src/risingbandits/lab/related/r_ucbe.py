@@ -107,16 +107,6 @@ class RUCBE(noise.NoisePolicy):
     ----------
     M. Mussi, A. Montenegro, F. Trovo, M. Restelli, A. M. Metelli. Best Arm Identification for Stochastic Rising
     Bandits. ICML 2024.
-
-    Examples
-    --------
-    >>> policy = RUCBE(sigma=0.0).reset(n_arms=2, horizon=100)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, [0.5, n / (n + 20)][arm])  # overtakes at 20 pulls
-    >>> policy.recommend()
-    1
     """
 
     name = "r-ucbe"

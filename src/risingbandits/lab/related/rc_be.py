@@ -131,15 +131,6 @@ class RCBE(noise.NoisePolicy):
     ----------
     Migali, G. Genalti, M. Mussi, A. M. Metelli. On restless rising bandits with concave means, 2025; known here by its
     algorithm and its bounds alone.
-
-    Examples
-    --------
-    >>> policy = RCBE(sigma=0.1).reset(n_arms=2)
-    >>> for _ in range(2_000):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend(), policy.explain()["active"].tolist()
-    (1, [0.0, 1.0])
     """
 
     name = "rc-be"

@@ -27,15 +27,6 @@ class SuccessiveRejects(_phases.PhasePolicy):
     References
     ----------
     J.-Y. Audibert, S. Bubeck, R. Munos. Best Arm Identification in Multi-Armed Bandits. COLT 2010.
-
-    Examples
-    --------
-    >>> policy = SuccessiveRejects().reset(n_arms=3, horizon=30)
-    >>> for _ in range(30):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8, 0.5][arm])
-    >>> policy.recommend(), policy.pulls.tolist()
-    (1, [7, 12, 11])
     """
 
     name = "successive-rejects"
@@ -70,16 +61,6 @@ class RSR(_phases.PhasePolicy):
     ----------
     M. Mussi, A. Montenegro, F. Trovo, M. Restelli, A. M. Metelli. Best Arm Identification for Stochastic Rising
     Bandits. ICML 2024.
-
-    Examples
-    --------
-    >>> policy = RSR().reset(n_arms=2, horizon=100)
-    >>> for _ in range(100):
-    ...     arm = policy.ask()
-    ...     n = policy.pulls[arm] + 1
-    ...     policy.tell(arm, [0.5, n / (n + 20)][arm])  # overtakes at 20 pulls
-    >>> policy.recommend()
-    1
     """
 
     name = "r-sr"

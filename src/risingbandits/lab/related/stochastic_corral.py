@@ -88,15 +88,6 @@ class StochasticCorral(corral.Corral):
     ----------
     A. Pacchiano, M. Phan, Y. Abbasi-Yadkori, A. Rao, J. Zimmert, T. Lattimore, C. Szepesvari. Model Selection in
     Contextual Stochastic Bandit Problems. NeurIPS 2020.
-
-    Examples
-    --------
-    >>> policy = StochasticCorral().reset(n_arms=2, horizon=1_000, seed=1)
-    >>> for _ in range(1_000):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.2, 0.8][arm])
-    >>> policy.recommend(), bool(policy.explain()["probability"][1] > 0.8)
-    (1, True)
     """
 
     name = "stochastic-corral"

@@ -105,14 +105,6 @@ class TriggerGraph:
     ----------
     G. Genalti, M. Mussi, N. Gatti, M. Restelli, M. Castiglioni, A. M. Metelli. Graph-Triggered Rising Bandits. ICML
     2024.
-
-    Examples
-    --------
-    >>> graph = TriggerGraph([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    >>> graph, graph.components
-    (TriggerGraph(3 arms, 2 cliques), ((0, 1), (2,)))
-    >>> graph.counts([5, 2, 1])
-    array([7, 7, 1])
     """
 
     matrix: Ints
@@ -347,14 +339,6 @@ def with_triggers(problem: RisingBandit, triggers: TriggerGraph | npt.ArrayLike)
     """The same curves where ``triggers`` says whose pulls make whom rise; arms without edges stay rested.
 
     With all edges they are restless.
-
-    Examples
-    --------
-    >>> problem = RisingBandit.from_array([[0.1, 0.2], [0.3, 0.4], [0.2, 0.3]])
-    >>> with_triggers(problem, [[1, 1, 0], [1, 1, 0], [0, 0, 1]]).best_policy()
-    'one clique'
-    >>> with_triggers(problem, [[1, 1, 1], [1, 1, 1], [1, 1, 1]]).best_policy()
-    'each round'
     """
     given = (problem.curves, problem.noise, problem.horizon, problem.name)
     names, limits = problem.arm_names, problem.max_pulls
@@ -365,14 +349,7 @@ def with_triggers(problem: RisingBandit, triggers: TriggerGraph | npt.ArrayLike)
 
 
 def trigger_matrix(problem: RisingBandit) -> Ints:
-    """Whose pulls make whom rise, (K, K): the identity for rested arms, ones for restless ones, or the graph's.
-
-    Examples
-    --------
-    >>> trigger_matrix(RisingBandit.from_array([[0.1, 0.2], [0.3, 0.4]], restless=True))
-    array([[1, 1],
-           [1, 1]])
-    """
+    """Whose pulls make whom rise, (K, K): the identity for rested arms, ones for restless ones, or the graph's."""
     if isinstance(problem, TriggeredBandit):
         return problem.triggers.matrix
     return np.ones((problem.n_arms,) * 2, np.int64) if problem.restless else np.eye(problem.n_arms, dtype=np.int64)
@@ -397,14 +374,6 @@ def graph_problem(
     cliques : int, optional
         Make this many disjoint cliques instead, none of them empty: their best policy is known. Every further arm is in
         any of them with the same chance.
-
-    Examples
-    --------
-    >>> graph_problem(6, 2_000, seed=1).triggers
-    TriggerGraph(6 arms, 4 edges)
-    >>> problem = graph_problem(6, 2_000, seed=1, cliques=2)
-    >>> problem.triggers.components, problem.best_policy()
-    (((0, 3, 4), (1, 2, 5)), 'one clique')
     """
     n_arms = check_positive_int("n_arms", n_arms)
     chance = check_finite("edges", edges, minimum=0, maximum=1)

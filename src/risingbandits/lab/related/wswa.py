@@ -99,15 +99,6 @@ class WSWA(Policy):
     References
     ----------
     N. Levine, K. Crammer, S. Mannor. Rotting Bandits. NeurIPS 2017.
-
-    Examples
-    --------
-    >>> policy = WSWA(noise=0.01).reset(n_arms=2)
-    >>> for _ in range(255):
-    ...     arm = policy.ask()
-    ...     policy.tell(arm, [0.5, max(0.0, 1.0 - 0.01 * policy.pulls[1])][arm])  # falls below 0.5 after 50 pulls
-    >>> bool(50 < policy.pulls[1] < 75)
-    True
     """
 
     name = "wswa"
