@@ -133,19 +133,16 @@ def minimum(function: Callable[[Floats], tuple[float, Floats]], start: Floats, b
     return at
 
 
-def most_probable(
-    configs: Floats, groups: Ints, prior: Floats, scores: Floats, signal: float = _SIGNAL[0], steps: int = STEPS
-) -> Scales:
+def most_probable(configs: Floats, groups: Ints, prior: Floats, scores: Floats, steps: int = STEPS) -> Scales:
     """The scales that explain ``scores`` of arms best, given what is known about scales beforehand.
 
-    ``groups`` has the number of its hyperparameter for each coordinate of the configs; ``signal`` is the mean of the
-    logarithm of the variance that configs explain.
+    ``groups`` has the number of its hyperparameter for each coordinate of the configs.
     """
     many, count = (int(groups.max()) + 1 if len(groups) else 0), len(scores)
     squares = np.zeros((many, count * count))
     for coordinate, group in enumerate(groups.tolist()):
         squares[group] += (np.subtract.outer(configs[:, coordinate], configs[:, coordinate]) ** 2).ravel()
-    mean = np.array([_LENGTH[0]] * many + [signal, _OWN[0]])
+    mean = np.array([_LENGTH[0]] * many + [_SIGNAL[0], _OWN[0]])
     deviation = np.array([_LENGTH[1]] * many + [_SIGNAL[1], _OWN[1]])
     residual = scores - SLOPE * prior
     fixed = SLOPE_DEVIATION**2 * np.outer(prior, prior) + NOISE * np.eye(count)

@@ -23,10 +23,9 @@ from risingbandits.policies.settings import integer
 START, RUNG = 3, 1.5  # pulls of a start; factor to the next rung
 FIRST, RANDOM = 3, 5  # starts at random without a prior; every fifth start is random, in case the model is wrong
 LEAST = 5  # started arms before configs count
-HALF = 20  # started arms with which configs have half their weight
 GROWTH, FIT = 1.1, 80  # the model learns again after 10 % more pulls, from at most 80 arms
 ROWS, OLDEST, HIGHEST = 256, 48, 48  # of the matrix; the started arms that have two of them, the others have one
-LOOK = 200  # other arms that are candidates between two looks at all arms
+LOOK = 300  # other arms that are candidates between two looks at all arms
 _LEAST_END = 8  # the resource at which arms are compared is not below, if no end is known
 
 
@@ -227,9 +226,8 @@ class ConfigModel(PlainPolicy):
             return Scales(0.0, 1.0, np.ones(hyperparameters))
         picked = np.random.default_rng([self.seed, 1, view.point]).permutation(started)[:FIT]
         curves = [np.array(self.curves[arm][: view.counts[arm]]) for arm in picked.tolist()]
-        weight = math.log(0.6 * len(started) / (len(started) + HALF))
         scores = process.scores_at_equal_resource(curves)
-        return process.most_probable(self.points[picked], self.groups, self.prior[picked], scores, weight)
+        return process.most_probable(self.points[picked], self.groups, self.prior[picked], scores)
 
     def _pending(self, available: Any) -> Ints:
         """Arms of which a pull is given out and not told."""
